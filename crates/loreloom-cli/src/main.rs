@@ -1,0 +1,3 @@
+//! The `loreloom` command.
+
+fn main() {}

@@ -1,0 +1,404 @@
+//! One entry of a book, its rules grouped by what they decide.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Extensions, Key, Placement};
+use crate::ids::EntryId;
+
+/// A piece of lore and the rules for when and where the model sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Unique over all books: made from the book's id, the original id and the place.
+    pub id: EntryId,
+    /// The id in the file.
+    pub original_id: Option<OriginalId>,
+    /// Shown name.
+    pub name: String,
+    /// Author's remark; several formats have only one of name and comment.
+    pub comment: String,
+    /// The text with its decorator lines, exactly as stored.
+    pub content: String,
+    /// Put before the text.
+    pub prefix: String,
+    /// Put after the text.
+    pub suffix: String,
+    /// When the entry fires.
+    pub activation: Activation,
+    /// How it takes part in recursion.
+    pub recursion: Recursion,
+    /// Which inclusion group it competes in.
+    pub group: Group,
+    /// Where it goes.
+    pub placement: Placement,
+    /// How it fares when tokens are short.
+    pub budget: BudgetRules,
+    /// Text put into another entry or place instead of its own (Risu).
+    pub inject: Option<Inject>,
+    /// The fields that decide nothing.
+    pub rest: EntryRest,
+    /// Every key of the file that is not modelled.
+    pub extensions: Extensions,
+    /// The entry's own text in the file (JSON formats), for fingerprints and for writing
+    /// back what was not edited.
+    pub raw: Option<Box<str>>,
+}
+
+impl Entry {
+    /// An entry with the defaults of a new SillyTavern entry.
+    pub fn new(id: impl Into<EntryId>) -> Self {
+        Self {
+            id: id.into(),
+            original_id: None,
+            name: String::new(),
+            comment: String::new(),
+            content: String::new(),
+            prefix: String::new(),
+            suffix: String::new(),
+            activation: Activation::default(),
+            recursion: Recursion::default(),
+            group: Group::default(),
+            placement: Placement::default(),
+            budget: BudgetRules::default(),
+            inject: None,
+            rest: EntryRest::default(),
+            extensions: Extensions::new(),
+            raw: None,
+        }
+    }
+
+    /// What people call this entry: its name, else its comment, else its first key, else
+    /// its id.
+    pub fn title(&self) -> &str {
+        let first_key = self.activation.keys.first().map_or("", Key::raw);
+        [&self.name, &self.comment, first_key]
+            .into_iter()
+            .find(|text| !text.trim().is_empty())
+            .unwrap_or(self.id.as_str())
+    }
+}
+
+/// An id as the file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OriginalId {
+    /// A number.
+    Number(i64),
+    /// Text, often a UUID.
+    Text(String),
+}
+
+impl std::fmt::Display for OriginalId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => text.fmt(formatter),
+        }
+    }
+}
+
+/// When an entry fires.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Activation {
+    /// Whether the entry takes part at all.
+    pub enabled: bool,
+    /// Fires without keys.
+    pub constant: bool,
+    /// Forced on or off.
+    pub force: Option<Force>,
+    /// Any of these must be found.
+    pub keys: Vec<Key>,
+    /// Further keys and how they combine.
+    pub secondary: Secondary,
+    /// From each list one key must be found (`@@additional_keys`).
+    pub require: Vec<Vec<Key>>,
+    /// Any key of any list stops the entry (`@@exclude_keys`).
+    pub exclude_any: Vec<Vec<Key>>,
+    /// All keys of a list together stop the entry (`@@exclude_keys_all`).
+    pub exclude_all: Vec<Vec<Key>>,
+    /// `None` leaves it to the engine.
+    pub case_sensitive: Option<bool>,
+    /// `None` leaves it to the engine.
+    pub whole_words: Option<bool>,
+    /// How much text is scanned.
+    pub scan: ScanRange,
+    /// Which texts besides the chat are scanned.
+    pub sources: MatchSources,
+    /// In per cent; `None` fires always. Values outside 0 to 100 are kept as found.
+    pub probability: Option<f64>,
+    /// Conditions on the state of the chat.
+    pub gates: Gates,
+    /// Conditions on who speaks and what is generated.
+    pub filters: Filters,
+    /// What an earlier match does to later turns.
+    pub once: Option<MatchOnce>,
+    /// Effects that last for some messages.
+    pub timed: Timed,
+    /// Found by meaning instead of by keys.
+    pub vectorized: bool,
+}
+
+impl Default for Activation {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            constant: false,
+            force: None,
+            keys: Vec::new(),
+            secondary: Secondary::default(),
+            require: Vec::new(),
+            exclude_any: Vec::new(),
+            exclude_all: Vec::new(),
+            case_sensitive: None,
+            whole_words: None,
+            scan: ScanRange::default(),
+            sources: MatchSources::default(),
+            probability: None,
+            gates: Gates::default(),
+            filters: Filters::default(),
+            once: None,
+            timed: Timed::default(),
+            vectorized: false,
+        }
+    }
+}
+
+/// An entry that is forced on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Force {
+    /// `@@activate`.
+    Activate,
+    /// `@@dont_activate`.
+    Suppress,
+}
+
+/// The secondary keys.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Secondary {
+    /// Whether they count at all (SillyTavern's `selective`).
+    pub active: bool,
+    /// How they combine.
+    pub logic: SelectiveLogic,
+    /// The keys.
+    pub keys: Vec<Key>,
+}
+
+/// How secondary keys combine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SelectiveLogic {
+    /// At least one is found.
+    #[default]
+    AndAny,
+    /// At least one is not found.
+    NotAll,
+    /// None is found.
+    NotAny,
+    /// All are found.
+    AndAll,
+    /// A number no version knows: never passes.
+    Unknown,
+}
+
+/// How much text is scanned for keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScanRange {
+    /// Messages; `None` leaves it to the book or the engine. Negative numbers occur in
+    /// files and scan nothing.
+    pub messages: Option<f64>,
+    /// Characters (`NovelAI`, Kobold).
+    pub characters: Option<u32>,
+    /// Tokens (`@@instruct_scan_depth`).
+    pub tokens: Option<u32>,
+}
+
+/// Texts besides the chat that an entry's keys are looked for in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "a set of six independent sources")]
+pub struct MatchSources {
+    /// The persona's description.
+    pub persona: bool,
+    /// The character's description.
+    pub description: bool,
+    /// The character's personality.
+    pub personality: bool,
+    /// The character's note, inserted at depth.
+    pub depth_prompt: bool,
+    /// The scenario.
+    pub scenario: bool,
+    /// The creator's notes.
+    pub creator_notes: bool,
+}
+
+/// Conditions on the state of the chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gates {
+    /// Not before this many messages (`@@activate_only_after`).
+    pub after: Option<u32>,
+    /// Only every so many messages (`@@activate_only_every`).
+    pub every: Option<u32>,
+    /// Only with this greeting (`@@is_greeting`).
+    pub greeting: Option<u32>,
+    /// Only with this user icon (`@@is_user_icon`).
+    pub user_icon: Option<String>,
+    /// Not in chats shorter than this (`JanitorAI`).
+    pub min_messages: Option<u32>,
+}
+
+/// Conditions on who speaks and what is generated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filters {
+    /// Character names (SillyTavern: avatar file without extension).
+    pub characters: Vec<String>,
+    /// Tag ids.
+    pub tags: Vec<String>,
+    /// The lists exclude instead of include.
+    pub exclude: bool,
+    /// Generation types; empty means all.
+    pub triggers: Vec<String>,
+}
+
+/// What an earlier match does to later turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchOnce {
+    /// Once matched, always active (`@@keep_activate_after_match`).
+    Keep,
+    /// Once matched, never again (`@@dont_activate_after_match`).
+    OnceOnly,
+}
+
+/// Effects that last for some messages; `None` and 0 are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timed {
+    /// Stays active for so many messages.
+    pub sticky: Option<u32>,
+    /// Cannot fire again for so many messages.
+    pub cooldown: Option<u32>,
+    /// Cannot fire in chats shorter than this.
+    pub delay: Option<u32>,
+}
+
+/// How an entry takes part in recursion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recursion {
+    /// Cannot be activated by other entries.
+    pub exclude: bool,
+    /// Does not activate other entries.
+    pub prevent: bool,
+    /// Only from this recursion level on; 0 is at once.
+    pub delay_level: u32,
+    /// Whether its keys are looked for in lore; `None` leaves it to the engine.
+    pub scan_lore: Option<bool>,
+}
+
+/// Membership in inclusion groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// The names as written, separated by commas.
+    pub names: String,
+    /// Wins by order instead of by weight.
+    pub prioritize: bool,
+    /// Share in the draw; `None` where the file has none (100).
+    pub weight: Option<f64>,
+    /// Whether the number of matched keys decides; `None` leaves it to the engine.
+    pub use_scoring: Option<bool>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self { names: String::new(), prioritize: false, weight: Some(100.0), use_scoring: None }
+    }
+}
+
+/// How an entry fares when tokens are short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BudgetRules {
+    /// Higher survives longer; `None` falls back to the order.
+    pub priority: Option<f64>,
+    /// Not counted against the budget's limit.
+    pub ignore: bool,
+    /// Leaves before all others (`@@ignore_on_max_context`).
+    pub drop_first: bool,
+    /// The entry's own cap (`NovelAI`; 0 to 1 is a share of the context).
+    pub max_tokens: Option<f64>,
+    /// Tokens kept free for it (`NovelAI`).
+    pub reserved_tokens: Option<f64>,
+    /// How it may be shortened.
+    pub trim: Option<Trim>,
+}
+
+/// How an entry may be shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trim {
+    /// Which side is cut.
+    pub side: TrimSide,
+    /// In which units.
+    pub unit: TrimUnit,
+}
+
+/// The side that is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimSide {
+    /// Never.
+    None,
+    /// The beginning.
+    Top,
+    /// The end.
+    Bottom,
+}
+
+/// The unit that is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimUnit {
+    /// Whole lines.
+    Line,
+    /// Whole sentences.
+    Sentence,
+    /// Tokens.
+    Token,
+}
+
+/// Text put somewhere else than the entry's own place (Risu `@@inject_*`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inject {
+    /// What happens there.
+    pub op: InjectOp,
+    /// The name of the entry or place.
+    pub target: String,
+}
+
+/// What an injection does at its target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectOp {
+    /// Appends to another entry.
+    IntoLore,
+    /// Goes to a named place.
+    At,
+    /// Goes before the target's text.
+    Prepend,
+    /// Replaces this text.
+    Replace(String),
+}
+
+/// Fields that decide nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EntryRest {
+    /// Quick replies started by this entry.
+    pub automation_id: String,
+    /// Place in the editor.
+    pub display_index: Option<i64>,
+    /// Whether the comment is shown.
+    pub add_memo: bool,
+    /// Author's tags.
+    pub tags: Vec<String>,
+    /// The folder's id.
+    pub folder: Option<String>,
+    /// When it was last edited, as the file has it.
+    pub last_updated: Option<serde_json::Value>,
+    /// Prompts the entry asks the front end to hide (`@@disable_ui_prompt`).
+    pub hide_prompts: Vec<String>,
+}

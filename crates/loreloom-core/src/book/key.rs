@@ -1,0 +1,97 @@
+//! Keys: what must be found in the text for an entry to fire.
+
+use serde::{Deserialize, Serialize};
+
+/// A key as its author wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Key {
+    /// Plain text.
+    Literal(String),
+    /// A JavaScript regular expression.
+    Regex(RegexKey),
+}
+
+/// A regular expression key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RegexKey {
+    /// The key as it stands in the file.
+    pub raw: String,
+    /// The pattern without its slashes.
+    pub pattern: String,
+    /// The flags behind the second slash.
+    pub flags: String,
+}
+
+impl Key {
+    /// Reads a key as SillyTavern does: `/pattern/flags` is a regular expression,
+    /// everything else is plain text with its slashes.
+    ///
+    /// Whether the pattern compiles is only known to the regular expression engine; a
+    /// pattern that does not is matched as plain text there.
+    pub fn parse(raw: &str) -> Self {
+        match split_regex(raw.trim_matches(is_js_space)) {
+            Some((pattern, flags)) => Self::Regex(RegexKey {
+                raw: raw.to_owned(),
+                pattern: pattern.to_owned(),
+                flags: flags.to_owned(),
+            }),
+            None => Self::Literal(raw.to_owned()),
+        }
+    }
+
+    /// The key as it stands in the file.
+    pub fn raw(&self) -> &str {
+        match self {
+            Self::Literal(raw) => raw,
+            Self::Regex(regex) => &regex.raw,
+        }
+    }
+}
+
+/// JavaScript's white space: what `String.prototype.trim` removes.
+pub(crate) fn is_js_space(character: char) -> bool {
+    character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
+}
+
+/// Splits `/pattern/flags`. A slash counts as escaped if the character before it is a
+/// backslash, even an escaped one: that is how SillyTavern reads keys.
+fn split_regex(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix('/')?;
+    let bytes = rest.as_bytes();
+    let end = (1..bytes.len()).find(|&at| bytes[at] == b'/' && bytes[at - 1] != b'\\')?;
+    let (pattern, flags) = (&rest[..end], &rest[end + 1..]);
+    let known = |flag: char| "gimsuy".contains(flag);
+    let unique = flags.char_indices().all(|(at, flag)| !flags[..at].contains(flag));
+    (!pattern.starts_with('/') && flags.chars().all(known) && unique).then_some((pattern, flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slashes_and_known_flags_make_a_regex() {
+        for (raw, parts) in [
+            ("/drag(on|oon)/i", Some(("drag(on|oon)", "i"))),
+            (" /a/ ", Some(("a", ""))),
+            ("/a\\/b/", Some(("a\\/b", ""))),
+            ("/a\\\\/b/", Some(("a\\\\/b", ""))),
+            ("//", None),
+            ("/a/x", None),
+            ("/a/ii", None),
+            ("/a/I", None),
+            ("/a/b/", None),
+            ("a/b", None),
+            ("/a", None),
+        ] {
+            let found = match Key::parse(raw) {
+                Key::Regex(regex) => Some((regex.pattern, regex.flags)),
+                Key::Literal(_) => None,
+            };
+            let expected = parts.map(|(pattern, flags)| (pattern.to_owned(), flags.to_owned()));
+            assert_eq!(found, expected, "{raw}");
+            assert_eq!(Key::parse(raw).raw(), raw);
+        }
+    }
+}

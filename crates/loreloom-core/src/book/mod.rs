@@ -1,0 +1,82 @@
+//! The neutral model of lore: what every format says, in one set of words.
+//!
+//! A [`Book`] keeps everything its file said, also what the engine has no use for
+//! (`extensions`, [`Origin`]), so that writing it back loses nothing.
+
+mod entry;
+mod key;
+mod origin;
+mod placement;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    entry::{
+        Activation, BudgetRules, Entry, EntryRest, Filters, Force, Gates, Group, Inject, InjectOp,
+        MatchOnce, MatchSources, OriginalId, Recursion, ScanRange, Secondary, SelectiveLogic,
+        Timed, Trim, TrimSide, TrimUnit,
+    },
+    key::{Key, RegexKey},
+    origin::{Container, Indent, Newline, Origin, TextStyle},
+    placement::{DepthFrom, Placement, Position},
+};
+use crate::ids::BookId;
+
+/// Keys we do not model, in the order of the file.
+pub type Extensions = serde_json::Map<String, serde_json::Value>;
+
+/// A lorebook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Book {
+    /// Given by us, never read from a file.
+    pub id: BookId,
+    /// Shown to people, never sent to the model.
+    pub name: String,
+    /// Shown to people, never sent to the model.
+    pub description: String,
+    /// Messages scanned; `None` leaves it to the engine, 0 scans no chat.
+    pub scan_depth: Option<u32>,
+    /// The book's own cap in tokens.
+    pub token_budget: Option<u32>,
+    /// Whether activated entries may activate others; `None` leaves it to the engine.
+    pub recursive: Option<bool>,
+    /// In file order, which is the last tie-break.
+    pub entries: Vec<Entry>,
+    /// Folders, categories and the like.
+    pub folders: Vec<Folder>,
+    /// Where the book came from, so that it can be written back as it was.
+    pub origin: Option<Origin>,
+    /// Every key of the file that is not modelled.
+    pub extensions: Extensions,
+}
+
+impl Book {
+    /// An empty book.
+    pub fn new(id: impl Into<BookId>, name: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            description: String::new(),
+            scan_depth: None,
+            token_budget: None,
+            recursive: None,
+            entries: Vec::new(),
+            folders: Vec::new(),
+            origin: None,
+            extensions: Extensions::new(),
+        }
+    }
+}
+
+/// A folder of entries: Risu folder, `NovelAI` category, Kobold folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Folder {
+    /// The folder's id in its file.
+    pub id: String,
+    /// Shown name.
+    pub name: String,
+    /// A disabled folder disables its entries.
+    pub enabled: bool,
+    /// Every key of the file that is not modelled.
+    pub extensions: Extensions,
+}

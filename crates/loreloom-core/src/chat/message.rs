@@ -1,0 +1,109 @@
+//! One message of a story.
+
+use serde::{Deserialize, Serialize};
+
+use crate::book::Extensions;
+
+/// Who a message is from, as models know it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Instructions.
+    #[default]
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+}
+
+impl Role {
+    /// The name used on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// What the front end asks the model for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GenerationType {
+    /// The next reply.
+    #[default]
+    Normal,
+    /// More of the last reply.
+    Continue,
+    /// A message in the user's name.
+    Impersonate,
+    /// Another version of the last reply.
+    Swipe,
+    /// The last reply again.
+    Regenerate,
+    /// A background generation that is not part of the story.
+    Quiet,
+}
+
+impl GenerationType {
+    /// The name lorebooks use in their triggers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Continue => "continue",
+            Self::Impersonate => "impersonate",
+            Self::Swipe => "swipe",
+            Self::Regenerate => "regenerate",
+            Self::Quiet => "quiet",
+        }
+    }
+
+    /// The type of that name; unknown ones are `normal`, as in SillyTavern.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "continue" => Self::Continue,
+            "impersonate" => Self::Impersonate,
+            "swipe" => Self::Swipe,
+            "regenerate" => Self::Regenerate,
+            "quiet" => Self::Quiet,
+            _ => Self::Normal,
+        }
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who it is from.
+    pub role: Role,
+    /// The speaker's name, where known.
+    pub name: Option<String>,
+    /// The text without a speaker prefix.
+    pub text: String,
+    /// Hidden messages stay in the chat but are not sent.
+    #[serde(default)]
+    pub hidden: bool,
+    /// Fields of the front end that we do not model.
+    #[serde(default)]
+    pub extensions: Extensions,
+}
+
+impl Message {
+    /// A visible message.
+    pub fn new(role: Role, name: Option<&str>, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            name: name.map(str::to_owned),
+            text: text.into(),
+            hidden: false,
+            extensions: Extensions::new(),
+        }
+    }
+}

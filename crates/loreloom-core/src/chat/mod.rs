@@ -1,0 +1,10 @@
+//! A story: messages, the path they form, and how they are told apart.
+
+pub mod identity;
+mod message;
+mod path;
+
+pub use self::{
+    message::{GenerationType, Message, Role},
+    path::{Path, PathItem},
+};

@@ -1,0 +1,129 @@
+//! A path through the chat tree: the messages of one version of a story, in order.
+
+use rustc_hash::FxHashMap;
+
+use super::{Message, Role, identity};
+use crate::ids::{ChatId, MessageId, PrefixHash};
+
+/// A message with its place on a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathItem {
+    /// The message's id.
+    pub id: MessageId,
+    /// The prefix hash up to and including this message.
+    pub prefix: PrefixHash,
+    /// The message.
+    pub message: Message,
+}
+
+/// The messages of one version of a story, oldest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    chat: ChatId,
+    items: Vec<PathItem>,
+    seen: FxHashMap<MessageId, u32>,
+}
+
+impl Path {
+    /// A path with no messages.
+    pub fn new(chat: ChatId) -> Self {
+        Self { chat, items: Vec::new(), seen: FxHashMap::default() }
+    }
+
+    /// The path of these messages, oldest first.
+    pub fn of(chat: ChatId, messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut path = Self::new(chat);
+        for message in messages {
+            path.push(message);
+        }
+        path
+    }
+
+    /// Appends a message and gives it its id.
+    pub fn push(&mut self, message: Message) -> &PathItem {
+        let text = identity::without_speaker(&message.text, message.name.as_deref());
+        let first = identity::message_id(&self.chat, message.role, text, 0);
+        let occurrence = self.seen.entry(first).or_default();
+        let id = match *occurrence {
+            0 => first,
+            again => identity::message_id(&self.chat, message.role, text, again),
+        };
+        *occurrence += 1;
+        let prefix = identity::extend(self.prefix(), id);
+        let at = self.items.len();
+        self.items.push(PathItem { id, prefix, message });
+        &self.items[at]
+    }
+
+    /// The chat this path belongs to.
+    pub fn chat(&self) -> &ChatId {
+        &self.chat
+    }
+
+    /// The messages, oldest first.
+    pub fn items(&self) -> &[PathItem] {
+        &self.items
+    }
+
+    /// The hash that names this exact state of the story; all zeros for no message.
+    pub fn prefix(&self) -> PrefixHash {
+        self.items.last().map_or_else(PrefixHash::default, |item| item.prefix)
+    }
+
+    /// The newest message from the user, the one that turns are named after.
+    pub fn last_user(&self) -> Option<MessageId> {
+        self.items.iter().rev().find(|item| item.message.role == Role::User).map(|item| item.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(texts: &[(&str, &str)]) -> Path {
+        let message = |&(name, text): &(&str, &str)| Message::new(Role::User, Some(name), text);
+        Path::of(ChatId::from("c"), texts.iter().map(message))
+    }
+
+    fn ids(path: &Path) -> Vec<MessageId> {
+        path.items().iter().map(|item| item.id).collect()
+    }
+
+    #[test]
+    fn an_edit_changes_one_id_and_every_prefix_after_it() {
+        let before = path(&[("A", "one"), ("A", "two"), ("A", "three")]);
+        let after = path(&[("A", "one"), ("A", "zwei"), ("A", "three")]);
+        let changed: Vec<bool> =
+            ids(&before).iter().zip(ids(&after)).map(|(a, b)| *a != b).collect();
+        assert_eq!(changed, [false, true, false]);
+        let same_prefix: Vec<bool> =
+            before.items().iter().zip(after.items()).map(|(a, b)| a.prefix == b.prefix).collect();
+        assert_eq!(same_prefix, [true, false, false]);
+    }
+
+    #[test]
+    fn a_repeated_text_is_another_message() {
+        let yes = path(&[("A", "Yes."), ("A", "Yes."), ("A", "Yes.")]);
+        let mut distinct = ids(&yes);
+        distinct.dedup();
+        assert_eq!(distinct.len(), 3);
+        assert_eq!(ids(&yes)[..2], ids(&path(&[("A", "Yes."), ("A", "Yes.")]))[..]);
+    }
+
+    #[test]
+    fn renaming_the_speaker_changes_nothing() {
+        let before = path(&[("Mira", "Mira: I wait."), ("Mira", "Mira: I go.")]);
+        let after = path(&[("Ana", "Ana: I wait."), ("Ana", "I go.")]);
+        assert_eq!(ids(&before), ids(&after));
+        assert_eq!(before.prefix(), after.prefix());
+    }
+
+    #[test]
+    fn the_last_user_message_names_the_turn() {
+        let mut story = path(&[("A", "first"), ("A", "second")]);
+        let second = story.items()[1].id;
+        story.push(Message::new(Role::Assistant, Some("B"), "reply"));
+        assert_eq!(story.last_user(), Some(second));
+        assert_eq!(Path::new(ChatId::from("c")).last_user(), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Chance as an input: rolls come from the host, never from a global generator.
+
+use crate::{
+    chat::Path,
+    digest::Hasher,
+    ids::{ChatId, EntryId, MessageId},
+};
+
+/// What a roll decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roll<'a> {
+    /// Whether an entry's probability lets it in.
+    Chance(&'a EntryId),
+    /// Which member of an inclusion group wins.
+    Group(&'a str),
+    /// The n-th random macro in an entry's text.
+    Macro(&'a EntryId, u32),
+}
+
+/// Gives rolls in `0.0..1.0`.
+pub trait Dice {
+    /// The roll for this decision.
+    fn roll(&mut self, roll: Roll<'_>) -> f64;
+}
+
+/// Rolls that depend only on the seed, the chat, the last user message and the thing
+/// decided (rule U12): swipe, regenerate and continue see the same lore, the next user
+/// message rolls anew.
+#[derive(Clone, Debug)]
+pub struct TurnDice {
+    turn: Hasher,
+}
+
+/// Steps of a roll: a millionth, as the rule says.
+const STEPS: u64 = 1_000_000;
+
+impl TurnDice {
+    /// Dice for the turn that answers the last user message of `path`.
+    pub fn new(seed: u64, chat: &ChatId, path: &Path) -> Self {
+        Self::at(seed, chat, path.last_user())
+    }
+
+    /// Dice for the turn that answers `message`.
+    pub fn at(seed: u64, chat: &ChatId, message: Option<MessageId>) -> Self {
+        let key = message.map_or([0; 16], |MessageId(digest)| digest.0);
+        Self { turn: Hasher::new("roll").number(seed).field(chat.as_str().as_bytes()).field(&key) }
+    }
+}
+
+impl Dice for TurnDice {
+    fn roll(&mut self, roll: Roll<'_>) -> f64 {
+        let hash = match roll {
+            Roll::Chance(entry) => {
+                self.turn.clone().field(b"chance").field(entry.as_str().as_bytes())
+            }
+            Roll::Group(name) => self.turn.clone().field(b"group").field(name.as_bytes()),
+            Roll::Macro(entry, index) => self
+                .turn
+                .clone()
+                .field(b"macro")
+                .field(entry.as_str().as_bytes())
+                .number(u64::from(index)),
+        };
+        let step = u32::try_from(hash.finish_u64() % STEPS).unwrap_or_default();
+        f64::from(step) / 1_000_000.0
+    }
+}

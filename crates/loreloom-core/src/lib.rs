@@ -1,0 +1,16 @@
+//! Loreloom's engine: which lore the model must know this turn, where it goes, and why.
+//!
+//! The crate is pure. It reads no file, no clock and no global randomness; tokens, rolls,
+//! time and collation are handed in, so that a recorded turn can be replayed to the byte.
+
+pub mod book;
+pub mod chat;
+pub mod dice;
+pub mod digest;
+pub mod ids;
+pub mod place;
+pub mod prompt;
+pub mod report;
+pub mod state;
+pub mod tokens;
+pub mod units;

@@ -1,0 +1,69 @@
+//! Where injected text goes, and the injection itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    chat::Role,
+    ids::{BookId, EntryId},
+    units::{Depth, Tokens},
+};
+
+/// A place in a prompt that text can be put into. Every source of text uses these.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Before the main prompt.
+    BeforeMain,
+    /// After the main prompt.
+    AfterMain,
+    /// Before the character's card.
+    BeforeCharacter,
+    /// After the character's card.
+    AfterCharacter,
+    /// Before the example messages.
+    BeforeExamples,
+    /// After the example messages.
+    AfterExamples,
+    /// Above the author's note.
+    NoteTop,
+    /// Below the author's note.
+    NoteBottom,
+    /// Inside the chat, so many messages from its end.
+    AtDepth(Depth),
+    /// Where the prompt says `{{outlet::name}}`.
+    Outlet(String),
+    /// A named slot of the prompt template.
+    Slot(String),
+}
+
+/// Where an injected text comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Provenance {
+    /// An entry of a book.
+    Lore {
+        /// The book.
+        book: BookId,
+        /// The entry.
+        entry: EntryId,
+    },
+    /// The author's note.
+    AuthorsNote,
+    /// A memory tier, by its slot's name.
+    Memory(String),
+}
+
+/// A text to be put into the prompt. Within a place, injections stand in prompt order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Injection {
+    /// Where it goes.
+    pub place: Place,
+    /// The role of the message it becomes part of.
+    pub role: Role,
+    /// The text, ready to be sent.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Where it comes from.
+    pub source: Provenance,
+}

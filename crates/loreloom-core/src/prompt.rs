@@ -1,0 +1,17 @@
+//! A prompt as a list of messages, the shape every chat model takes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chat::Role;
+
+/// One message of a prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromptMessage {
+    /// Its role.
+    pub role: Role,
+    /// The speaker's name, where the model is told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    /// Its text.
+    pub content: String,
+}

@@ -1,0 +1,120 @@
+//! Why: a verdict for every entry of every active book on every turn.
+//!
+//! One serialisable type that the command line, the API, the web UI and tests all read.
+//! Verdicts are codes with parameters, never finished sentences, so that every surface
+//! can say them in its own words and language; [`words`] has the English ones.
+//!
+//! Entries that nothing in the text touched are not written down: their verdict follows
+//! from the book and the turn's facts, and is derived when somebody asks
+//! ([`crate::weave::verdicts`]).
+
+mod trigger;
+mod verdict;
+pub mod words;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
+    verdict::{GroupRule, Outcome, Reason, Stop, Verdict},
+};
+use crate::{
+    chat::GenerationType,
+    ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
+    place::Provenance,
+    units::{MessageCount, Timestamp, Tokens},
+};
+
+/// The report of one turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// What the decision was based on.
+    pub facts: TurnFacts,
+    /// How the pools of lore used their budgets.
+    pub budgets: Vec<BudgetUse>,
+    /// Verdicts of all entries that something touched, in order of evaluation.
+    pub verdicts: Vec<Verdict>,
+    /// How many entries were never touched.
+    pub untouched: u32,
+    /// Where each injected text stands in the final prompt.
+    pub spans: Vec<Span>,
+    /// Things a person should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a turn's decision was based on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnFacts {
+    /// The chat.
+    pub chat: ChatId,
+    /// The exact state of the story.
+    pub prefix: PrefixHash,
+    /// The message being answered.
+    pub answers: Option<MessageId>,
+    /// Messages on the path.
+    pub chat_length: MessageCount,
+    /// What was asked for.
+    pub generation: GenerationType,
+    /// The character who speaks next.
+    pub speaker: Option<String>,
+    /// The user's persona.
+    pub persona: Option<String>,
+    /// The tokenizer that counted.
+    pub tokenizer: String,
+    /// The model's context size.
+    pub context: Tokens,
+    /// The seed of all rolls.
+    pub seed: u64,
+    /// The compiled books.
+    pub library: LibraryVersion,
+    /// When, as the host told it.
+    pub at: Option<Timestamp>,
+}
+
+/// How one pool of lore used its budget.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BudgetUse {
+    /// The pool, for example `world_info`.
+    pub pool: String,
+    /// The most it may use.
+    pub limit: Tokens,
+    /// What it used.
+    pub used: Tokens,
+    /// Whether something did not fit.
+    pub overflowed: bool,
+}
+
+/// Where an injected text stands in the final prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// Where the text comes from.
+    pub source: Provenance,
+    /// The message of the prompt, counted from 0.
+    pub message: usize,
+    /// First byte inside that message's text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Tokens of the text.
+    pub tokens: Tokens,
+}
+
+/// Something a person should know about a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Warning {
+    /// A regular expression key needed more steps than allowed and was taken as no match.
+    KeyTooSlow {
+        /// The entry's title.
+        entry: String,
+        /// The key.
+        key: String,
+    },
+    /// A regular expression key does not compile and was matched as plain text.
+    KeyNotARegex {
+        /// The entry's title.
+        entry: String,
+        /// The key.
+        key: String,
+    },
+}

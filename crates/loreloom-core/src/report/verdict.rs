@@ -1,0 +1,215 @@
+//! What was decided about an entry.
+
+use serde::{Deserialize, Serialize};
+
+use super::Trigger;
+use crate::{
+    book::SelectiveLogic,
+    ids::{BookId, EntryId},
+    place::Place,
+    units::{MessageCount, Tokens},
+};
+
+/// What was decided about one entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The entry's book.
+    pub book: BookId,
+    /// The entry.
+    pub entry: EntryId,
+    /// What people call it.
+    pub title: String,
+    /// The decision.
+    pub outcome: Outcome,
+}
+
+/// The decision about an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It fired.
+    Activated {
+        /// Where it went; `None` if it names no known place or had no text.
+        place: Option<Place>,
+        /// The tokens of its text.
+        tokens: Tokens,
+        /// How it came to fire.
+        trigger: Box<Trigger>,
+    },
+    /// A rule stopped it: the first that did.
+    Stopped(Stop),
+}
+
+/// The rule that let an entry in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Reason {
+    /// A key was found.
+    Key,
+    /// It always fires.
+    Constant,
+    /// It fired before and stays.
+    Sticky {
+        /// The chat length at which it ends.
+        until: MessageCount,
+    },
+    /// `@@activate`.
+    Decorator,
+    /// The host asked for it.
+    Forced,
+}
+
+/// The rule that stopped an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Stop {
+    /// The entry is switched off.
+    Disabled,
+    /// It is not for this kind of generation.
+    Trigger {
+        /// What it is for.
+        wanted: Vec<String>,
+        /// What was asked for.
+        found: String,
+    },
+    /// It is not for this character.
+    Character {
+        /// The names it lists.
+        listed: Vec<String>,
+        /// Whether the list excludes.
+        exclude: bool,
+    },
+    /// It is not for a character with these tags.
+    Tag {
+        /// The tags it lists.
+        listed: Vec<String>,
+        /// Whether the list excludes.
+        exclude: bool,
+    },
+    /// The chat is too short.
+    Delay {
+        /// The length it waits for.
+        until: MessageCount,
+    },
+    /// It fired not long ago.
+    Cooldown {
+        /// The length at which it may fire again.
+        until: MessageCount,
+    },
+    /// It waits for a recursion level that was not reached.
+    RecursionLevel {
+        /// The level it waits for.
+        level: u32,
+    },
+    /// Only other entries' text holds its keys, and it may not be activated by that.
+    ExcludedFromRecursion,
+    /// `@@dont_activate`.
+    Suppressed,
+    /// It has no keys.
+    NoKeys,
+    /// None of its keys was found.
+    NoKeyFound,
+    /// A key was found, but further back than it scans.
+    OutOfReach {
+        /// The key.
+        key: String,
+        /// The message, counted from the newest, from 0.
+        distance: u32,
+        /// How many messages it scans.
+        depth: u32,
+    },
+    /// A primary key was found, but the secondary keys said no.
+    Secondary {
+        /// The primary key.
+        key: String,
+        /// How the secondary keys combine.
+        logic: SelectiveLogic,
+        /// Those that were found.
+        found: Vec<String>,
+        /// Those that were not.
+        missing: Vec<String>,
+    },
+    /// Another member of its group was chosen.
+    Group {
+        /// The group.
+        group: String,
+        /// The member that won, where one did.
+        winner: Option<EntryId>,
+        /// Why it lost.
+        rule: GroupRule,
+    },
+    /// The roll went against it.
+    Chance {
+        /// The roll in per cent.
+        roll: f64,
+        /// What it had to stay at or below.
+        probability: f64,
+    },
+    /// It did not fit.
+    Budget {
+        /// What it needed.
+        needed: Tokens,
+        /// What was left.
+        left: Tokens,
+    },
+    /// Something before it did not fit, and the budget closed.
+    BudgetClosed {
+        /// What it needed.
+        needed: Tokens,
+    },
+}
+
+/// Why a member of a group lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupRule {
+    /// Another member is sticky.
+    Sticky,
+    /// It is on cooldown or delay.
+    Timed,
+    /// Another member matched more keys.
+    Score,
+    /// A member fired in an earlier pass.
+    AlreadyActive,
+    /// Another member has priority.
+    Priority,
+    /// The draw by weight.
+    Weight,
+    /// SillyTavern removes the last candidate when an entry loses twice.
+    DoubleRemoval,
+}
+
+impl Verdict {
+    /// The stable machine-readable code of the decision.
+    pub fn code(&self) -> &'static str {
+        match &self.outcome {
+            Outcome::Activated { .. } => "activated",
+            Outcome::Stopped(stop) => stop.code(),
+        }
+    }
+}
+
+impl Stop {
+    /// The stable machine-readable code of the rule.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Trigger { .. } => "trigger",
+            Self::Character { .. } => "character",
+            Self::Tag { .. } => "tag",
+            Self::Delay { .. } => "delay",
+            Self::Cooldown { .. } => "cooldown",
+            Self::RecursionLevel { .. } => "recursion_level",
+            Self::ExcludedFromRecursion => "excluded_from_recursion",
+            Self::Suppressed => "suppressed",
+            Self::NoKeys => "no_keys",
+            Self::NoKeyFound => "no_key_found",
+            Self::OutOfReach { .. } => "out_of_reach",
+            Self::Secondary { .. } => "secondary",
+            Self::Group { .. } => "group",
+            Self::Chance { .. } => "chance",
+            Self::Budget { .. } => "budget",
+            Self::BudgetClosed { .. } => "budget_closed",
+        }
+    }
+}

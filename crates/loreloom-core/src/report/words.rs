@@ -1,0 +1,1 @@
+//! Verdicts in plain English, for the command line.

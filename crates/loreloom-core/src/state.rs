@@ -1,0 +1,119 @@
+//! What a story carries from turn to turn.
+//!
+//! State is never stored whole: each turn leaves a [`StateDelta`] on the message it
+//! answered, and the state of a path is the fold of the deltas along it. Swiping,
+//! editing and branching therefore need no roll-back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ids::EntryId, units::MessageCount};
+
+/// A sticky or cooldown effect that is running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedRecord {
+    /// Fingerprint of the entry when the effect began: an edited entry is another entry.
+    pub fingerprint: u64,
+    /// Length of the chat when it began.
+    pub start: MessageCount,
+    /// Length of the chat at which it ends.
+    pub end: MessageCount,
+    /// Survives a chat that did not advance.
+    pub protected: bool,
+}
+
+/// The state at one point of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoryState {
+    /// Entries that stay active.
+    pub sticky: BTreeMap<EntryId, TimedRecord>,
+    /// Entries that may not fire yet.
+    pub cooldown: BTreeMap<EntryId, TimedRecord>,
+}
+
+/// What one turn changed: `None` removes a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StateDelta {
+    /// Changes to sticky effects.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sticky: BTreeMap<EntryId, Option<TimedRecord>>,
+    /// Changes to cooldowns.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cooldown: BTreeMap<EntryId, Option<TimedRecord>>,
+}
+
+impl StateDelta {
+    /// What turns `before` into `after`.
+    pub fn between(before: &StoryState, after: &StoryState) -> Self {
+        Self {
+            sticky: changes(&before.sticky, &after.sticky),
+            cooldown: changes(&before.cooldown, &after.cooldown),
+        }
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.sticky.is_empty() && self.cooldown.is_empty()
+    }
+}
+
+impl StoryState {
+    /// The state after a turn that left `delta`.
+    pub fn apply(&mut self, delta: &StateDelta) {
+        apply(&mut self.sticky, &delta.sticky);
+        apply(&mut self.cooldown, &delta.cooldown);
+    }
+}
+
+fn changes<V: Copy + PartialEq>(
+    before: &BTreeMap<EntryId, V>,
+    after: &BTreeMap<EntryId, V>,
+) -> BTreeMap<EntryId, Option<V>> {
+    let gone = before.keys().filter(|id| !after.contains_key(id)).map(|id| (id.clone(), None));
+    let set = after
+        .iter()
+        .filter(|(id, value)| before.get(id) != Some(value))
+        .map(|(id, value)| (id.clone(), Some(*value)));
+    gone.chain(set).collect()
+}
+
+fn apply<V: Copy>(records: &mut BTreeMap<EntryId, V>, delta: &BTreeMap<EntryId, Option<V>>) {
+    for (id, change) in delta {
+        match change {
+            Some(value) => records.insert(id.clone(), *value),
+            None => records.remove(id),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(end: u32) -> TimedRecord {
+        TimedRecord {
+            fingerprint: 1,
+            start: MessageCount(1),
+            end: MessageCount(end),
+            protected: false,
+        }
+    }
+
+    #[test]
+    fn applying_the_difference_gives_the_later_state() {
+        let state = |pairs: &[(&str, u32)]| StoryState {
+            sticky: pairs.iter().map(|&(id, end)| (EntryId::from(id), record(end))).collect(),
+            cooldown: BTreeMap::new(),
+        };
+        let (before, after) = (state(&[("a", 3), ("b", 4)]), state(&[("b", 5), ("c", 6)]));
+        let delta = StateDelta::between(&before, &after);
+        let expected = [("a", None), ("b", Some(record(5))), ("c", Some(record(6)))];
+        assert_eq!(delta.sticky, expected.map(|(id, change)| (EntryId::from(id), change)).into());
+        let mut folded = before.clone();
+        folded.apply(&delta);
+        assert_eq!(folded, after);
+        assert!(StateDelta::between(&after, &after).is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! The outside world as traits: the story store, models, embedders and upstreams.
+//!
+//! They live here so that the server can be handed any implementation and never names a
+//! database or an HTTP client.
+
+mod embed;
+mod model;
+mod store;
+mod upstream;
+
+pub use self::{
+    embed::{EmbedError, Embedder, Vector},
+    model::{ChatModel, ChatReply, ChatRequest, ModelError},
+    store::{
+        ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord,
+        TurnSummary,
+    },
+    upstream::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
+};

@@ -1,0 +1,62 @@
+//! Passing a front end's request on to a model server, untouched.
+
+use std::pin::Pin;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::Stream;
+use http::{HeaderMap, Method, StatusCode};
+
+/// The body of an answer as it arrives. Dropping it cancels the request.
+pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, UpstreamError>> + Send>>;
+
+/// A request to pass on.
+#[derive(Clone, Debug)]
+pub struct UpstreamCall {
+    /// The method.
+    pub method: Method,
+    /// The path below the upstream's base address, for example `/chat/completions`.
+    pub path: String,
+    /// Headers to pass on.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// An upstream's answer.
+pub struct UpstreamReply {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body as it arrives.
+    pub body: BodyStream,
+}
+
+/// A model server that requests are passed on to.
+#[async_trait]
+pub trait Upstream: Send + Sync {
+    /// Sends a request and returns once the answer's headers are there.
+    async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError>;
+}
+
+/// The upstream gave no answer, or stopped in the middle of one.
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    /// Nobody answered.
+    #[error("upstream `{address}` cannot be reached: {reason}")]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// The cause.
+        reason: String,
+    },
+    /// The answer was cut off.
+    #[error("upstream `{address}` stopped in the middle of its answer: {reason}")]
+    Cut {
+        /// The address.
+        address: String,
+        /// The cause.
+        reason: String,
+    },
+}
