@@ -71,6 +71,11 @@ pub enum TextSource {
         /// Its speaker.
         name: Option<String>,
     },
+    /// The speaker's name before a message.
+    Speaker {
+        /// The message, counted from the oldest of the path, from 0.
+        index: u32,
+    },
     /// The persona's description.
     Persona,
     /// The character's description.

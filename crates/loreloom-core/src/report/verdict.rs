@@ -190,6 +190,27 @@ impl Verdict {
 }
 
 impl Stop {
+    /// How far an entry got before this rule stopped it: later rules count more.
+    pub(crate) fn progress(&self) -> u8 {
+        match self {
+            Self::Disabled => 0,
+            Self::Trigger { .. } => 1,
+            Self::Character { .. } | Self::Tag { .. } => 2,
+            Self::Delay { .. } => 3,
+            Self::Cooldown { .. } => 4,
+            Self::RecursionLevel { .. } => 5,
+            Self::ExcludedFromRecursion => 6,
+            Self::Suppressed => 7,
+            Self::NoKeys | Self::NoKeyFound => 8,
+            Self::OutOfReach { .. } => 9,
+            Self::Secondary { .. } => 10,
+            Self::Group { .. } => 11,
+            Self::Chance { .. } => 12,
+            Self::BudgetClosed { .. } => 13,
+            Self::Budget { .. } => 14,
+        }
+    }
+
     /// The stable machine-readable code of the rule.
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,0 +1,142 @@
+//! How one key matches, decided once.
+
+use std::{borrow::Cow, sync::Arc};
+
+use crate::{
+    book::{Entry, Key, is_js_space},
+    macros,
+    scan::{Folding, JsRegex, PatternId},
+    worldinfo::WorldInfoRules,
+};
+
+/// How an entry's plain keys match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyMode {
+    /// Whether case counts.
+    pub folding: Folding,
+    /// Whether only whole words count.
+    pub whole_words: bool,
+}
+
+impl KeyMode {
+    /// How an entry's keys match under these rules.
+    pub(crate) fn of(entry: &Entry, rules: &WorldInfoRules) -> Self {
+        let activation = &entry.activation;
+        let exact = activation.case_sensitive.unwrap_or(rules.case_sensitive);
+        Self {
+            folding: if exact { Folding::Exact } else { Folding::Lower },
+            whole_words: activation.whole_words.unwrap_or(rules.match_whole_words),
+        }
+    }
+}
+
+/// A key, ready to be looked for.
+#[derive(Clone, Debug)]
+pub struct CompiledKey {
+    /// The key as written.
+    pub raw: Box<str>,
+    /// How plain text matches.
+    pub mode: KeyMode,
+    /// What is looked for.
+    pub probe: Probe,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub enum Probe {
+    /// Nothing: an empty key is never found.
+    Never,
+    /// Anything: a key of blanks is found even in no text.
+    Everything,
+    /// A literal of the index.
+    Pattern {
+        /// The literal.
+        pattern: PatternId,
+        /// Whether it must stand alone as a word.
+        word: bool,
+    },
+    /// A literal that is not in the index: it spans texts, or was not known when the
+    /// library was compiled.
+    Text {
+        /// The folded literal.
+        literal: Box<str>,
+        /// Whether it must stand alone as a word.
+        word: bool,
+    },
+    /// A regular expression over the joined text.
+    Regex {
+        /// The expression.
+        regex: Arc<JsRegex>,
+    },
+    /// A key with macros: known only when the turn is.
+    Dynamic,
+}
+
+impl CompiledKey {
+    /// Compiles a key; `file` gives the literal its id in the index.
+    pub(crate) fn new(
+        raw: &str,
+        mode: KeyMode,
+        file: impl FnOnce(Folding, &str) -> PatternId,
+    ) -> Self {
+        let probe = if raw.is_empty() {
+            Probe::Never
+        } else if macros::is_dynamic(raw) {
+            Probe::Dynamic
+        } else {
+            let probe = Probe::of(raw.trim_matches(is_js_space), mode);
+            if let Probe::Text { literal, word } = &probe
+                && !spans_texts(literal)
+            {
+                Probe::Pattern { pattern: file(mode.folding, literal), word: *word }
+            } else {
+                probe
+            }
+        };
+        Self { raw: raw.into(), mode, probe }
+    }
+
+    /// A key that is in no index, exactly as written.
+    pub(crate) fn unfiled(raw: &str, mode: KeyMode) -> Self {
+        Self { raw: raw.into(), mode, probe: Probe::of(raw, mode) }
+    }
+
+    /// The probe of this key once its macros are known: `expanded` is the key after them.
+    pub(crate) fn resolve(&self, expanded: &str) -> Probe {
+        if expanded.is_empty() {
+            Probe::Never
+        } else {
+            Probe::of(expanded.trim_matches(is_js_space), self.mode)
+        }
+    }
+
+    /// The probe of the key exactly as written, which is how groups are scored.
+    pub(crate) fn unprepared(&self) -> Cow<'_, Probe> {
+        let plain = !matches!(self.probe, Probe::Dynamic | Probe::Never | Probe::Everything)
+            && self.raw.trim_matches(is_js_space).len() == self.raw.len();
+        if plain { Cow::Borrowed(&self.probe) } else { Cow::Owned(Probe::of(&self.raw, self.mode)) }
+    }
+}
+
+impl Probe {
+    /// The probe of a key without macros.
+    fn of(key: &str, mode: KeyMode) -> Self {
+        if key.is_empty() {
+            return Self::Everything;
+        }
+        if let Key::Regex(regex) = Key::parse(key)
+            && regex.raw.len() == regex.pattern.len() + regex.flags.len() + 2
+            && let Some(regex) = JsRegex::new(&regex.pattern, &regex.flags)
+        {
+            return Self::Regex { regex: Arc::new(regex) };
+        }
+        let literal = mode.folding.apply(key);
+        let word = mode.whole_words && !literal.contains(is_js_space);
+        Self::Text { literal: literal.into(), word }
+    }
+}
+
+/// Whether a literal can lie across two of the joined texts.
+pub(crate) fn spans_texts(literal: &str) -> bool {
+    literal.contains(['\n', '\u{1}'])
+}

@@ -1,0 +1,192 @@
+//! Which entries take part in a turn, and in which order they are evaluated.
+
+use rustc_hash::FxHashMap;
+
+use super::{EntryIx, Library};
+use crate::{sort::stable_by, worldinfo::Strategy};
+
+/// Why a book is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// For all chats.
+    Global,
+    /// With the character.
+    Character,
+    /// With this chat.
+    Chat,
+    /// With the persona.
+    Persona,
+}
+
+/// A book that is active this turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The book's place in the library.
+    pub book: usize,
+    /// Why it is active.
+    pub scope: Scope,
+}
+
+/// The entries of a turn in order of evaluation. Depends only on the library and the
+/// attachments, so it is made once for many turns.
+#[derive(Debug)]
+pub struct Roster {
+    /// By rank. An entry of a book that is attached twice stands here twice.
+    order: Vec<EntryIx>,
+    ranks: FxHashMap<EntryIx, Vec<u32>>,
+    /// Ranks to look at whatever the text says.
+    always: Vec<u32>,
+    /// Distinct recursion levels that entries wait for, ascending.
+    levels: Vec<u32>,
+    /// Entries by fingerprint.
+    timed: FxHashMap<u64, EntryIx>,
+    /// The furthest any entry of its own scans.
+    deepest: u32,
+}
+
+impl Roster {
+    /// The roster of all books as global ones.
+    pub fn all(library: &Library, strategy: Strategy) -> Self {
+        let attachments: Vec<Attachment> = (0..library.books().len())
+            .map(|book| Attachment { book, scope: Scope::Global })
+            .collect();
+        Self::new(library, &attachments, strategy)
+    }
+
+    /// The roster of these attachments, in order of selection.
+    ///
+    /// A book that is global is not taken again for chat, persona and character; a chat's
+    /// book not for persona and character; a persona's not for the character.
+    pub fn new(library: &Library, attachments: &[Attachment], strategy: Strategy) -> Self {
+        let books = |scope: Scope| {
+            attachments.iter().filter(move |one| one.scope == scope).map(|one| one.book)
+        };
+        let global: Vec<usize> = books(Scope::Global).collect();
+        let chat = once(books(Scope::Chat), &[&global]);
+        let persona = once(books(Scope::Persona), &[&global, &chat]);
+        let character = once(books(Scope::Character), &[&global, &chat, &persona]);
+
+        let sorted = |books: &[usize]| {
+            let mut entries: Vec<EntryIx> =
+                books.iter().flat_map(|&book| library.entries_of(book)).collect();
+            sort_by_order(library, &mut entries);
+            entries
+        };
+        let mut order = sorted(&chat);
+        order.extend(sorted(&persona));
+        match strategy {
+            Strategy::Evenly => order.extend(sorted(&[global, character].concat())),
+            Strategy::CharacterFirst => {
+                order.extend(sorted(&character));
+                order.extend(sorted(&global));
+            }
+            Strategy::GlobalFirst => {
+                order.extend(sorted(&global));
+                order.extend(sorted(&character));
+            }
+        }
+        Self::of(library, order)
+    }
+
+    fn of(library: &Library, order: Vec<EntryIx>) -> Self {
+        let mut ranks: FxHashMap<EntryIx, Vec<u32>> = FxHashMap::default();
+        ranks.reserve(order.len());
+        let mut roster = Self {
+            ranks: FxHashMap::default(),
+            always: Vec::new(),
+            levels: Vec::new(),
+            timed: FxHashMap::default(),
+            deepest: 0,
+            order: Vec::new(),
+        };
+        for (rank, &ix) in order.iter().enumerate() {
+            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+            ranks.entry(ix).or_default().push(rank);
+            let (compiled, entry) = (library.compiled(ix), library.entry(ix));
+            if compiled.always {
+                roster.always.push(rank);
+            }
+            if entry.recursion.delay_level > 0 {
+                roster.levels.push(entry.recursion.delay_level);
+            }
+            if let Some(fingerprint) = compiled.fingerprint {
+                roster.timed.entry(fingerprint).or_insert(ix);
+            }
+            roster.deepest =
+                roster.deepest.max(messages(entry.activation.scan.messages.unwrap_or(0.0)));
+        }
+        roster.levels.sort_unstable();
+        roster.levels.dedup();
+        Self { order, ranks, ..roster }
+    }
+
+    /// How many entries take part.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether no entry takes part.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The entries in order of evaluation.
+    pub fn entries(&self) -> &[EntryIx] {
+        &self.order
+    }
+
+    pub(crate) fn at(&self, rank: u32) -> EntryIx {
+        self.order[rank as usize]
+    }
+
+    pub(crate) fn ranks(&self, ix: EntryIx) -> &[u32] {
+        self.ranks.get(&ix).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn always(&self) -> &[u32] {
+        &self.always
+    }
+
+    pub(crate) fn levels(&self) -> &[u32] {
+        &self.levels
+    }
+
+    pub(crate) fn with_fingerprint(&self, fingerprint: u64) -> Option<EntryIx> {
+        self.timed.get(&fingerprint).copied()
+    }
+
+    pub(crate) fn deepest(&self) -> u32 {
+        self.deepest
+    }
+}
+
+/// Only the newest messages are ever scanned.
+pub(crate) const MOST_MESSAGES: u32 = 1000;
+
+/// A scan depth as a number of messages: cut to whole ones, none below 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to 0..=1000 first; NaN casts to 0"
+)]
+pub(crate) fn messages(depth: f64) -> u32 {
+    depth.clamp(0.0, f64::from(MOST_MESSAGES)) as u32
+}
+
+fn once(books: impl Iterator<Item = usize>, taken: &[&Vec<usize>]) -> Vec<usize> {
+    let mut result: Vec<usize> = Vec::new();
+    for book in books {
+        if !result.contains(&book) && !taken.iter().any(|taken| taken.contains(&book)) {
+            result.push(book);
+        }
+    }
+    result
+}
+
+/// Highest order first. An entry without an order equals every other.
+fn sort_by_order(library: &Library, entries: &mut [EntryIx]) {
+    stable_by(entries, |a, b| {
+        let order = |ix: EntryIx| library.entry(ix).placement.order;
+        order(*b)?.partial_cmp(&order(*a)?)
+    });
+}

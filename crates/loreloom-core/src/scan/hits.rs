@@ -1,0 +1,148 @@
+//! What was found in a text, remembered by the text itself.
+
+use std::{hash::Hasher as _, sync::Arc};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::{Folding, LiteralIndex, PatternId, WordRule};
+
+/// A text that is scanned, with its hash so that an unchanged message costs nothing.
+#[derive(Clone, Debug)]
+pub struct ScanText {
+    text: Arc<str>,
+    hash: u64,
+}
+
+impl ScanText {
+    /// Prepares a text.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
+        let mut hasher = FxHasher::default();
+        hasher.write(text.as_bytes());
+        Self { hash: hasher.finish(), text }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its bytes' hash: equal texts have equal hashes, not the other way round.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.text, &other.text) || (self.hash == other.hash && self.text == other.text)
+    }
+}
+
+/// One pattern found in a text: where first, and where first as a whole word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The pattern.
+    pub pattern: PatternId,
+    /// First occurrence in the folded text.
+    pub any: (u32, u32),
+    /// First occurrence that stands alone as a word.
+    pub word: Option<(u32, u32)>,
+}
+
+/// All patterns of one index found in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hits(Vec<Hit>);
+
+impl Hits {
+    /// Scans a text.
+    pub fn find(index: &LiteralIndex, folding: Folding, words: WordRule, text: &str) -> Self {
+        if index.is_empty() {
+            return Self::default();
+        }
+        let folded = folding.apply(text);
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut seen: FxHashMap<PatternId, usize> = FxHashMap::default();
+        index.scan(&folded, |pattern, start, end| {
+            let at = *seen.entry(pattern).or_insert_with(|| {
+                hits.push(Hit { pattern, any: span(start, end), word: None });
+                hits.len() - 1
+            });
+            if hits[at].word.is_none() && words.is_word(&folded, start, end) {
+                hits[at].word = Some(span(start, end));
+            }
+        });
+        hits.shrink_to_fit();
+        Self(hits)
+    }
+
+    /// The hits, by first occurrence.
+    pub fn iter(&self) -> impl Iterator<Item = &Hit> {
+        self.0.iter()
+    }
+
+    /// The hit of one pattern.
+    pub fn get(&self, pattern: PatternId) -> Option<&Hit> {
+        self.0.iter().find(|hit| hit.pattern == pattern)
+    }
+}
+
+fn span(start: usize, end: usize) -> (u32, u32) {
+    (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX))
+}
+
+/// Hits by text, for one index. Holds the texts too, so that equal hashes of different
+/// texts are told apart.
+#[derive(Debug, Default)]
+pub struct HitCache {
+    hits: FxHashMap<u64, (ScanText, Arc<Hits>)>,
+    bytes: usize,
+}
+
+/// Text kept at the most; a long window is 200 KB, so this serves a hundred chats.
+const CACHE_BYTES: usize = 32 << 20;
+
+impl HitCache {
+    /// The hits of a text: remembered ones, else those that `find` finds.
+    pub fn get_or_find(&mut self, text: &ScanText, find: impl FnOnce(&str) -> Hits) -> Arc<Hits> {
+        if let Some((known, hits)) = self.hits.get(&text.hash)
+            && known.same(text)
+        {
+            return Arc::clone(hits);
+        }
+        let hits = Arc::new(find(&text.text));
+        // Dropping everything at once is crude but keeps no order to maintain per hit.
+        if self.bytes > CACHE_BYTES {
+            self.hits.clear();
+            self.bytes = 0;
+        }
+        self.bytes += text.text.len();
+        self.hits.insert(text.hash, (text.clone(), Arc::clone(&hits)));
+        hits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_whole_word_may_come_after_the_first_hit() {
+        let index = LiteralIndex::build(["cat"]);
+        let hits = Hits::find(&index, Folding::Lower, WordRule::Ascii, "Cats and a CAT");
+        let expected = Hit { pattern: PatternId(0), any: (0, 3), word: Some((11, 14)) };
+        assert_eq!(hits.iter().copied().collect::<Vec<_>>(), [expected]);
+    }
+
+    #[test]
+    fn a_text_is_scanned_once() {
+        let mut cache = HitCache::default();
+        let text = ScanText::new("a cat");
+        let mut scans = 0;
+        for text in [&text, &text.clone(), &ScanText::new("a cat"), &ScanText::new("a dog")] {
+            cache.get_or_find(text, |_| {
+                scans += 1;
+                Hits::default()
+            });
+        }
+        assert_eq!(scans, 2);
+    }
+}

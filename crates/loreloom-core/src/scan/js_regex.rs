@@ -1,0 +1,261 @@
+//! JavaScript regular expressions, with a limit that does not depend on the machine.
+//!
+//! Lore is written for JavaScript's engine (UTF-16 units, ASCII `\b`, look-behind, back
+//! references), so a real one runs it: QuickJS. It is stopped after a fixed number of its
+//! own steps, never by a clock, so that a replay gives the same verdict.
+//!
+//! An engine belongs to one thread; expressions are compiled there on first use and kept.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
+
+use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, context::intrinsic};
+use rustc_hash::FxHashMap;
+
+use super::required::required_literals;
+
+/// How often a running expression may be interrupted: QuickJS asks every 10,000 steps.
+const INTERRUPTS: u32 = 100;
+/// What one thread's engine may allocate.
+const MEMORY: usize = 64 << 20;
+/// Expressions a thread keeps compiled.
+const KEPT: usize = 20_000;
+
+/// A regular expression that compiles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct JsRegex {
+    pattern: Box<str>,
+    flags: Box<str>,
+}
+
+/// What running an expression gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegexOutcome {
+    /// The first match, in bytes of the text.
+    Found {
+        /// First byte.
+        start: usize,
+        /// One past the last byte.
+        end: usize,
+    },
+    /// No match.
+    NotFound,
+    /// It needed more steps or memory than allowed.
+    TooSlow,
+}
+
+impl JsRegex {
+    /// The expression, or `None` if JavaScript would refuse it.
+    pub fn new(pattern: &str, flags: &str) -> Option<Self> {
+        let regex = Self { pattern: pattern.into(), flags: flags.into() };
+        with_engine(|engine| engine.run(&regex, |_, _| Ok(()))).ok().map(|()| regex)
+    }
+
+    /// The pattern.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
+    }
+
+    /// The flags.
+    pub fn flags(&self) -> &str {
+        &self.flags
+    }
+
+    /// Literals of which the text must hold at least one, ignoring case, for the
+    /// expression to match; `None` if none can be told.
+    pub fn required_literals(&self) -> Option<Vec<String>> {
+        required_literals(&self.pattern, &self.flags)
+    }
+
+    /// The first match in a text. A fresh run each time: `g` and `y` keep no memory.
+    pub fn find(&self, text: &str) -> RegexOutcome {
+        let found = with_engine(|engine| {
+            engine.run(self, |functions, regex| {
+                functions
+                    .find
+                    .clone()
+                    .restore(regex.ctx())?
+                    .call::<_, Vec<i32>>((regex.clone(), text))
+            })
+        });
+        match found.as_deref() {
+            Ok(&[start, end]) => RegexOutcome::Found {
+                start: byte_of(text, start.unsigned_abs() as usize),
+                end: byte_of(text, end.unsigned_abs() as usize),
+            },
+            Ok(_) => RegexOutcome::NotFound,
+            Err(_) => RegexOutcome::TooSlow,
+        }
+    }
+
+    /// The text with matches replaced as JavaScript's `replace` does, `$1` and all; `None`
+    /// if it needed too much.
+    pub fn replace(&self, text: &str, replacement: &str) -> Option<String> {
+        with_engine(|engine| {
+            engine.run(self, |functions, regex| {
+                let replace = functions.replace.clone().restore(regex.ctx())?;
+                replace.call::<_, String>((regex.clone(), text, replacement))
+            })
+        })
+        .ok()
+    }
+}
+
+/// The byte of the UTF-16 unit `unit` of a text.
+fn byte_of(text: &str, unit: usize) -> usize {
+    if text.is_ascii() {
+        return unit.min(text.len());
+    }
+    let mut units = 0;
+    for (byte, character) in text.char_indices() {
+        if units >= unit {
+            return byte;
+        }
+        units += character.len_utf16();
+    }
+    text.len()
+}
+
+/// Fields are dropped in this order: what lives in the context before the context.
+struct Engine {
+    compiled: FxHashMap<JsRegex, Persistent<Object<'static>>>,
+    functions: Functions,
+    left: Rc<Cell<u32>>,
+    context: Context,
+}
+
+struct Functions {
+    find: Persistent<Function<'static>>,
+    replace: Persistent<Function<'static>>,
+}
+
+const FIND: &str = "(re, text) => { re.lastIndex = 0; const m = re.exec(text); \
+                    return m === null ? [] : [m.index, m.index + m[0].length]; }";
+const REPLACE: &str = "(re, text, by) => { re.lastIndex = 0; return text.replace(re, by); }";
+
+impl Engine {
+    fn new() -> Result<Self, rquickjs::Error> {
+        let runtime = Runtime::new()?;
+        runtime.set_memory_limit(MEMORY);
+        let left = Rc::new(Cell::new(INTERRUPTS));
+        let counter = Rc::clone(&left);
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            counter.set(counter.get().saturating_sub(1));
+            counter.get() == 0
+        })));
+        let context =
+            Context::custom::<(intrinsic::Eval, intrinsic::RegExpCompiler, intrinsic::RegExp)>(
+                &runtime,
+            )?;
+        let functions = context.with(|ctx| {
+            let function = |source: &str| {
+                ctx.eval::<Function<'_>, _>(source).map(|function| Persistent::save(&ctx, function))
+            };
+            Ok::<_, rquickjs::Error>(Functions {
+                find: function(FIND)?,
+                replace: function(REPLACE)?,
+            })
+        })?;
+        Ok(Self { context, functions, left, compiled: FxHashMap::default() })
+    }
+
+    fn run<R>(
+        &mut self,
+        regex: &JsRegex,
+        call: impl for<'js> FnOnce(&Functions, Object<'js>) -> rquickjs::Result<R>,
+    ) -> rquickjs::Result<R> {
+        self.left.set(INTERRUPTS);
+        if self.compiled.len() >= KEPT {
+            self.compiled.clear();
+        }
+        let Self { context, functions, compiled, .. } = self;
+        context
+            .with(|ctx| {
+                let object = if let Some(known) = compiled.get(regex) {
+                    known.clone().restore(&ctx)?
+                } else {
+                    let object = compile(&ctx, regex)?;
+                    compiled.insert(regex.clone(), Persistent::save(&ctx, object.clone()));
+                    object
+                };
+                call(functions, object)
+            })
+            .inspect_err(|_| {
+                // A pending exception would surface in the next call.
+                context.with(|ctx| drop(ctx.catch()));
+            })
+    }
+}
+
+fn compile<'js>(ctx: &Ctx<'js>, regex: &JsRegex) -> rquickjs::Result<Object<'js>> {
+    let constructor: rquickjs::function::Constructor<'js> = ctx.globals().get("RegExp")?;
+    constructor.construct((&*regex.pattern, &*regex.flags))
+}
+
+thread_local! {
+    static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
+}
+
+/// Runs with this thread's engine, which is made on first use.
+fn with_engine<R>(run: impl FnOnce(&mut Engine) -> rquickjs::Result<R>) -> rquickjs::Result<R> {
+    ENGINE.with_borrow_mut(|slot| match slot {
+        Some(engine) => run(engine),
+        None => run(slot.insert(Engine::new()?)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(pattern: &str, flags: &str, text: &str) -> RegexOutcome {
+        JsRegex::new(pattern, flags).unwrap().find(text)
+    }
+
+    #[test]
+    fn matches_are_given_in_bytes() {
+        for (pattern, flags, text, expected) in [
+            ("drag(on|oon)", "", "a dragon", Some((2, 8))),
+            ("DRAGON", "i", "a dragon", Some((2, 8))),
+            ("猫.", "", "黒猫だ", Some((3, 9))),
+            ("(?<=the )cat", "", "the cat", Some((4, 7))),
+            ("\\bкот", "", "скот", None),
+            ("^.$", "", "🐉", None),
+            ("^.$", "u", "🐉", Some((0, 4))),
+            ("", "", "x", Some((0, 0))),
+        ] {
+            let expected = expected
+                .map_or(RegexOutcome::NotFound, |(start, end)| RegexOutcome::Found { start, end });
+            assert_eq!(find(pattern, flags, text), expected, "/{pattern}/{flags} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_javascript_refuses_is_no_regex() {
+        for (pattern, flags) in
+            [("(", ""), ("a", "gg"), ("a", "x"), ("\\u{110000}", "u"), ("a**", "")]
+        {
+            assert_eq!(JsRegex::new(pattern, flags), None, "/{pattern}/{flags}");
+        }
+    }
+
+    #[test]
+    fn catastrophic_patterns_stop_and_the_engine_goes_on() {
+        let text = "a".repeat(40);
+        for pattern in ["(a+)+$b", "(a|a)*b", "(.*)*\\1x"] {
+            assert_eq!(find(pattern, "", &text), RegexOutcome::TooSlow, "{pattern}");
+            assert_eq!(find("a", "", "a"), RegexOutcome::Found { start: 0, end: 1 });
+        }
+    }
+
+    #[test]
+    fn a_global_expression_keeps_no_memory_and_replaces_all() {
+        let regex = JsRegex::new("(e)mber", "g").unwrap();
+        for _ in 0..2 {
+            assert_eq!(regex.find("ember"), RegexOutcome::Found { start: 0, end: 5 });
+        }
+        assert_eq!(regex.replace("ember ember", "$1!").as_deref(), Some("e! e!"));
+    }
+}

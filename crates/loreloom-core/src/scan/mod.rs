@@ -1,0 +1,19 @@
+//! Finding keys in text: one pass over each text serves every key of every book.
+//!
+//! Literal keys of all books share one [`LiteralIndex`] per folding; a text's hits are
+//! kept by its content ([`HitCache`]), so a turn costs its new text, not its window.
+
+mod fold;
+mod hits;
+mod js_regex;
+mod literal;
+mod required;
+mod word;
+
+pub use self::{
+    fold::{Folding, raw_offset},
+    hits::{Hit, HitCache, Hits, ScanText},
+    js_regex::{JsRegex, RegexOutcome},
+    literal::{LiteralIndex, PatternId},
+    word::WordRule,
+};

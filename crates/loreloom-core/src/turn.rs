@@ -1,0 +1,206 @@
+//! Everything one turn is decided from: the request context.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    book::{Entry, is_js_space},
+    chat::{GenerationType, Path, Role},
+    dice::Dice,
+    ids::{ChatId, EntryId, MessageId, PrefixHash},
+    macros::MacroValues,
+    scan::{HitCache, ScanText},
+    tokens::TokenCounter,
+    units::{MessageCount, Timestamp, Tokens},
+};
+
+/// One turn's context. Nothing else decides what is woven in.
+#[derive(Clone, Copy)]
+pub struct Turn<'a> {
+    /// The chat.
+    pub chat: &'a ChatId,
+    /// The exact state of the story.
+    pub prefix: PrefixHash,
+    /// The message being answered.
+    pub answers: Option<MessageId>,
+    /// The messages that are scanned.
+    pub transcript: &'a Transcript,
+    /// What is asked for.
+    pub generation: GenerationType,
+    /// Who speaks next.
+    pub speaker: Option<&'a Speaker>,
+    /// The user's name.
+    pub user: &'a str,
+    /// The texts of card and persona.
+    pub card: &'a CardTexts,
+    /// Prompts of the front end that ask to be scanned.
+    pub prompts: &'a [ScannedPrompt],
+    /// Entries the host wants in.
+    pub forced: &'a [Forced],
+    /// The model's context size.
+    pub context: Tokens,
+    /// The seed of all rolls, for the report.
+    pub seed: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Changes no state and reads no timed effects.
+    pub dry_run: bool,
+}
+
+impl<'a> Turn<'a> {
+    /// What macros stand for this turn.
+    pub fn macros(&self) -> MacroValues<'a> {
+        MacroValues {
+            user: self.user,
+            char: self.speaker.map_or("", |speaker| &speaker.name),
+            persona: &self.card.persona,
+            description: &self.card.description,
+            personality: &self.card.personality,
+            scenario: &self.card.scenario,
+        }
+    }
+
+    /// Messages on the path, as timed effects count them.
+    pub fn length(&self) -> MessageCount {
+        MessageCount(u32::try_from(self.transcript.messages.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// What the engine needs from outside to decide.
+pub struct Instruments<'a> {
+    /// The connection's tokenizer.
+    pub counter: &'a dyn TokenCounter,
+    /// Rolls.
+    pub dice: &'a mut dyn Dice,
+    /// Hits of texts seen before.
+    pub cache: &'a mut TurnCache,
+}
+
+/// Hits of texts seen before, for one library.
+#[derive(Debug, Default)]
+pub struct TurnCache {
+    /// Of lower-cased texts.
+    pub(crate) lower: HitCache,
+    /// Of texts as they are.
+    pub(crate) exact: HitCache,
+}
+
+/// Who speaks next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speaker {
+    /// The character's name.
+    pub name: String,
+    /// The name that character filters compare with: SillyTavern's avatar file without its
+    /// extension.
+    pub filter_name: Option<String>,
+    /// The character's tags; `None` if the host knows of none.
+    pub tags: Option<Vec<String>>,
+}
+
+/// The texts of card and persona that keys may be looked for in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CardTexts {
+    /// The persona's description.
+    pub persona: String,
+    /// The character's description.
+    pub description: String,
+    /// The character's personality.
+    pub personality: String,
+    /// The character's note.
+    pub depth_prompt: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The creator's notes.
+    pub creator_notes: String,
+}
+
+/// A prompt of the front end that asks to be scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScannedPrompt {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// An entry the host wants in this turn.
+#[derive(Clone, Debug)]
+pub struct Forced {
+    /// The entry.
+    pub entry: EntryId,
+    /// What to use instead of the stored entry.
+    pub instead: Option<Arc<Entry>>,
+}
+
+/// The messages of a path as they are scanned, oldest first. Grows with the path, so that
+/// each message is prepared once.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    pub(crate) messages: Vec<TranscriptMessage>,
+    include_names: bool,
+}
+
+/// A message as it is scanned.
+#[derive(Clone, Debug)]
+pub(crate) struct TranscriptMessage {
+    pub(crate) scan: ScanText,
+    pub(crate) role: Role,
+    pub(crate) name: Option<Arc<str>>,
+    /// Bytes that the scanned text has before the message's own, and the message has before
+    /// the scanned text: `Name: ` and trimmed blanks.
+    pub(crate) prefix: usize,
+    pub(crate) trimmed: usize,
+}
+
+impl Transcript {
+    /// No messages yet. With `include_names`, messages are scanned as `Name: text`.
+    pub fn new(include_names: bool) -> Self {
+        Self { messages: Vec::new(), include_names }
+    }
+
+    /// The visible messages of a path.
+    pub fn of(path: &Path, include_names: bool) -> Self {
+        let mut transcript = Self::new(include_names);
+        for item in path.items() {
+            let message = &item.message;
+            if !message.hidden && message.role != Role::System {
+                transcript.push(message.role, message.name.as_deref(), &message.text);
+            }
+        }
+        transcript
+    }
+
+    /// Appends a message.
+    pub fn push(&mut self, role: Role, name: Option<&str>, text: &str) {
+        let named = match name {
+            Some(name) if self.include_names => format!("{name}: {text}"),
+            Some(_) | None => text.to_owned(),
+        };
+        let prefix = named.len() - text.len();
+        let trimmed = named.len() - named.trim_start_matches(is_js_space).len();
+        self.messages.push(TranscriptMessage {
+            scan: ScanText::new(named.trim_matches(is_js_space)),
+            role,
+            name: name.map(Into::into),
+            prefix,
+            trimmed,
+        });
+    }
+
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Drops all but the first `length` messages.
+    pub fn truncate(&mut self, length: usize) {
+        self.messages.truncate(length);
+    }
+}

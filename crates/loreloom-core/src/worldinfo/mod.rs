@@ -1,0 +1,24 @@
+//! SillyTavern's World Info: its scan loop, groups, timed effects and budget, composed of
+//! the shared stages.
+//!
+//! `sillytavern-1.19` is the recorded behaviour to the letter; our own default differs
+//! only where a peer's defect would lose lore ([`Quirks`]).
+
+mod activation;
+mod budget;
+mod decorators;
+mod fingerprint;
+mod groups;
+mod output;
+mod pass;
+mod rules;
+mod seat;
+mod timed;
+
+pub use self::{
+    decorators::{Decorated, split_decorators},
+    fingerprint::{cyrb53, fingerprint},
+    output::{Bucket, DEFAULT_DEPTH, Placed, place},
+    pass::{Activated, Pass, Scan, scan},
+    rules::{Quirks, Strategy, WorldInfoRules},
+};

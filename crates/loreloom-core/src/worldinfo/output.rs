@@ -1,0 +1,96 @@
+//! Where activated entries go: buckets by position, lower order first.
+
+use std::sync::Arc;
+
+use super::Activated;
+use crate::{
+    book::{DepthFrom, Position},
+    chat::Role,
+    library::Library,
+    sort::stable_by,
+    units::Depth,
+};
+
+/// An activated entry's text at its place.
+#[derive(Clone, Debug)]
+pub struct Placed<'scan> {
+    /// The place.
+    pub bucket: Bucket,
+    /// The text to insert.
+    pub text: Arc<str>,
+    /// The entry.
+    pub activated: &'scan Activated,
+}
+
+/// World Info's places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bucket {
+    /// Before the character.
+    Before,
+    /// After the character.
+    After,
+    /// Above the author's note.
+    NoteTop,
+    /// Below the author's note.
+    NoteBottom,
+    /// Before the examples.
+    ExamplesTop,
+    /// After the examples.
+    ExamplesBottom,
+    /// In the chat. The depth is `None` where the entry has none and opens its own group.
+    AtDepth(Option<Depth>, Role),
+    /// A named outlet.
+    Outlet(String),
+}
+
+/// Depth of an entry that names none.
+pub const DEFAULT_DEPTH: Depth = Depth(4);
+
+/// Places activated entries, in the order in which each bucket's text reads.
+///
+/// Entries are walked from the highest order to the lowest and put at the front of their
+/// bucket, so equal orders come out last activated first; outlets are appended instead.
+pub fn place<'scan>(library: &Library, activated: &'scan [Activated]) -> Vec<Placed<'scan>> {
+    let mut walk: Vec<&Activated> = activated.iter().collect();
+    stable_by(&mut walk, |a, b| {
+        let order = |one: &Activated| one.entry(library).placement.order;
+        order(b)?.partial_cmp(&order(a)?)
+    });
+    let mut placed = Vec::with_capacity(walk.len());
+    for one in walk {
+        if one.text.is_empty() {
+            continue;
+        }
+        let placement = &one.entry(library).placement;
+        let bucket = match &placement.position {
+            Position::Default | Position::BeforeCharacter => Bucket::Before,
+            // World Info has no places inside the card: its far side is nearest.
+            Position::AfterCharacter
+            | Position::BeforeDescription
+            | Position::AfterDescription
+            | Position::Personality
+            | Position::Scenario => Bucket::After,
+            Position::NoteTop => Bucket::NoteTop,
+            Position::NoteBottom => Bucket::NoteBottom,
+            Position::ExamplesTop => Bucket::ExamplesTop,
+            Position::ExamplesBottom => Bucket::ExamplesBottom,
+            Position::AtDepth { from: DepthFrom::Newest | DepthFrom::Oldest } => {
+                Bucket::AtDepth(placement.depth, placement.role.unwrap_or(Role::System))
+            }
+            Position::Outlet(name) if !name.is_empty() => Bucket::Outlet(name.clone()),
+            Position::Slot(name) => Bucket::Outlet(name.clone()),
+            Position::Outlet(_) | Position::Nowhere => continue,
+        };
+        placed.push(Placed { bucket, text: Arc::clone(&one.text), activated: one });
+    }
+    in_reading_order(placed)
+}
+
+/// Turns the walk into reading order: all buckets but outlets are filled from the front.
+fn in_reading_order(walk: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+    let (outlets, mut others): (Vec<_>, Vec<_>) =
+        walk.into_iter().partition(|placed| matches!(placed.bucket, Bucket::Outlet(_)));
+    others.reverse();
+    others.extend(outlets);
+    others
+}

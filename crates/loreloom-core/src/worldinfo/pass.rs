@@ -1,0 +1,418 @@
+//! The scan loop: initial pass, recursion, minimum activations, delayed levels.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    WorldInfoRules,
+    budget::Rendered,
+    seat::{Seat, SeatKey},
+    timed::Effects,
+};
+use crate::{
+    book::Entry,
+    dice::Dice,
+    library::{CompiledKey, EntryIx, KeyMode, Library, Probe, Roster},
+    macros::MacroValues,
+    report::{BudgetUse, KeyMatch, ScanPhase, Stop, Trigger},
+    state::StoryState,
+    texts::{Reach, Texts},
+    tokens::{Measure, TokenCounter},
+    turn::{Forced, Instruments, Turn},
+    units::Tokens,
+};
+
+/// What a scan decided.
+#[derive(Debug)]
+pub struct Scan {
+    /// The activated entries in order of activation.
+    pub activated: Vec<Activated>,
+    /// The entries that were looked at and stopped, by rank.
+    pub stopped: Vec<(EntryIx, Stop)>,
+    /// The passes of the loop.
+    pub passes: Vec<Pass>,
+    /// The state after the scan.
+    pub state: StoryState,
+    /// How the budget was used; `None` if there was nothing to scan.
+    pub budget: Option<BudgetUse>,
+    /// Keys that needed more steps than allowed.
+    pub too_slow: Vec<(EntryIx, Box<str>)>,
+}
+
+/// An activated entry.
+#[derive(Clone, Debug)]
+pub struct Activated {
+    /// The entry.
+    pub ix: EntryIx,
+    /// What the host sent in its place.
+    pub instead: Option<Arc<Entry>>,
+    /// Its text, macros expanded.
+    pub text: Arc<str>,
+    /// The tokens of its text.
+    pub tokens: Tokens,
+    /// The names of its groups, as written.
+    pub(super) group: Box<str>,
+    /// How it came to fire.
+    pub trigger: Trigger,
+}
+
+impl Activated {
+    /// The entry whose rules hold: the one the host sent, else the stored one.
+    pub fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
+        self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
+    }
+}
+
+/// One pass of the loop, for those who want to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// What the pass was for.
+    pub phase: ScanPhase,
+    /// What the next one is for.
+    pub next: Option<ScanPhase>,
+    /// Candidates left after groups.
+    pub candidates: Vec<EntryIx>,
+    /// Those among them that failed no roll.
+    pub successful: Vec<EntryIx>,
+    /// Activated entries so far.
+    pub total: usize,
+    /// Whether something did not fit so far.
+    pub overflowed: bool,
+    /// The recursion level reached.
+    pub level: u32,
+}
+
+/// Scans: decides which entries of the roster fire this turn.
+pub fn scan(
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &WorldInfoRules,
+    instruments: &mut Instruments<'_>,
+) -> Scan {
+    let effects = if turn.dry_run {
+        Effects::dry(state)
+    } else {
+        Effects::begin(library, roster, state, turn.length())
+    };
+    if roster.is_empty() {
+        return Scan {
+            activated: Vec::new(),
+            stopped: Vec::new(),
+            passes: Vec::new(),
+            state: effects.state,
+            budget: None,
+            too_slow: Vec::new(),
+        };
+    }
+    Scanner::new(library, roster, turn, rules, effects, instruments).run()
+}
+
+/// The state of a scan.
+pub(super) struct Scanner<'a> {
+    pub(super) library: &'a Library,
+    pub(super) roster: &'a Roster,
+    pub(super) turn: &'a Turn<'a>,
+    pub(super) rules: &'a WorldInfoRules,
+    pub(super) counter: &'a dyn TokenCounter,
+    pub(super) dice: &'a mut dyn Dice,
+    pub(super) texts: Texts<'a>,
+    pub(super) macros: MacroValues<'a>,
+    pub(super) effects: Effects,
+    pub(super) forced: FxHashMap<EntryIx, &'a Forced>,
+    pub(super) resolved: FxHashMap<(Box<str>, KeyMode), Probe>,
+    /// Ranks to look at, ascending.
+    live: Vec<u32>,
+    pub(super) phase: ScanPhase,
+    pub(super) level: u32,
+    levels: Vec<u32>,
+    /// Messages added to the scan depth by minimum activations.
+    pub(super) skew: u32,
+    count: u32,
+    pub(super) budget: Tokens,
+    /// Text activated in earlier passes.
+    pub(super) running: Measure,
+    pub(super) overflowed: bool,
+    pub(super) activated: Vec<Activated>,
+    pub(super) places: FxHashMap<EntryIx, usize>,
+    pub(super) failed: FxHashSet<SeatKey>,
+    pub(super) stops: FxHashMap<SeatKey, Stop>,
+    passes: Vec<Pass>,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(
+        library: &'a Library,
+        roster: &'a Roster,
+        turn: &'a Turn<'a>,
+        rules: &'a WorldInfoRules,
+        effects: Effects,
+        instruments: &'a mut Instruments<'_>,
+    ) -> Self {
+        let Instruments { counter, dice, cache } = instruments;
+        let texts = Texts::new(
+            (library, roster),
+            turn.transcript,
+            turn.card,
+            turn.prompts,
+            rules.words,
+            cache,
+        );
+        let forced: FxHashMap<EntryIx, &Forced> = turn
+            .forced
+            .iter()
+            .filter_map(|one| library.find(&one.entry).map(|ix| (library.compiled(ix).slot, one)))
+            .collect();
+        let mut live = roster.always().to_vec();
+        live.extend(effects.sticky_entries().flat_map(|ix| roster.ranks(ix)));
+        // Entries that share a slot are all replaced by what the host sent.
+        live.extend(forced.keys().flat_map(|&slot| roster.ranks(slot)));
+        let mut levels: Vec<u32> = roster.levels().to_vec();
+        let level = if levels.is_empty() { 0 } else { levels.remove(0) };
+        Self {
+            library,
+            roster,
+            turn,
+            rules,
+            counter: *counter,
+            dice: &mut **dice,
+            texts,
+            macros: turn.macros(),
+            effects,
+            forced,
+            resolved: FxHashMap::default(),
+            live,
+            phase: ScanPhase::Initial,
+            level,
+            levels,
+            skew: 0,
+            count: 0,
+            budget: budget(rules, turn.context),
+            running: Measure::default(),
+            overflowed: false,
+            activated: Vec::new(),
+            places: FxHashMap::default(),
+            failed: FxHashSet::default(),
+            stops: FxHashMap::default(),
+            passes: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Scan {
+        let mut next = Some(ScanPhase::Initial);
+        while let Some(phase) = next {
+            if self.rules.max_recursion_steps > 0 && self.rules.max_recursion_steps <= self.count {
+                break;
+            }
+            self.phase = phase;
+            self.count += 1;
+            next = self.pass();
+        }
+        self.finish()
+    }
+
+    fn pass(&mut self) -> Option<ScanPhase> {
+        let depth = self.rules.depth.saturating_add(self.skew).max(self.roster.deepest());
+        self.texts.reach_back(depth);
+        self.take_touched();
+        let mut candidates = self.candidates();
+        candidates.sort_by_key(|seat| (!self.is_sticky(seat), seat.key));
+        let candidates = self.settle_groups(candidates);
+        let rendered = self.fit(candidates);
+        let successful: Vec<&Rendered> =
+            rendered.iter().filter(|one| !self.failed.contains(&one.seat.key)).collect();
+        let feeding: Vec<(EntryIx, Arc<str>)> = successful
+            .iter()
+            .filter(|one| !one.seat.entry(self.library).recursion.prevent)
+            .map(|one| (one.seat.ix, Arc::clone(&one.text)))
+            .collect();
+        let slots = |seats: &mut dyn Iterator<Item = &Seat>| {
+            seats.map(|seat| self.library.compiled(seat.ix).slot).collect()
+        };
+        let mut pass = Pass {
+            phase: self.phase,
+            next: None,
+            candidates: slots(&mut rendered.iter().map(|one| &one.seat)),
+            successful: slots(&mut successful.iter().map(|one| &one.seat)),
+            total: self.activated.len(),
+            overflowed: self.overflowed,
+            level: 0,
+        };
+        let next = self.next_phase(!feeding.is_empty());
+        if next.is_some() {
+            self.feed(feeding);
+        }
+        pass.next = next;
+        pass.level = self.level;
+        self.passes.push(pass);
+        next
+    }
+
+    fn take_touched(&mut self) {
+        self.live.extend(self.texts.take_touched());
+        self.live.sort_unstable();
+        self.live.dedup();
+    }
+
+    fn candidates(&mut self) -> Vec<Seat> {
+        let live = std::mem::take(&mut self.live);
+        let mut candidates = Vec::new();
+        for &rank in &live {
+            let key = SeatKey::Rank(rank);
+            let slot = self.library.compiled(self.roster.at(rank)).slot;
+            if self.failed.contains(&key) || self.places.contains_key(&slot) {
+                continue;
+            }
+            match self.judge(rank) {
+                Ok(seat) => candidates.push(seat),
+                Err(stop) => self.stop(key, stop),
+            }
+        }
+        self.live = live;
+        candidates
+    }
+
+    /// Remembers why an entry was stopped, unless it got further in an earlier pass.
+    pub(super) fn stop(&mut self, key: SeatKey, stop: Stop) {
+        let known = self.stops.get(&key).map_or(0, Stop::progress);
+        if stop.progress() >= known {
+            self.stops.insert(key, stop);
+        }
+    }
+
+    /// Adds the texts of a pass to what the next one scans and pays for.
+    fn feed(&mut self, feeding: Vec<(EntryIx, Arc<str>)>) {
+        let newline = self.counter.measure("\n");
+        let mut measure = Measure::default();
+        for (at, (_, text)) in feeding.iter().enumerate() {
+            if at > 0 {
+                measure += newline;
+            }
+            measure += self.counter.measure(text);
+        }
+        if measure > Measure::default() {
+            self.running += measure + newline;
+            self.texts.add_lore(feeding);
+        }
+    }
+
+    fn next_phase(&mut self, feeding: bool) -> Option<ScanPhase> {
+        let may_recurse = self.rules.recursive && !self.overflowed;
+        let after_widening = self.phase == ScanPhase::MinActivations && self.texts.has_lore();
+        if may_recurse && (feeding || after_widening) {
+            return Some(ScanPhase::Recursion);
+        }
+        let wanted = self.rules.min_activations as usize;
+        if !self.overflowed && wanted > 0 && self.activated.len() < wanted {
+            let depth = u64::from(self.rules.depth) + u64::from(self.skew);
+            let most = u64::from(self.rules.min_activations_depth_max);
+            let over = (most > 0 && depth > most) || depth > u64::from(self.turn.length().0);
+            if !over {
+                self.skew += 1;
+                return Some(ScanPhase::MinActivations);
+            }
+        }
+        if self.levels.is_empty() {
+            return None;
+        }
+        self.level = self.levels.remove(0);
+        Some(ScanPhase::Recursion)
+    }
+
+    /// The trigger metadata of a candidate.
+    pub(super) fn trigger(&mut self, seat: &Seat) -> Trigger {
+        let compiled = self.library.compiled(seat.ix);
+        let found = &seat.found;
+        let mut parents = Vec::new();
+        let primary = found.primary.map(|at| {
+            let key = &compiled.keys[at];
+            let located = self.locate(key, found.reach);
+            let by_lore = matches!(
+                &located.at,
+                Some(place) if matches!(place.source, crate::report::TextSource::Entry { .. })
+            );
+            if by_lore {
+                let probe = self.probe(key);
+                parents = self.texts.parents(key, &probe);
+            }
+            located
+        });
+        let secondary =
+            found.secondary.iter().map(|&at| self.locate(&compiled.secondary[at], found.reach));
+        let secondary = secondary.collect();
+        Trigger {
+            reason: found.reason.clone(),
+            phase: self.phase,
+            pass: self.count,
+            depth: found.reach.messages,
+            primary,
+            secondary,
+            parents: parents.into_iter().map(|ix| self.library.entry(ix).id.clone()).collect(),
+        }
+    }
+
+    fn probe(&mut self, key: &CompiledKey) -> Probe {
+        if matches!(key.probe, Probe::Dynamic) { self.resolve(key) } else { key.probe.clone() }
+    }
+
+    fn locate(&mut self, key: &CompiledKey, reach: Reach) -> KeyMatch {
+        let probe = self.probe(key);
+        let expanded = self.macros.expand(&key.raw);
+        self.texts.locate(key, &probe, Some(&expanded), reach)
+    }
+
+    fn finish(mut self) -> Scan {
+        if !self.turn.dry_run {
+            for activated in &self.activated {
+                self.effects.activate(self.library, activated.ix, self.turn.length());
+            }
+        }
+        let used = self.activated.iter().map(|one| one.tokens).sum();
+        let mut stopped: Vec<(SeatKey, Stop)> = self
+            .stops
+            .into_iter()
+            .filter(|(key, _)| match key {
+                SeatKey::Sent(ix) => !self.places.contains_key(&self.library.compiled(*ix).slot),
+                SeatKey::Rank(rank) => {
+                    let ix = self.roster.at(*rank);
+                    !self.places.contains_key(&self.library.compiled(ix).slot)
+                }
+            })
+            .collect();
+        stopped.sort_by_key(|(key, _)| *key);
+        let stopped = stopped.into_iter().map(|(key, stop)| match key {
+            SeatKey::Sent(ix) => (ix, stop),
+            SeatKey::Rank(rank) => (self.roster.at(rank), stop),
+        });
+        Scan {
+            stopped: stopped.collect(),
+            too_slow: self.texts.take_too_slow(),
+            activated: self.activated,
+            passes: self.passes,
+            state: self.effects.state,
+            budget: Some(BudgetUse {
+                pool: "world_info".to_owned(),
+                limit: self.budget,
+                used,
+                overflowed: self.overflowed,
+            }),
+        }
+    }
+}
+
+/// The budget in tokens: a share of the context, at least 1, at most the cap.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, and negative shares mean no budget"
+)]
+fn budget(rules: &WorldInfoRules, context: Tokens) -> Tokens {
+    let share = (rules.budget_percent * f64::from(context.0) / 100.0 + 0.5).floor() as u32;
+    let share = share.max(1);
+    match rules.budget_cap {
+        0 => Tokens(share),
+        cap => Tokens(share.min(cap)),
+    }
+}

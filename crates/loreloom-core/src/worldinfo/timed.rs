@@ -1,0 +1,146 @@
+//! Sticky and cooldown effects: which run at the start of a scan, which begin at its end.
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    ids::EntryId,
+    library::{EntryIx, Library, Roster},
+    state::{StoryState, TimedRecord},
+    units::MessageCount,
+};
+
+/// The effects that run during a scan.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    sticky: FxHashMap<EntryIx, MessageCount>,
+    cooldown: FxHashMap<EntryIx, MessageCount>,
+    /// The records after the scan.
+    pub(super) state: StoryState,
+}
+
+impl Effects {
+    /// A dry run sees no effect and changes no record.
+    pub(super) fn dry(state: &StoryState) -> Self {
+        Self { state: state.clone(), ..Self::default() }
+    }
+
+    /// The effects that run when the chat has `length` messages.
+    pub(super) fn begin(
+        library: &Library,
+        roster: &Roster,
+        state: &StoryState,
+        length: MessageCount,
+    ) -> Self {
+        let mut effects = Self::dry(state);
+        for (id, record) in &state.sticky {
+            let found = roster.with_fingerprint(record.fingerprint);
+            match judge(record, found, length, |ix| timed(library, ix).sticky.is_some()) {
+                Fate::Inert => {}
+                Fate::Running(ix) => {
+                    effects.sticky.insert(ix, record.end);
+                }
+                Fate::Gone => {
+                    effects.state.sticky.remove(id);
+                }
+                Fate::Ended(ix) => {
+                    effects.state.sticky.remove(id);
+                    effects.cool_down(library, id, ix, length);
+                }
+            }
+        }
+        for (id, record) in &effects.state.cooldown.clone() {
+            let found = roster.with_fingerprint(record.fingerprint);
+            match judge(record, found, length, |ix| timed(library, ix).cooldown.is_some()) {
+                Fate::Inert => {}
+                Fate::Running(ix) => {
+                    effects.cooldown.insert(ix, record.end);
+                }
+                Fate::Gone | Fate::Ended(_) => {
+                    effects.state.cooldown.remove(id);
+                }
+            }
+        }
+        effects
+    }
+
+    /// When a sticky effect ends, the entry's cooldown begins, whatever ran before.
+    fn cool_down(&mut self, library: &Library, id: &EntryId, ix: EntryIx, length: MessageCount) {
+        let (Some(cooldown), Some(fingerprint)) =
+            (timed(library, ix).cooldown, library.compiled(ix).fingerprint)
+        else {
+            return;
+        };
+        let end = MessageCount(length.0.saturating_add(cooldown));
+        let record = TimedRecord { fingerprint, start: length, end, protected: true };
+        self.state.cooldown.insert(id.clone(), record);
+        self.cooldown.insert(ix, end);
+    }
+
+    /// Where a running sticky effect ends.
+    pub(super) fn sticky(&self, ix: EntryIx) -> Option<MessageCount> {
+        self.sticky.get(&ix).copied()
+    }
+
+    /// The entries with a running sticky effect.
+    pub(super) fn sticky_entries(&self) -> impl Iterator<Item = EntryIx> {
+        self.sticky.keys().copied()
+    }
+
+    /// Where a running cooldown ends.
+    pub(super) fn cooldown(&self, ix: EntryIx) -> Option<MessageCount> {
+        self.cooldown.get(&ix).copied()
+    }
+
+    /// Begins the effects of an activated entry; one that runs is not begun again.
+    pub(super) fn activate(&mut self, library: &Library, ix: EntryIx, length: MessageCount) {
+        let Some(fingerprint) = library.compiled(ix).fingerprint else { return };
+        let slot = library.compiled(ix).slot;
+        let id = &library.entry(slot).id;
+        let timed = timed(library, ix);
+        let effects =
+            [(timed.sticky, &mut self.state.sticky), (timed.cooldown, &mut self.state.cooldown)];
+        for (messages, records) in effects {
+            if let Some(messages) = messages.filter(|&messages| messages > 0) {
+                records.entry(id.clone()).or_insert(TimedRecord {
+                    fingerprint,
+                    start: length,
+                    end: MessageCount(length.0.saturating_add(messages)),
+                    protected: false,
+                });
+            }
+        }
+    }
+}
+
+fn timed(library: &Library, ix: EntryIx) -> crate::book::Timed {
+    let timed = library.entry(ix).activation.timed;
+    let some = |value: Option<u32>| value.filter(|&messages| messages > 0);
+    crate::book::Timed { sticky: some(timed.sticky), cooldown: some(timed.cooldown), ..timed }
+}
+
+enum Fate {
+    Running(EntryIx),
+    /// Kept, but its entry is not there or was edited.
+    Inert,
+    /// The chat did not advance, or nothing is left to wait for.
+    Gone,
+    Ended(EntryIx),
+}
+
+fn judge(
+    record: &TimedRecord,
+    entry: Option<EntryIx>,
+    length: MessageCount,
+    has_effect: impl Fn(EntryIx) -> bool,
+) -> Fate {
+    if length <= record.start && !record.protected {
+        return Fate::Gone;
+    }
+    match entry {
+        None if length >= record.end => Fate::Gone,
+        None => Fate::Inert,
+        Some(ix) if !has_effect(ix) => Fate::Gone,
+        Some(ix) if length >= record.end => Fate::Ended(ix),
+        Some(ix) => Fate::Running(ix),
+    }
+}
