@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Lorebook, card and chat files to and from Loreloom's model.
+//!
+//! Bytes come in and bytes go out; the crate touches no file system. Each format is one
+//! module that maps the file's words to [`loreloom_core::book::Book`] and back. What the
+//! model has no word for is kept, so that writing a file back loses nothing.
+//!
+//! ```
+//! use loreloom_formats::{ImportOptions, import};
+//!
+//! let file = br#"{"entries":{"0":{"uid":0,"key":["quay"],"content":"Grey.","position":0}}}"#;
+//! let imported = import(file, &ImportOptions::new("harbor"))?;
+//! assert_eq!(imported.book.entries[0].id.as_str(), "harbor/0");
+//! assert_eq!(imported.book.entries[0].content, "Grey.");
+//! # Ok::<(), loreloom_formats::FormatError>(())
+//! ```
+
+pub mod chat;
+mod detect;
+mod error;
+mod import;
+mod json;
+mod keys;
+mod limits;
+mod note;
+mod sillytavern;
+mod text;
+
+pub use self::{
+    detect::{Format, detect},
+    error::FormatError,
+    import::{ImportOptions, Imported, OddValues, import},
+    limits::Limits,
+    note::{ImportNote, Severity},
+};

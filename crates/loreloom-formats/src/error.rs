@@ -1,0 +1,67 @@
+//! Why a file cannot be read or written.
+
+/// A file that cannot be read, or a book that cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// The file holds nothing.
+    #[error("the file is empty")]
+    Empty,
+    /// The file is larger than the limit.
+    #[error("a file may have {limit} bytes, found {found}")]
+    TooLarge {
+        /// Bytes allowed.
+        limit: usize,
+        /// Bytes found.
+        found: usize,
+    },
+    /// The text is not JSON.
+    #[error("not valid JSON: {problem} at line {line}, column {column}")]
+    Syntax {
+        /// Line of the fault, from 1.
+        line: usize,
+        /// Column of the fault in characters, from 1.
+        column: usize,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// Brackets inside brackets beyond what any real file needs.
+    #[error("JSON may nest {limit} levels deep, found more at line {line}, column {column}")]
+    TooDeep {
+        /// Levels allowed.
+        limit: usize,
+        /// Line of the bracket that is too much, from 1.
+        line: usize,
+        /// Column of that bracket, from 1.
+        column: usize,
+    },
+    /// More items than the limit.
+    #[error("a file may have {limit} {what}, found {found}")]
+    TooMany {
+        /// What was counted.
+        what: &'static str,
+        /// Items allowed.
+        limit: usize,
+        /// Items found.
+        found: usize,
+    },
+    /// Valid data, but of no known format.
+    #[error("not a lorebook, card or chat of a known kind: looked for {looked_for}, found {found}")]
+    Unknown {
+        /// What would have told the format.
+        looked_for: &'static str,
+        /// What the file has instead.
+        found: String,
+    },
+    /// A value that cannot be used.
+    #[error("{place}: `{field}` must be {expected}, found {found}")]
+    Field {
+        /// The entry or the line.
+        place: String,
+        /// The field's name in the file.
+        field: &'static str,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+}
