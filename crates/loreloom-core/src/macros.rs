@@ -114,6 +114,7 @@ impl MacroValues<'_> {
         if inner.trim_start().starts_with("//") {
             return Some(Cow::Borrowed(""));
         }
+        let inner = inner.trim_start();
         let (name, argument) = match inner.find([':', ' ']) {
             Some(at) => (&inner[..at], inner[at..].trim_start_matches(':')),
             None => (inner, ""),

@@ -13,8 +13,10 @@ use crate::{ids::EntryId, units::MessageCount};
 /// A sticky or cooldown effect that is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedRecord {
-    /// Fingerprint of the entry when the effect began: an edited entry is another entry.
-    pub fingerprint: u64,
+    /// Fingerprint of the entry when the effect began: an edited entry is another entry. A
+    /// record without one never acts; it only keeps its place until it runs out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fingerprint: Option<u64>,
     /// Length of the chat when it began.
     pub start: MessageCount,
     /// Length of the chat at which it ends.
@@ -94,7 +96,7 @@ mod tests {
 
     fn record(end: u32) -> TimedRecord {
         TimedRecord {
-            fingerprint: 1,
+            fingerprint: Some(1),
             start: MessageCount(1),
             end: MessageCount(end),
             protected: false,

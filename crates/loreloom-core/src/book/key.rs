@@ -17,7 +17,7 @@ pub enum Key {
 pub struct RegexKey {
     /// The key as it stands in the file.
     pub raw: String,
-    /// The pattern without its slashes.
+    /// The pattern without its slashes; `\\/` has become `/`, as SillyTavern does it.
     pub pattern: String,
     /// The flags behind the second slash.
     pub flags: String,
@@ -33,7 +33,7 @@ impl Key {
         match split_regex(raw.trim_matches(is_js_space)) {
             Some((pattern, flags)) => Self::Regex(RegexKey {
                 raw: raw.to_owned(),
-                pattern: pattern.to_owned(),
+                pattern: pattern.replace("\\/", "/"),
                 flags: flags.to_owned(),
             }),
             None => Self::Literal(raw.to_owned()),
@@ -75,8 +75,8 @@ mod tests {
         for (raw, parts) in [
             ("/drag(on|oon)/i", Some(("drag(on|oon)", "i"))),
             (" /a/ ", Some(("a", ""))),
-            ("/a\\/b/", Some(("a\\/b", ""))),
-            ("/a\\\\/b/", Some(("a\\\\/b", ""))),
+            ("/a\\/b/", Some(("a/b", ""))),
+            ("/a\\\\/b/", Some(("a\\/b", ""))),
             ("//", None),
             ("/a/x", None),
             ("/a/ii", None),

@@ -125,7 +125,7 @@ impl Probe {
             return Self::Everything;
         }
         if let Key::Regex(regex) = Key::parse(key)
-            && regex.raw.len() == regex.pattern.len() + regex.flags.len() + 2
+            && key.trim_matches(is_js_space).len() == key.len()
             && let Some(regex) = JsRegex::new(&regex.pattern, &regex.flags)
         {
             return Self::Regex { regex: Arc::new(regex) };

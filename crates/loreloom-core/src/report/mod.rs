@@ -6,7 +6,7 @@
 //!
 //! Entries that nothing in the text touched are not written down: their verdict follows
 //! from the book and the turn's facts, and is derived when somebody asks
-//! ([`crate::weave::verdicts`]).
+//! (`weave::verdicts`).
 
 mod trigger;
 mod verdict;

@@ -90,16 +90,49 @@ impl JsRegex {
         }
     }
 
-    /// The text with matches replaced as JavaScript's `replace` does, `$1` and all; `None`
-    /// if it needed too much.
-    pub fn replace(&self, text: &str, replacement: &str) -> Option<String> {
-        with_engine(|engine| {
+    /// The matches that JavaScript's `replace` would replace, with their groups; `None` if
+    /// it needed too much.
+    pub fn find_all<'text>(&self, text: &'text str) -> Option<Vec<RegexMatch<'text>>> {
+        let found = with_engine(|engine| {
             engine.run(self, |functions, regex| {
-                let replace = functions.replace.clone().restore(regex.ctx())?;
-                replace.call::<_, String>((regex.clone(), text, replacement))
+                let find_all = functions.find_all.clone().restore(regex.ctx())?;
+                find_all.call::<_, String>((regex.clone(), text))
             })
-        })
-        .ok()
+        });
+        let found: Vec<FoundParts> = serde_json::from_str(&found.ok()?).ok()?;
+        let matches = found.into_iter().map(|(start, numbered, named)| {
+            let start = byte_of(text, start);
+            let length = numbered.first().and_then(Option::as_ref).map_or(0, String::len);
+            let end = (start + length).min(text.len());
+            RegexMatch { text: &text[start..end], start, end, numbered, named }
+        });
+        Some(matches.collect())
+    }
+}
+
+/// A match as the engine tells it: its first UTF-16 unit, its groups by number and by name.
+type FoundParts = (usize, Vec<Option<String>>, Vec<(String, Option<String>)>);
+
+/// One match of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegexMatch<'text> {
+    /// What matched.
+    pub text: &'text str,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    numbered: Vec<Option<String>>,
+    named: Vec<(String, Option<String>)>,
+}
+
+impl RegexMatch<'_> {
+    /// What a group matched, by number (0 is all of it) or by name.
+    pub fn group(&self, name: &str) -> Option<&str> {
+        match name.parse::<usize>() {
+            Ok(number) => self.numbered.get(number)?.as_deref(),
+            Err(_) => self.named.iter().find(|(known, _)| known == name)?.1.as_deref(),
+        }
     }
 }
 
@@ -128,12 +161,19 @@ struct Engine {
 
 struct Functions {
     find: Persistent<Function<'static>>,
-    replace: Persistent<Function<'static>>,
+    find_all: Persistent<Function<'static>>,
 }
 
 const FIND: &str = "(re, text) => { re.lastIndex = 0; const m = re.exec(text); \
                     return m === null ? [] : [m.index, m.index + m[0].length]; }";
-const REPLACE: &str = "(re, text, by) => { re.lastIndex = 0; return text.replace(re, by); }";
+const FIND_ALL: &str = "(re, text) => { const found = []; re.lastIndex = 0; \
+    text.replace(re, (...parts) => { \
+        const groups = typeof parts.at(-1) === 'object' ? parts.pop() : {}; \
+        parts.pop(); const start = parts.pop(); \
+        found.push([start, parts.map(p => p === undefined ? null : p), \
+            Object.keys(groups).map(k => [k, groups[k] === undefined ? null : groups[k]])]); \
+        return ''; }); \
+    return JSON.stringify(found); }";
 
 impl Engine {
     fn new() -> Result<Self, rquickjs::Error> {
@@ -145,17 +185,19 @@ impl Engine {
             counter.set(counter.get().saturating_sub(1));
             counter.get() == 0
         })));
-        let context =
-            Context::custom::<(intrinsic::Eval, intrinsic::RegExpCompiler, intrinsic::RegExp)>(
-                &runtime,
-            )?;
+        let context = Context::custom::<(
+            intrinsic::Eval,
+            intrinsic::Json,
+            intrinsic::RegExpCompiler,
+            intrinsic::RegExp,
+        )>(&runtime)?;
         let functions = context.with(|ctx| {
             let function = |source: &str| {
                 ctx.eval::<Function<'_>, _>(source).map(|function| Persistent::save(&ctx, function))
             };
             Ok::<_, rquickjs::Error>(Functions {
                 find: function(FIND)?,
-                replace: function(REPLACE)?,
+                find_all: function(FIND_ALL)?,
             })
         })?;
         Ok(Self { context, functions, left, compiled: FxHashMap::default() })
@@ -256,6 +298,9 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(regex.find("ember"), RegexOutcome::Found { start: 0, end: 5 });
         }
-        assert_eq!(regex.replace("ember ember", "$1!").as_deref(), Some("e! e!"));
+        let all = regex.find_all("ember, ember").unwrap();
+        let spans: Vec<_> =
+            all.iter().map(|found| (found.start, found.end, found.group("1"))).collect();
+        assert_eq!(spans, [(0, 5, Some("e")), (7, 12, Some("e"))]);
     }
 }

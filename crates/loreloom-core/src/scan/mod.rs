@@ -13,7 +13,7 @@ mod word;
 pub use self::{
     fold::{Folding, raw_offset},
     hits::{Hit, HitCache, Hits, ScanText},
-    js_regex::{JsRegex, RegexOutcome},
+    js_regex::{JsRegex, RegexMatch, RegexOutcome},
     literal::{LiteralIndex, PatternId},
     word::WordRule,
 };

@@ -66,7 +66,8 @@ impl Scanner<'_> {
     fn roll(&mut self, seat: &Seat) -> Result<(), Stop> {
         let entry = seat.entry(self.library);
         let Some(probability) = entry.activation.probability else { return Ok(()) };
-        if self.is_sticky(seat) {
+        // Certainty needs no roll, which others would have to do without.
+        if self.is_sticky(seat) || (probability - 100.0).abs() < f64::EPSILON {
             return Ok(());
         }
         let roll = self.dice.roll(Roll::Chance(&entry.id)) * 100.0;

@@ -18,7 +18,7 @@ mod timed;
 pub use self::{
     decorators::{Decorated, split_decorators},
     fingerprint::{cyrb53, fingerprint},
-    output::{Bucket, DEFAULT_DEPTH, Placed, place},
+    output::{Bucket, DEFAULT_DEPTH, Placed, format_world_info, place},
     pass::{Activated, Pass, Scan, scan},
     rules::{Quirks, Strategy, WorldInfoRules},
 };

@@ -7,6 +7,8 @@ use crate::{
     book::{DepthFrom, Position},
     chat::Role,
     library::Library,
+    macros::MacroValues,
+    regex_script::RegexScript,
     sort::stable_by,
     units::Depth,
 };
@@ -50,7 +52,14 @@ pub const DEFAULT_DEPTH: Depth = Depth(4);
 ///
 /// Entries are walked from the highest order to the lowest and put at the front of their
 /// bucket, so equal orders come out last activated first; outlets are appended instead.
-pub fn place<'scan>(library: &Library, activated: &'scan [Activated]) -> Vec<Placed<'scan>> {
+///
+/// `scripts` change the text on its way; a text that they empty is left out.
+pub fn place<'scan>(
+    library: &Library,
+    activated: &'scan [Activated],
+    scripts: &[RegexScript],
+    macros: &MacroValues<'_>,
+) -> Vec<Placed<'scan>> {
     let mut walk: Vec<&Activated> = activated.iter().collect();
     stable_by(&mut walk, |a, b| {
         let order = |one: &Activated| one.entry(library).placement.order;
@@ -58,9 +67,6 @@ pub fn place<'scan>(library: &Library, activated: &'scan [Activated]) -> Vec<Pla
     });
     let mut placed = Vec::with_capacity(walk.len());
     for one in walk {
-        if one.text.is_empty() {
-            continue;
-        }
         let placement = &one.entry(library).placement;
         let bucket = match &placement.position {
             Position::Default | Position::BeforeCharacter => Bucket::Before,
@@ -81,9 +87,35 @@ pub fn place<'scan>(library: &Library, activated: &'scan [Activated]) -> Vec<Pla
             Position::Slot(name) => Bucket::Outlet(name.clone()),
             Position::Outlet(_) | Position::Nowhere => continue,
         };
-        placed.push(Placed { bucket, text: Arc::clone(&one.text), activated: one });
+        let text = rewrite(&one.text, &bucket, scripts, macros);
+        if !text.is_empty() {
+            placed.push(Placed { bucket, text, activated: one });
+        }
     }
     in_reading_order(placed)
+}
+
+fn rewrite(
+    text: &Arc<str>,
+    bucket: &Bucket,
+    scripts: &[RegexScript],
+    macros: &MacroValues<'_>,
+) -> Arc<str> {
+    let depth = match bucket {
+        Bucket::AtDepth(depth, _) => Some(depth.unwrap_or(DEFAULT_DEPTH)),
+        Bucket::Before
+        | Bucket::After
+        | Bucket::NoteTop
+        | Bucket::NoteBottom
+        | Bucket::ExamplesTop
+        | Bucket::ExamplesBottom
+        | Bucket::Outlet(_) => None,
+    };
+    let mut text = Arc::clone(text);
+    for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
+        text = script.apply(&text, macros).into();
+    }
+    text
 }
 
 /// Turns the walk into reading order: all buckets but outlets are filled from the front.
@@ -93,4 +125,16 @@ fn in_reading_order(walk: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
     others.reverse();
     others.extend(outlets);
     others
+}
+
+/// Wraps a block of lore in the front end's format: each `{0}` becomes the lore. A blank
+/// format leaves it as it is.
+pub fn format_world_info(lore: &str, format: &str) -> String {
+    if lore.is_empty() {
+        String::new()
+    } else if format.trim_matches(crate::book::is_js_space).is_empty() {
+        lore.to_owned()
+    } else {
+        format.replace("{0}", lore)
+    }
 }

@@ -366,7 +366,7 @@ impl<'a> Scanner<'a> {
     fn finish(mut self) -> Scan {
         if !self.turn.dry_run {
             for activated in &self.activated {
-                self.effects.activate(self.library, activated.ix, self.turn.length());
+                self.effects.activate(self.library, activated, self.turn.length());
             }
         }
         let used = self.activated.iter().map(|one| one.tokens).sum();

@@ -2,7 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Activated;
 use crate::{
+    book::Timed,
     ids::EntryId,
     library::{EntryIx, Library, Roster},
     state::{StoryState, TimedRecord},
@@ -33,7 +35,7 @@ impl Effects {
     ) -> Self {
         let mut effects = Self::dry(state);
         for (id, record) in &state.sticky {
-            let found = roster.with_fingerprint(record.fingerprint);
+            let found = record.fingerprint.and_then(|one| roster.with_fingerprint(one));
             match judge(record, found, length, |ix| timed(library, ix).sticky.is_some()) {
                 Fate::Inert => {}
                 Fate::Running(ix) => {
@@ -49,7 +51,7 @@ impl Effects {
             }
         }
         for (id, record) in &effects.state.cooldown.clone() {
-            let found = roster.with_fingerprint(record.fingerprint);
+            let found = record.fingerprint.and_then(|one| roster.with_fingerprint(one));
             match judge(record, found, length, |ix| timed(library, ix).cooldown.is_some()) {
                 Fate::Inert => {}
                 Fate::Running(ix) => {
@@ -65,11 +67,8 @@ impl Effects {
 
     /// When a sticky effect ends, the entry's cooldown begins, whatever ran before.
     fn cool_down(&mut self, library: &Library, id: &EntryId, ix: EntryIx, length: MessageCount) {
-        let (Some(cooldown), Some(fingerprint)) =
-            (timed(library, ix).cooldown, library.compiled(ix).fingerprint)
-        else {
-            return;
-        };
+        let Some(cooldown) = timed(library, ix).cooldown else { return };
+        let fingerprint = library.compiled(ix).fingerprint;
         let end = MessageCount(length.0.saturating_add(cooldown));
         let record = TimedRecord { fingerprint, start: length, end, protected: true };
         self.state.cooldown.insert(id.clone(), record);
@@ -92,15 +91,18 @@ impl Effects {
     }
 
     /// Begins the effects of an activated entry; one that runs is not begun again.
-    pub(super) fn activate(&mut self, library: &Library, ix: EntryIx, length: MessageCount) {
-        let Some(fingerprint) = library.compiled(ix).fingerprint else { return };
-        let slot = library.compiled(ix).slot;
-        let id = &library.entry(slot).id;
-        let timed = timed(library, ix);
+    pub(super) fn activate(&mut self, library: &Library, one: &Activated, length: MessageCount) {
+        let compiled = library.compiled(one.ix);
+        // What the host sent is not the stored entry, so it is not recognised by its print.
+        let (timed, fingerprint) = match &one.instead {
+            Some(sent) => (running(sent.activation.timed), None),
+            None => (timed(library, one.ix), compiled.fingerprint),
+        };
+        let id = &library.entry(compiled.slot).id;
         let effects =
             [(timed.sticky, &mut self.state.sticky), (timed.cooldown, &mut self.state.cooldown)];
         for (messages, records) in effects {
-            if let Some(messages) = messages.filter(|&messages| messages > 0) {
+            if let Some(messages) = messages {
                 records.entry(id.clone()).or_insert(TimedRecord {
                     fingerprint,
                     start: length,
@@ -112,10 +114,14 @@ impl Effects {
     }
 }
 
-fn timed(library: &Library, ix: EntryIx) -> crate::book::Timed {
-    let timed = library.entry(ix).activation.timed;
+fn timed(library: &Library, ix: EntryIx) -> Timed {
+    running(library.entry(ix).activation.timed)
+}
+
+/// Effects of no length are none.
+fn running(timed: Timed) -> Timed {
     let some = |value: Option<u32>| value.filter(|&messages| messages > 0);
-    crate::book::Timed { sticky: some(timed.sticky), cooldown: some(timed.cooldown), ..timed }
+    Timed { sticky: some(timed.sticky), cooldown: some(timed.cooldown), ..timed }
 }
 
 enum Fate {

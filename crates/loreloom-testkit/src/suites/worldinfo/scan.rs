@@ -1,0 +1,461 @@
+//! Cases about whole scans: several turns over the same chat metadata.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::{Book, Entry},
+    chat::{GenerationType, Role},
+    dice::{Dice, Roll},
+    ids::{ChatId, EntryId, PrefixHash},
+    library::{Attachment, EntryIx, Library, Roster, Scope},
+    note::AuthorsNote,
+    regex_script::RegexScript,
+    report::ScanPhase,
+    state::{StoryState, TimedRecord},
+    tokens::ByteEstimate,
+    turn::{CardTexts, Forced, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache},
+    units::{Depth, MessageCount, Tokens},
+    worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
+};
+use loreloom_formats::{ImportOptions, import};
+use serde_json::{Map, Value, json};
+
+pub(super) fn run(input: &Value) -> Result<Value, String> {
+    let mut case = Case::new(input)?;
+    let turns = input["turns"].as_array().ok_or("no turns")?;
+    let outputs: Result<Vec<Value>, String> = turns.iter().map(|turn| case.turn(turn)).collect();
+    Ok(json!({ "turns": outputs? }))
+}
+
+/// Rolls from a list, in order; past its end 0.5.
+struct ScriptedDice {
+    rolls: Vec<f64>,
+    used: usize,
+}
+
+impl Dice for ScriptedDice {
+    fn roll(&mut self, _: Roll<'_>) -> f64 {
+        let roll = self.rolls.get(self.used).copied().unwrap_or(0.5);
+        self.used += 1;
+        roll
+    }
+}
+
+struct Case<'input> {
+    input: &'input Value,
+    rules: WorldInfoRules,
+    books: Vec<Value>,
+    state: StoryState,
+}
+
+impl<'input> Case<'input> {
+    fn new(input: &'input Value) -> Result<Self, String> {
+        let books = input["books"].as_array().ok_or("no books")?.clone();
+        let mut case =
+            Self { input, rules: rules(&input["settings"]), books, state: StoryState::default() };
+        let library = case.library()?;
+        let records = |kind: &str| {
+            let stored = input["timedWorldInfo"][kind].as_object();
+            let stored = stored.into_iter().flatten();
+            stored.filter_map(|(key, value)| Some((id_of(&library, key), record(value)?))).collect()
+        };
+        case.state = StoryState { sticky: records("sticky"), cooldown: records("cooldown") };
+        Ok(case)
+    }
+
+    fn library(&self) -> Result<Library, String> {
+        let books: Result<Vec<Arc<Book>>, String> = self.books.iter().map(import_book).collect();
+        Ok(Library::compile(books?, &self.rules))
+    }
+
+    fn roster(&self, library: &Library) -> Roster {
+        let wanted = |name: &str| match name {
+            "global" => Some(Scope::Global),
+            "chat" => Some(Scope::Chat),
+            "persona" => Some(Scope::Persona),
+            _ => None,
+        };
+        let mut attachments = Vec::new();
+        for (book, value) in self.books.iter().enumerate() {
+            for name in scopes(value) {
+                attachments.extend(wanted(&name).map(|scope| Attachment { book, scope }));
+            }
+        }
+        // A character's primary book comes before its extra ones.
+        for which in ["character", "character_aux"] {
+            let has = |value: &&(usize, &Value)| scopes(value.1).iter().any(|name| name == which);
+            let books: Vec<(usize, &Value)> = self.books.iter().enumerate().collect();
+            attachments.extend(
+                books
+                    .iter()
+                    .filter(has)
+                    .map(|&(book, _)| Attachment { book, scope: Scope::Character }),
+            );
+        }
+        Roster::new(library, &attachments, self.rules.strategy)
+    }
+
+    fn turn(&mut self, turn: &Value) -> Result<Value, String> {
+        self.patch(&turn["entryPatch"]);
+        let library = self.library()?;
+        let roster = self.roster(&library);
+        let chat = turn["chat"].as_array().ok_or("no chat")?;
+        let mut transcript = Transcript::new(self.rules.include_names);
+        for message in chat {
+            let role = if message["is_user"] == true { Role::User } else { Role::Assistant };
+            transcript.push(role, message["name"].as_str(), text(&message["mes"]));
+        }
+        let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
+        let mut dice = ScriptedDice { rolls: rolls.collect(), used: 0 };
+        let mut cache = TurnCache::default();
+        let note = note(&self.input["authorsNote"]);
+        let (speaker, card) =
+            (speaker(&self.input["character"]), card(&self.input["globalScanData"]));
+        let chat_id = ChatId::from("case");
+        let mut request = Turn {
+            chat: &chat_id,
+            prefix: PrefixHash::default(),
+            answers: None,
+            transcript: &transcript,
+            generation: GenerationType::from_name(text(&turn["trigger"])),
+            speaker: speaker.as_ref(),
+            user: text(&self.input["user_name"]),
+            card: &card,
+            prompts: &[],
+            forced: &[],
+            context: Tokens(
+                u32::try_from(self.input["maxContext"].as_u64().unwrap_or(0)).unwrap_or(0),
+            ),
+            seed: 0,
+            at: None,
+            dry_run: turn["dryRun"] == true,
+        };
+        let prompts = self.prompts(note.as_ref(), &request);
+        let forced = forced(&library, &turn["forceActivate"])?;
+        request.prompts = &prompts;
+        request.forced = &forced;
+        let mut instruments =
+            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        let scan = worldinfo::scan(
+            &library,
+            &roster,
+            &request,
+            &self.state,
+            &self.rules,
+            &mut instruments,
+        );
+        self.state = scan.state.clone();
+        let users = chat.iter().filter(|message| message["is_user"] == true).count();
+        let due = note.filter(|note| {
+            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
+        });
+        let mut output = self.output(&library, &scan, &request, due.as_ref());
+        output.insert("rollsUsed".to_owned(), json!(dice.used));
+        output.insert(
+            "rollsBeyondList".to_owned(),
+            json!(dice.used.saturating_sub(dice.rolls.len())),
+        );
+        Ok(Value::Object(output))
+    }
+
+    fn patch(&mut self, patches: &Value) {
+        for patch in patches.as_array().into_iter().flatten() {
+            let book = self.books.iter_mut().find(|book| book["name"] == patch["world"]);
+            let uid = &patch["uid"];
+            let key = uid.as_str().map_or_else(|| uid.to_string(), str::to_owned);
+            let entry =
+                book.and_then(|book| book["entries"].get_mut(&key)).and_then(Value::as_object_mut);
+            if let (Some(entry), Some(set)) = (entry, patch["set"].as_object()) {
+                entry.extend(set.clone());
+            }
+        }
+    }
+
+    fn prompts(&self, note: Option<&AuthorsNote>, turn: &Turn<'_>) -> Vec<ScannedPrompt> {
+        let injects = self.input["injects"].as_array().into_iter().flatten();
+        let injects = injects.filter(|inject| inject["scan"] == true);
+        let injects = injects.map(|inject| (text(&inject["key"]), text(&inject["value"])));
+        let note = note.filter(|note| note.scan).map(|note| ("authors_note", note.text.as_str()));
+        let macros = turn.macros();
+        let prompt = |(name, value): (&str, &str)| ScannedPrompt {
+            name: name.to_owned(),
+            text: macros.expand(value).into_owned(),
+        };
+        injects.chain(note).map(prompt).collect()
+    }
+
+    fn output(
+        &self,
+        library: &Library,
+        scan: &Scan,
+        turn: &Turn<'_>,
+        note: Option<&AuthorsNote>,
+    ) -> Map<String, Value> {
+        let scripts: Vec<RegexScript> =
+            serde_json::from_value(self.input["regexScripts"].clone()).unwrap_or_default();
+        let placed = worldinfo::place(library, &scan.activated, &scripts, &turn.macros());
+        let texts = |wanted: &Bucket| -> Vec<&str> {
+            placed.iter().filter(|one| one.bucket == *wanted).map(|one| &*one.text).collect()
+        };
+        let (top, bottom) = (texts(&Bucket::NoteTop), texts(&Bucket::NoteBottom));
+        let activated = scan.activated.iter().map(|one| {
+            let ix = library.find(&library.entry(one.ix).id).unwrap_or(one.ix);
+            let world = &library.book(ix).name;
+            match &library.entry(ix).original_id {
+                Some(uid) => json!({ "world": world, "uid": uid }),
+                None => json!({ "world": world }),
+            }
+        });
+        let examples = placed.iter().filter_map(|one| match one.bucket {
+            Bucket::ExamplesTop => Some(json!({ "position": 0, "content": &*one.text })),
+            Bucket::ExamplesBottom => Some(json!({ "position": 1, "content": &*one.text })),
+            Bucket::Before
+            | Bucket::After
+            | Bucket::NoteTop
+            | Bucket::NoteBottom
+            | Bucket::AtDepth(..)
+            | Bucket::Outlet(_) => None,
+        });
+        let value = json!({
+            "activated": activated.collect::<Vec<_>>(),
+            "worldInfoBefore": texts(&Bucket::Before).join("\n"),
+            "worldInfoAfter": texts(&Bucket::After).join("\n"),
+            "EMEntries": examples.collect::<Vec<_>>(),
+            "WIDepthEntries": depth_groups(library, &placed),
+            "ANBeforeEntries": top,
+            "ANAfterEntries": bottom,
+            "outletEntries": outlets(&placed),
+            "authorsNote": note.map(|note| note.compose(&top, &bottom)),
+            "timedWorldInfo": {
+                "sticky": records(library, &self.state.sticky),
+                "cooldown": records(library, &self.state.cooldown),
+            },
+            "budget": scan.budget.as_ref().map(|budget| budget.limit),
+            "loops": scan.passes.iter().map(|pass| pass_value(library, pass)).collect::<Vec<_>>(),
+        });
+        value.as_object().cloned().unwrap_or_default()
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn scopes(book: &Value) -> Vec<String> {
+    match &book["scope"] {
+        Value::Array(names) => names.iter().map(|name| text(name).to_owned()).collect(),
+        name => vec![text(name).to_owned()],
+    }
+}
+
+fn import_book(book: &Value) -> Result<Arc<Book>, String> {
+    let name = text(&book["name"]);
+    let file = json!({ "entries": book["entries"] }).to_string();
+    let imported = import(file.as_bytes(), &ImportOptions::new(name).named(name))
+        .map_err(|error| error.to_string())?;
+    Ok(Arc::new(imported.book))
+}
+
+fn forced(library: &Library, objects: &Value) -> Result<Vec<Forced>, String> {
+    let mut forced = Vec::new();
+    for object in objects.as_array().into_iter().flatten() {
+        let (Some(world), Some(uid)) = (object.get("world"), object.get("uid")) else { continue };
+        let uid = uid.as_str().map_or_else(|| uid.to_string(), str::to_owned);
+        let book = json!({ "name": world, "entries": { "0": object } });
+        let entry: Option<Entry> = import_book(&book)?.entries.first().cloned();
+        let id = id_of(library, &format!("{}.{uid}", text(world)));
+        forced.push(Forced { entry: id, instead: entry.map(Arc::new) });
+    }
+    Ok(forced)
+}
+
+fn rules(settings: &Value) -> WorldInfoRules {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "fractions are cut and negative numbers are 0, as SillyTavern reads them"
+    )]
+    let number = |key: &str| settings[key].as_f64().unwrap_or(0.0) as u32;
+    let flag = |key: &str| settings[key] == true;
+    WorldInfoRules {
+        depth: number("world_info_depth"),
+        min_activations: number("world_info_min_activations"),
+        min_activations_depth_max: number("world_info_min_activations_depth_max"),
+        budget_percent: settings["world_info_budget"].as_f64().unwrap_or(25.0),
+        budget_cap: number("world_info_budget_cap"),
+        include_names: flag("world_info_include_names"),
+        recursive: flag("world_info_recursive"),
+        case_sensitive: flag("world_info_case_sensitive"),
+        match_whole_words: flag("world_info_match_whole_words"),
+        use_group_scoring: flag("world_info_use_group_scoring"),
+        strategy: match settings["world_info_character_strategy"].as_i64() {
+            Some(1) => Strategy::CharacterFirst,
+            Some(2) => Strategy::GlobalFirst,
+            _ => Strategy::Evenly,
+        },
+        max_recursion_steps: number("world_info_max_recursion_steps"),
+        quirks: Quirks::sillytavern_1_19(),
+        ..WorldInfoRules::default()
+    }
+}
+
+fn speaker(character: &Value) -> Option<Speaker> {
+    let character = character.as_object()?;
+    let avatar = character.get("avatar").and_then(Value::as_str);
+    let stem = |avatar: &str| avatar.rsplit_once('.').map_or(avatar, |(stem, _)| stem).to_owned();
+    let tags = character.get("tags").and_then(Value::as_array);
+    let tags = tags.map(|tags| tags.iter().map(|tag| text(tag).to_owned()).collect());
+    let name = character.get("name").map_or("", text).to_owned();
+    Some(Speaker { name, filter_name: avatar.map(stem), tags })
+}
+
+fn card(data: &Value) -> CardTexts {
+    let field = |key: &str| text(&data[key]).to_owned();
+    CardTexts {
+        persona: field("personaDescription"),
+        description: field("characterDescription"),
+        personality: field("characterPersonality"),
+        depth_prompt: field("characterDepthPrompt"),
+        scenario: field("scenario"),
+        creator_notes: field("creatorNotes"),
+    }
+}
+
+fn note(value: &Value) -> Option<AuthorsNote> {
+    let note = value.as_object()?;
+    let number =
+        |key: &str| note.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+    Some(AuthorsNote {
+        text: note.get("prompt").map_or("", text).to_owned(),
+        interval: number("interval").unwrap_or(0),
+        depth: Depth(number("depth").unwrap_or(DEFAULT_DEPTH.0)),
+        role: role(number("role").unwrap_or(0)),
+        scan: note.get("allowWIScan") == Some(&Value::Bool(true)),
+    })
+}
+
+fn role(number: u32) -> Role {
+    match number {
+        1 => Role::User,
+        2 => Role::Assistant,
+        _ => Role::System,
+    }
+}
+
+fn role_number(role: Role) -> u32 {
+    match role {
+        Role::System | Role::Tool => 0,
+        Role::User => 1,
+        Role::Assistant => 2,
+    }
+}
+
+/// Entries of one depth and role form a group. One without a depth joins the group of
+/// depth 4 if that is there already, else it opens its own.
+fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Value> {
+    let mut groups: Vec<(Option<Depth>, bool, Role, Vec<&str>)> = Vec::new();
+    // The walk went from the highest order down; the placed list reads the other way.
+    for one in placed.iter().rev() {
+        let Bucket::AtDepth(depth, role) = one.bucket else { continue };
+        let wanted = depth.unwrap_or(DEFAULT_DEPTH);
+        match groups.iter_mut().find(|(known, _, its, _)| *known == Some(wanted) && *its == role) {
+            Some((_, _, _, texts)) => texts.insert(0, &one.text),
+            None => {
+                let raw = one.activated.entry(library).raw.as_deref().unwrap_or_default();
+                let null =
+                    serde_json::from_str(raw).is_ok_and(|raw: Value| raw.get("depth").is_some());
+                groups.push((depth, null, role, vec![&one.text]));
+            }
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(depth, null, role, texts)| match depth {
+            None if null => json!({ "depth": null, "role": role_number(role), "entries": texts }),
+            Some(Depth(depth)) => {
+                json!({ "depth": depth, "role": role_number(role), "entries": texts })
+            }
+            None => json!({ "role": role_number(role), "entries": texts }),
+        })
+        .collect()
+}
+
+fn outlets(placed: &[worldinfo::Placed<'_>]) -> Value {
+    let mut outlets = Map::new();
+    for one in placed {
+        if let Bucket::Outlet(name) = &one.bucket {
+            let texts = outlets.entry(name.clone()).or_insert_with(|| json!([]));
+            if let Some(texts) = texts.as_array_mut() {
+                texts.push(json!(&*one.text));
+            }
+        }
+    }
+    Value::Object(outlets)
+}
+
+fn pass_value(library: &Library, pass: &worldinfo::Pass) -> Value {
+    let state = |phase: ScanPhase| match phase {
+        ScanPhase::Initial => 1,
+        ScanPhase::Recursion => 2,
+        ScanPhase::MinActivations => 3,
+    };
+    let names = |entries: &[EntryIx]| -> Vec<String> {
+        entries.iter().map(|&ix| name_of(library, ix)).collect()
+    };
+    json!({
+        "state": state(pass.phase),
+        "next": pass.next.map_or(0, state),
+        "new": names(&pass.candidates),
+        "successful": names(&pass.successful),
+        "total": pass.total,
+        "overflowed": pass.overflowed,
+        "delayLevel": pass.level,
+    })
+}
+
+/// SillyTavern's name of an entry: `world.uid`.
+fn name_of(library: &Library, ix: EntryIx) -> String {
+    let entry = library.entry(ix);
+    let uid =
+        entry.original_id.as_ref().map_or_else(|| "undefined".to_owned(), ToString::to_string);
+    format!("{}.{uid}", library.book(ix).name)
+}
+
+/// The id of the first entry with that name; a name nobody has is its own id.
+fn id_of(library: &Library, name: &str) -> EntryId {
+    let mut entries = (0..library.len()).map(|at| EntryIx(u32::try_from(at).unwrap_or(u32::MAX)));
+    entries
+        .find(|&ix| name_of(library, ix) == name)
+        .map_or_else(|| EntryId::from(name), |ix| library.entry(ix).id.clone())
+}
+
+fn record(value: &Value) -> Option<TimedRecord> {
+    let value = value.as_object()?;
+    let count =
+        |key: &str| value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
+    Some(TimedRecord {
+        fingerprint: value.get("hash").and_then(Value::as_u64),
+        start: MessageCount(count("start")?),
+        end: MessageCount(count("end")?),
+        protected: value.get("protected") == Some(&Value::Bool(true)),
+    })
+}
+
+fn records(
+    library: &Library,
+    records: &std::collections::BTreeMap<EntryId, TimedRecord>,
+) -> Map<String, Value> {
+    let records = records.iter().map(|(id, record)| {
+        let name = library.find(id).map_or_else(|| id.to_string(), |ix| name_of(library, ix));
+        let mut value = json!({
+            "start": record.start.0,
+            "end": record.end.0,
+            "protected": record.protected,
+        });
+        if let Some(fingerprint) = record.fingerprint {
+            value["hash"] = json!(fingerprint);
+        }
+        (name, value)
+    });
+    records.collect()
+}

@@ -1,0 +1,50 @@
+//! Cases about one function of SillyTavern.
+
+use loreloom_core::{
+    book::Key,
+    scan::JsRegex,
+    tokens::{ByteEstimate, TokenCounter as _},
+    worldinfo::{cyrb53, format_world_info},
+};
+use serde_json::{Value, json};
+
+pub(super) fn run(input: &Value) -> Result<Value, String> {
+    let arg = |at: usize| &input["args"][at];
+    let text = |at: usize| arg(at).as_str().unwrap_or_default();
+    Ok(match input["fn"].as_str().unwrap_or_default() {
+        "tokenEstimate" => json!(ByteEstimate.count(text(0)).0),
+        "getStringHash" => json!(cyrb53(text(0))),
+        "parseRegexFromString" => parse_regex(text(0)),
+        "formatWorldInfo" => json!(format_world_info(text(0), text(1))),
+        other => return Err(format!("no function `{other}`")),
+    })
+}
+
+fn parse_regex(key: &str) -> Value {
+    match Key::parse(key) {
+        // Keys are trimmed before they are parsed; this function is what comes after.
+        Key::Regex(regex)
+            if key.trim().len() == key.len()
+                && JsRegex::new(&regex.pattern, &regex.flags).is_some() =>
+        {
+            json!({ "source": source(&regex.pattern), "flags": regex.flags })
+        }
+        Key::Regex(_) | Key::Literal(_) => Value::Null,
+    }
+}
+
+/// A pattern as JavaScript's `source` shows it.
+fn source(pattern: &str) -> String {
+    let mut out = String::new();
+    let (mut escaped, mut in_class) = (false, false);
+    for character in pattern.chars() {
+        match character {
+            '/' if !escaped && !in_class => out.push_str("\\/"),
+            '\n' => out.push_str(if escaped { "n" } else { "\\n" }),
+            other => out.push(other),
+        }
+        in_class = !escaped && (character == '[' || in_class && character != ']');
+        escaped = !escaped && character == '\\';
+    }
+    out
+}
