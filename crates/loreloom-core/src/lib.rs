@@ -3,6 +3,7 @@
 //! The crate is pure. It reads no file, no clock and no global randomness; tokens, rolls,
 //! time and collation are handed in, so that a recorded turn can be replayed to the byte.
 
+pub mod assemble;
 pub mod book;
 pub mod chat;
 pub mod dice;
@@ -15,6 +16,7 @@ pub mod place;
 pub mod prompt;
 pub mod regex_script;
 pub mod report;
+pub mod rules;
 pub mod scan;
 mod sort;
 pub mod state;
@@ -22,4 +24,5 @@ mod texts;
 pub mod tokens;
 pub mod turn;
 pub mod units;
+pub mod weave;
 pub mod worldinfo;

@@ -15,7 +15,6 @@ const WORLD_INFO: i64 = 5;
 /// A script that replaces text. Unknown fields are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_excessive_bools, reason = "the fields of the file")]
 pub struct RegexScript {
     /// Shown name.
     #[serde(default)]

@@ -456,6 +456,17 @@ impl<'a> Texts<'a> {
         messages.chain(cards).chain(self.prompts.iter().cloned()).chain(lore).collect()
     }
 
+    /// How far back the newest message with this key is; 0 is the newest message.
+    pub(crate) fn distance(&mut self, key: &CompiledKey, probe: &Probe) -> Option<u32> {
+        let everywhere = Reach { messages: MOST_MESSAGES, cards: 0, lore: false };
+        let place = self.locate(key, probe, None, everywhere).at?;
+        let (TextSource::Message { index, .. } | TextSource::Speaker { index }) = place.source
+        else {
+            return None;
+        };
+        u32::try_from(self.transcript.messages.len()).ok()?.checked_sub(index + 1)
+    }
+
     /// The activated entries whose text holds a key.
     pub(crate) fn parents(&mut self, key: &CompiledKey, probe: &Probe) -> Vec<EntryIx> {
         let holds = |text: &str| match probe {

@@ -14,6 +14,7 @@ mod pass;
 mod rules;
 mod seat;
 mod timed;
+mod untouched;
 
 pub use self::{
     decorators::{Decorated, split_decorators},
@@ -21,4 +22,5 @@ pub use self::{
     output::{Bucket, DEFAULT_DEPTH, Placed, format_world_info, place},
     pass::{Activated, Pass, Scan, scan},
     rules::{Quirks, Strategy, WorldInfoRules},
+    untouched::judge_untouched,
 };

@@ -143,7 +143,7 @@ pub(super) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(
+    pub(super) fn new(
         library: &'a Library,
         roster: &'a Roster,
         turn: &'a Turn<'a>,
@@ -353,7 +353,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn probe(&mut self, key: &CompiledKey) -> Probe {
+    /// What a key looks for this turn.
+    pub(super) fn probe(&mut self, key: &CompiledKey) -> Probe {
         if matches!(key.probe, Probe::Dynamic) { self.resolve(key) } else { key.probe.clone() }
     }
 

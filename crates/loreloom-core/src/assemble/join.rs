@@ -1,0 +1,66 @@
+//! Texts of one place become one text.
+
+use crate::{
+    place::{Injection, Provenance},
+    report::Span,
+    units::Tokens,
+};
+
+/// Several injections as one text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Joined {
+    /// The text.
+    pub text: String,
+    /// Where in it each injection stands.
+    pub pieces: Vec<Piece>,
+}
+
+/// An injection inside a joined text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// Where it comes from.
+    pub source: Provenance,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Its tokens.
+    pub tokens: Tokens,
+}
+
+impl Joined {
+    /// Joins by line ends, as SillyTavern does.
+    pub fn of<'a>(injections: impl IntoIterator<Item = &'a Injection>) -> Self {
+        let mut joined = Self::default();
+        for injection in injections {
+            if !joined.pieces.is_empty() {
+                joined.text.push('\n');
+            }
+            let start = joined.text.len();
+            joined.text.push_str(&injection.text);
+            joined.pieces.push(Piece {
+                source: injection.source.clone(),
+                start,
+                end: joined.text.len(),
+                tokens: injection.tokens,
+            });
+        }
+        joined
+    }
+
+    /// Whether nothing was joined.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The spans once this text stands at byte `offset` of message `message`.
+    pub fn spans(&self, message: usize, offset: usize) -> impl Iterator<Item = Span> {
+        self.pieces.iter().map(move |piece| Span {
+            source: piece.source.clone(),
+            message,
+            start: offset + piece.start,
+            end: offset + piece.end,
+            tokens: piece.tokens,
+        })
+    }
+}

@@ -1,0 +1,27 @@
+//! Putting injections into a prompt.
+//!
+//! A prompt is either built by us from a [`PromptTemplate`], or arrives ready-made from a
+//! front end and gets its lore by an [`insert`] plan. Both join the texts of one place the
+//! same way and say where each of them ended up.
+
+mod foreign;
+mod join;
+mod template;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    foreign::{Edit, Insertion, Outline, Plan, plan},
+    join::{Joined, Piece},
+    template::{Block, PromptTemplate, PromptTexts, build},
+};
+use crate::{prompt::PromptMessage, report::Span};
+
+/// A finished prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Assembled {
+    /// The messages to send.
+    pub messages: Vec<PromptMessage>,
+    /// Where each injected text stands.
+    pub spans: Vec<Span>,
+}

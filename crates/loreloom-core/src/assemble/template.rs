@@ -1,0 +1,166 @@
+//! Prompts that we build ourselves: an ordered list of named blocks.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Assembled, Insertion, Joined};
+use crate::{
+    chat::Role,
+    place::{Injection, Place},
+    prompt::PromptMessage,
+    turn::CardTexts,
+    units::Depth,
+};
+
+/// The order of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PromptTemplate(pub Vec<Block>);
+
+/// A block of a prompt. Each that has text becomes a message of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    /// The main prompt.
+    Main,
+    /// Whatever is injected at this place.
+    Place(Place),
+    /// The persona's description.
+    Persona,
+    /// The character's description.
+    Description,
+    /// The character's personality.
+    Personality,
+    /// The scenario.
+    Scenario,
+    /// Example messages.
+    Examples,
+    /// The chat, with what is injected at depth.
+    History,
+    /// Instructions after the chat.
+    PostHistory,
+}
+
+impl Default for PromptTemplate {
+    fn default() -> Self {
+        Self(vec![
+            Block::Place(Place::BeforeMain),
+            Block::Main,
+            Block::Place(Place::AfterMain),
+            Block::Place(Place::BeforeCharacter),
+            Block::Persona,
+            Block::Description,
+            Block::Personality,
+            Block::Scenario,
+            Block::Place(Place::AfterCharacter),
+            Block::Place(Place::BeforeExamples),
+            Block::Examples,
+            Block::Place(Place::AfterExamples),
+            Block::History,
+            Block::PostHistory,
+        ])
+    }
+}
+
+/// The texts a template puts in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PromptTexts {
+    /// The main prompt.
+    pub main: String,
+    /// The card.
+    pub card: CardTexts,
+    /// Example messages.
+    pub examples: String,
+    /// Instructions after the chat.
+    pub post_history: String,
+}
+
+/// Builds a prompt.
+pub fn build(
+    template: &PromptTemplate,
+    texts: &PromptTexts,
+    history: &[PromptMessage],
+    injections: &[Injection],
+) -> Assembled {
+    let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
+    for block in &template.0 {
+        match block {
+            Block::Main => assembled.push_text(&texts.main),
+            Block::Persona => assembled.push_text(&texts.card.persona),
+            Block::Description => assembled.push_text(&texts.card.description),
+            Block::Personality => assembled.push_text(&texts.card.personality),
+            Block::Scenario => assembled.push_text(&texts.card.scenario),
+            Block::Examples => assembled.push_text(&texts.examples),
+            Block::PostHistory => assembled.push_text(&texts.post_history),
+            Block::Place(place) => {
+                let here = injections.iter().filter(|injection| injection.place == *place);
+                assembled.push_joined(Role::System, &Joined::of(here));
+            }
+            Block::History => assembled.push_history(history, injections),
+        }
+    }
+    assembled
+}
+
+impl Assembled {
+    fn push_text(&mut self, text: &str) {
+        if !text.is_empty() {
+            let content = text.to_owned();
+            self.messages.push(PromptMessage { role: Role::System, name: None, content });
+        }
+    }
+
+    fn push_joined(&mut self, role: Role, joined: &Joined) {
+        if !joined.is_empty() {
+            self.spans.extend(joined.spans(self.messages.len(), 0));
+            let content = joined.text.clone();
+            self.messages.push(PromptMessage { role, name: None, content });
+        }
+    }
+
+    fn push_history(&mut self, history: &[PromptMessage], injections: &[Injection]) {
+        let insertions = at_depth(injections, history.len(), |_| true);
+        for at in 0..=history.len() {
+            for insertion in insertions.iter().filter(|insertion| insertion.before == at) {
+                self.push_joined(insertion.role, &insertion.joined);
+            }
+            self.messages.extend(history.get(at).cloned());
+        }
+    }
+}
+
+/// Injections inside the chat, one insertion for each depth and role, deepest first; at one
+/// depth system before user before assistant. An insertion moves back to where `may_split`
+/// lets it stand.
+pub(super) fn at_depth(
+    injections: &[Injection],
+    length: usize,
+    may_split: impl Fn(usize) -> bool,
+) -> Vec<Insertion> {
+    let depth_of = |injection: &Injection| match injection.place {
+        Place::AtDepth(depth) => Some(depth),
+        // The note itself is the front end's: its lore goes where notes stand by default.
+        Place::NoteTop | Place::NoteBottom => Some(Depth(4)),
+        Place::BeforeMain
+        | Place::AfterMain
+        | Place::BeforeCharacter
+        | Place::AfterCharacter
+        | Place::BeforeExamples
+        | Place::AfterExamples
+        | Place::Outlet(_)
+        | Place::Slot(_) => None,
+    };
+    let mut groups: Vec<(Depth, Role)> =
+        injections.iter().filter_map(|one| Some((depth_of(one)?, one.role))).collect();
+    groups.sort_by_key(|&(depth, role)| (std::cmp::Reverse(depth), role));
+    groups.dedup();
+    let insertion = |(depth, role): (Depth, Role)| {
+        let here = injections.iter().filter(|one| depth_of(one) == Some(depth) && one.role == role);
+        let mut before = length.saturating_sub(depth.0 as usize);
+        while before > 0 && !may_split(before) {
+            before -= 1;
+        }
+        Insertion { before, role, joined: Joined::of(here) }
+    };
+    groups.into_iter().map(insertion).collect()
+}

@@ -1,0 +1,199 @@
+//! One turn: which lore goes where, what the story carries on, and why.
+
+use rustc_hash::FxHashSet;
+
+use crate::{
+    chat::Role,
+    ids::EntryId,
+    library::{EntryIx, Library, Roster},
+    place::{Injection, Place, Provenance},
+    report::{Outcome, Report, Stop, TurnFacts, Verdict, Warning},
+    rules::Rules,
+    state::{StateDelta, StoryState},
+    turn::{Instruments, Turn},
+    worldinfo::{self, Activated, Bucket, Placed},
+};
+
+/// What a turn decided.
+#[derive(Debug)]
+pub struct Woven {
+    /// The texts to put into the prompt; within a place, in prompt order.
+    pub injections: Vec<Injection>,
+    /// What changed.
+    pub delta: StateDelta,
+    /// Why. Spans are filled in when the prompt is assembled.
+    pub report: Report,
+}
+
+/// Decides a turn. A pure function of its arguments: the same turn gives the same bytes.
+pub fn weave(
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> Woven {
+    let scan = worldinfo::scan(library, roster, turn, state, &rules.world_info, instruments);
+    let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
+    let injections: Vec<Injection> = placed
+        .iter()
+        .map(|one| Injection {
+            place: place_of(&one.bucket),
+            role: role_of(&one.bucket),
+            text: one.text.to_string(),
+            tokens: instruments.counter.count(&one.text),
+            source: source_of(library, one.activated.ix),
+        })
+        .collect();
+    let mut verdicts: Vec<Verdict> =
+        scan.activated.iter().map(|one| activated(library, one, &placed)).collect();
+    verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
+    let untouched = roster.len().saturating_sub(verdicts.len());
+    let warnings = scan.too_slow.into_iter().map(|(ix, key)| Warning::KeyTooSlow {
+        entry: library.entry(ix).title().to_owned(),
+        key: key.into(),
+    });
+    Woven {
+        delta: StateDelta::between(state, &scan.state),
+        report: Report {
+            facts: facts(library, turn, instruments),
+            budgets: scan.budget.into_iter().collect(),
+            verdicts,
+            untouched: u32::try_from(untouched).unwrap_or(u32::MAX),
+            spans: Vec::new(),
+            warnings: warnings.collect(),
+        },
+        injections,
+    }
+}
+
+/// The verdicts of all entries of the roster: those of the report, and for entries that
+/// nothing touched the rule that kept them out.
+///
+/// Looks further back in the chat than the turn did, to tell a near miss from a miss.
+pub fn verdicts(
+    report: &Report,
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> Vec<Verdict> {
+    let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
+    let rest =
+        roster.entries().iter().copied().filter(|&ix| !known.contains(&library.entry(ix).id));
+    let rest: Vec<EntryIx> = rest.collect();
+    let mut verdicts = report.verdicts.clone();
+    for verdict in &mut verdicts {
+        near_miss(verdict, library, roster, turn, state, rules, instruments);
+    }
+    let stops = worldinfo::judge_untouched(
+        library,
+        roster,
+        turn,
+        state,
+        &rules.world_info,
+        instruments,
+        &rest,
+    );
+    verdicts.extend(rest.into_iter().zip(stops).map(|(ix, stop)| stopped(library, ix, stop)));
+    verdicts
+}
+
+/// A touched entry may have been stopped for want of a key in reach: say how near it was.
+fn near_miss(
+    verdict: &mut Verdict,
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) {
+    if verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
+        && let Some(ix) = library.find(&verdict.entry)
+    {
+        let rules = &rules.world_info;
+        let stops =
+            worldinfo::judge_untouched(library, roster, turn, state, rules, instruments, &[ix]);
+        if let Some(stop) = stops.into_iter().next() {
+            verdict.outcome = Outcome::Stopped(stop);
+        }
+    }
+}
+
+fn facts(library: &Library, turn: &Turn<'_>, instruments: &Instruments<'_>) -> TurnFacts {
+    TurnFacts {
+        chat: turn.chat.clone(),
+        prefix: turn.prefix,
+        answers: turn.answers,
+        chat_length: turn.length(),
+        generation: turn.generation,
+        speaker: turn.speaker.map(|speaker| speaker.name.clone()),
+        persona: Some(turn.user.to_owned()).filter(|name| !name.is_empty()),
+        tokenizer: instruments.counter.name().to_owned(),
+        context: turn.context,
+        seed: turn.seed,
+        library: library.version(),
+        at: turn.at,
+    }
+}
+
+fn activated(library: &Library, one: &Activated, placed: &[Placed<'_>]) -> Verdict {
+    let place = placed.iter().find(|placed| placed.activated.ix == one.ix);
+    verdict(
+        library,
+        one.ix,
+        Outcome::Activated {
+            place: place.map(|placed| place_of(&placed.bucket)),
+            tokens: one.tokens,
+            trigger: Box::new(one.trigger.clone()),
+        },
+    )
+}
+
+fn stopped(library: &Library, ix: EntryIx, stop: Stop) -> Verdict {
+    verdict(library, ix, Outcome::Stopped(stop))
+}
+
+fn verdict(library: &Library, ix: EntryIx, outcome: Outcome) -> Verdict {
+    let entry = library.entry(ix);
+    Verdict {
+        book: library.book(ix).id.clone(),
+        entry: entry.id.clone(),
+        title: entry.title().to_owned(),
+        outcome,
+    }
+}
+
+fn source_of(library: &Library, ix: EntryIx) -> Provenance {
+    Provenance::Lore { book: library.book(ix).id.clone(), entry: library.entry(ix).id.clone() }
+}
+
+fn place_of(bucket: &Bucket) -> Place {
+    match bucket {
+        Bucket::Before => Place::BeforeCharacter,
+        Bucket::After => Place::AfterCharacter,
+        Bucket::NoteTop => Place::NoteTop,
+        Bucket::NoteBottom => Place::NoteBottom,
+        Bucket::ExamplesTop => Place::BeforeExamples,
+        Bucket::ExamplesBottom => Place::AfterExamples,
+        Bucket::AtDepth(depth, _) => Place::AtDepth(depth.unwrap_or(worldinfo::DEFAULT_DEPTH)),
+        Bucket::Outlet(name) => Place::Outlet(name.clone()),
+    }
+}
+
+fn role_of(bucket: &Bucket) -> Role {
+    match bucket {
+        Bucket::AtDepth(_, role) => *role,
+        Bucket::Before
+        | Bucket::After
+        | Bucket::NoteTop
+        | Bucket::NoteBottom
+        | Bucket::ExamplesTop
+        | Bucket::ExamplesBottom
+        | Bucket::Outlet(_) => Role::System,
+    }
+}
