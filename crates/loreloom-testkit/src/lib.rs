@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Development only: fixtures and suites that several crates test with.
+
+pub mod store_suite;

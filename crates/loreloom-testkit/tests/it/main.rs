@@ -1,0 +1,3 @@
+//! Checks of the testkit's own programs.
+
+mod crash;
