@@ -1,1 +1,30 @@
-//! Placeholder.
+//! Where stories are kept: in memory, in an SQLite file or in PostgreSQL, behind
+//! [`loreloom_memory::ports::StoryStore`].
+//!
+//! All stores keep the same things and agree to the byte; one suite
+//! (`loreloom_testkit::store_suite`) runs over each. The two databases share their layout
+//! and the [`codec`] that keeps a turn small: a prompt repeats the whole story on every
+//! turn, so it is stored as references to messages and to texts seen before.
+//!
+//! ```
+//! use loreloom_core::{ids::TenantId, units::Timestamp};
+//! use loreloom_memory::ports::{StoreError, StoryStore};
+//! use loreloom_store::MemoryStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), StoreError> {
+//! let store = MemoryStore::default();
+//! let tenant = TenantId::local();
+//! store.open_chat(&tenant, &"harbour".into(), "The harbour", Timestamp(0)).await?;
+//! assert_eq!(store.chats(&tenant).await?[0].chat.title, "The harbour");
+//! # Ok(())
+//! # }
+//! ```
+
+mod checks;
+mod codec;
+mod fold;
+mod memory;
+mod sqlite;
+
+pub use self::{memory::MemoryStore, sqlite::SqliteStore};

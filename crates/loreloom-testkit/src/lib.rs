@@ -1,4 +1,5 @@
-//! Development only: fixtures, the conformance runner and what tests share.
+//! Development only: what the tests of several crates share, and the conformance runner.
 
 pub mod conformance;
+pub mod store_suite;
 pub mod suites;

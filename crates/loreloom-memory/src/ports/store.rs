@@ -136,9 +136,11 @@ pub trait StoryStore: Send + Sync {
     ) -> Result<ChatRecord, StoreError>;
 
     /// Stores a turn together with the path it was computed on, and moves the chat's tip
-    /// there. Nodes that are already stored are left alone.
+    /// there. Nodes that are already stored are left alone. Turns are numbered from 1.
     ///
-    /// Fails with [`StoreError::Conflict`] if `seen` is given and is not the chat's version.
+    /// Fails with [`StoreError::Conflict`] if `seen` is given and is not the chat's version,
+    /// and with [`StoreError::Contradiction`] if the turn names another chat or node than
+    /// the path's.
     async fn commit_turn(
         &self,
         tenant: &TenantId,
@@ -148,7 +150,9 @@ pub trait StoryStore: Send + Sync {
     ) -> Result<TurnId, StoreError>;
 
     /// Stores the reply to a turn. The chat's tip moves to it if it still is where the turn
-    /// left it.
+    /// left it. A second reply to the same turn becomes another node, and the turn's reply.
+    ///
+    /// The node's parent must be stored already ([`StoreError::NoNode`]).
     async fn commit_reply(
         &self,
         tenant: &TenantId,
@@ -167,9 +171,15 @@ pub trait StoryStore: Send + Sync {
     /// All nodes of a chat, parents before children.
     async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError>;
 
-    /// The state of a path: the fold of the deltas along it. For each message the last turn
-    /// computed on exactly this prefix counts, else the last turn that answered this message
-    /// id, so that an edit far back does not wipe the state of what follows.
+    /// The state of a path: the fold of the deltas along it, from the empty path on. For
+    /// each message the last turn computed on exactly this prefix counts, else the last turn
+    /// computed on a path that ended in this message id, so that an edit far back does not
+    /// wipe the state of what follows.
+    ///
+    /// The message a turn was computed on decides, not the one it answers: in a group's
+    /// round, or when the user is impersonated, several turns answer one message and each
+    /// keeps its own. [`GenerationType::Quiet`] turns are not part of the story and never
+    /// count. The path itself need not be stored.
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError>;
 
     /// All turns of a chat, in order of commit.
@@ -219,6 +229,14 @@ pub enum StoreError {
         expected: u64,
         /// The version it is at.
         found: u64,
+    },
+    /// What was given contradicts itself; nothing was stored.
+    #[error("{rule}, found {found}")]
+    Contradiction {
+        /// The rule that was broken.
+        rule: &'static str,
+        /// What was given.
+        found: String,
     },
     /// The database was made by a newer version.
     #[error(

@@ -1,5 +1,6 @@
-//! Rules that hold for the workspace as a whole rather than for one crate.
+//! Rules that hold for the workspace as a whole, and checks of the testkit's own programs.
 
 mod arrows;
+mod crash;
 mod house;
 mod workspace;

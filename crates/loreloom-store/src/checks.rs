@@ -1,0 +1,33 @@
+//! Rules that every store holds its callers to, before anything is written.
+
+use loreloom_core::chat::{Path, identity};
+use loreloom_memory::ports::{Node, StoreError, TurnRecord};
+
+/// A turn must hang on the end of the path it comes with.
+pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
+    if turn.chat != *path.chat() {
+        return Err(StoreError::Contradiction {
+            rule: "a turn and its path belong to one chat",
+            found: format!("turn of `{}`, path of `{}`", turn.chat, path.chat()),
+        });
+    }
+    if turn.at != path.prefix() {
+        return Err(StoreError::Contradiction {
+            rule: "a turn is computed on the end of its path",
+            found: format!("turn at {}, path to {}", turn.at, path.prefix()),
+        });
+    }
+    Ok(())
+}
+
+/// A node's name must follow from its parent and its message.
+pub(crate) fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
+    let expected = identity::extend(node.parent, node.message_id);
+    if node.prefix == expected {
+        return Ok(());
+    }
+    Err(StoreError::Contradiction {
+        rule: "a node's prefix is the hash of its parent and its message id",
+        found: format!("{} where {expected} was due", node.prefix),
+    })
+}

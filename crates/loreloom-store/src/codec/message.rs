@@ -1,0 +1,109 @@
+//! Messages as columns: what was said is shared, how it was said belongs to the node.
+
+use loreloom_core::{
+    book::Extensions,
+    chat::{GenerationType, Message, Role},
+    digest::Hasher,
+    ids::Digest,
+};
+
+/// What was said: the part of a message that nodes and prompts share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Who said it.
+    pub(crate) role: Role,
+    /// The text.
+    pub(crate) text: String,
+}
+
+impl Told {
+    /// As columns have it.
+    pub(crate) fn from_columns(role: i64, text: String) -> Result<Self, String> {
+        Ok(Self { role: role_from(role)?, text })
+    }
+
+    /// The role's number.
+    pub(crate) fn role_number(role: Role) -> i64 {
+        match role {
+            Role::System => 0,
+            Role::User => 1,
+            Role::Assistant => 2,
+            Role::Tool => 3,
+        }
+    }
+}
+
+fn role_from(number: i64) -> Result<Role, String> {
+    match number {
+        0 => Ok(Role::System),
+        1 => Ok(Role::User),
+        2 => Ok(Role::Assistant),
+        3 => Ok(Role::Tool),
+        other => Err(format!("role {other} is unknown")),
+    }
+}
+
+/// The number a generation type is stored as.
+pub(crate) fn generation_number(generation: GenerationType) -> i64 {
+    match generation {
+        GenerationType::Normal => 0,
+        GenerationType::Continue => 1,
+        GenerationType::Impersonate => 2,
+        GenerationType::Swipe => 3,
+        GenerationType::Regenerate => 4,
+        GenerationType::Quiet => 5,
+    }
+}
+
+/// The generation type of that number.
+pub(crate) fn generation_from(number: i64) -> Result<GenerationType, String> {
+    match number {
+        0 => Ok(GenerationType::Normal),
+        1 => Ok(GenerationType::Continue),
+        2 => Ok(GenerationType::Impersonate),
+        3 => Ok(GenerationType::Swipe),
+        4 => Ok(GenerationType::Regenerate),
+        5 => Ok(GenerationType::Quiet),
+        other => Err(format!("generation type {other} is unknown")),
+    }
+}
+
+/// Names what was said inside its chat.
+pub(crate) fn told_hash(role: Role, text: &str) -> Digest {
+    Hasher::new("told").field(role.as_str().as_bytes()).field(text.as_bytes()).finish()
+}
+
+/// Names a piece of text inside its chat.
+pub(crate) fn text_hash(text: &str) -> Digest {
+    Hasher::new("text").field(text.as_bytes()).finish()
+}
+
+/// The part of a message that belongs to its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodeColumns {
+    /// The speaker's name.
+    pub(crate) name: Option<String>,
+    /// Whether it is hidden.
+    pub(crate) hidden: bool,
+    /// JSON of its extensions, if it has any.
+    pub(crate) extensions: Option<String>,
+}
+
+impl NodeColumns {
+    /// Of a message.
+    pub(crate) fn of(message: &Message) -> Result<Self, serde_json::Error> {
+        let some = !message.extensions.is_empty();
+        let extensions = some.then(|| serde_json::to_string(&message.extensions)).transpose()?;
+        Ok(Self { name: message.name.clone(), hidden: message.hidden, extensions })
+    }
+
+    /// The message again.
+    pub(crate) fn message(self, told: Told) -> Result<Message, String> {
+        let extensions = match self.extensions {
+            Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
+            None => Extensions::new(),
+        };
+        let (role, text) = (told.role, told.text);
+        Ok(Message { role, name: self.name, text, hidden: self.hidden, extensions })
+    }
+}

@@ -1,0 +1,24 @@
+//! How a turn becomes small rows, and a turn again.
+//!
+//! A prompt repeats the story and the lore on every turn. Stored as it is, a chat of a
+//! thousand turns would take hundreds of megabytes. So a prompt is kept as runs of the
+//! chat's messages ([`prompt`]) and as pieces of text that are stored once for each chat
+//! ([`record`]); what is left is packed ([`pack`]). Reading gives back the same bytes.
+//!
+//! All of it is pure: a database only looks up which messages and texts it has already
+//! ([`draft`]), so that both databases keep the same form.
+
+mod draft;
+mod kept;
+mod message;
+mod pack;
+mod prompt;
+mod record;
+
+pub(crate) use self::{
+    draft::{Draft, Finished, not_json},
+    kept::{Kept, KeptPath, RecentPaths},
+    message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
+    pack::{pack, unpack},
+    record::{Body, Deltas, Wanted, delta_from, delta_text, report_from},
+};

@@ -1,0 +1,60 @@
+//! Compressing what is stored.
+//!
+//! Deflate at its fastest level: reports shrink to about a fifth for a fraction of the
+//! time a commit takes, and the crate is pure Rust. A leading byte says whether the rest is
+//! packed, because short texts grow.
+
+use std::io::{Read, Write};
+
+use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+
+const PLAIN: u8 = 0;
+const DEFLATED: u8 = 1;
+
+/// Packs bytes, if that makes them smaller.
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
+    match encoder.write_all(bytes).and_then(|()| encoder.finish()) {
+        Ok(packed) if packed.len() <= bytes.len() => packed,
+        Ok(_) | Err(_) => [&[PLAIN], bytes].concat(),
+    }
+}
+
+/// The bytes that were packed, or what is wrong with them.
+pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
+    match packed.split_first() {
+        Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
+        Some((&DEFLATED, bytes)) => {
+            let mut plain = Vec::new();
+            DeflateDecoder::new(bytes)
+                .read_to_end(&mut plain)
+                .map_err(|error| error.to_string())?;
+            Ok(plain)
+        }
+        Some((form, _)) => Err(format!("packed form {form} is unknown")),
+        None => Err("there are no bytes".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_gives_back_every_byte_and_never_adds_more_than_one() {
+        let noise: Vec<u8> = (0..=255).collect();
+        for bytes in [&b""[..], b"a", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", &noise] {
+            let packed = pack(bytes);
+            assert_eq!(unpack(&packed).unwrap(), bytes);
+            assert!(packed.len() <= bytes.len() + 1, "{} from {}", packed.len(), bytes.len());
+        }
+        assert!(pack(&noise.repeat(4)).len() < 600);
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        assert_eq!(unpack(b""), Err("there are no bytes".to_owned()));
+        assert_eq!(unpack(b"\x07abc"), Err("packed form 7 is unknown".to_owned()));
+        assert!(unpack(b"\x01\xff\xff\xff").is_err());
+    }
+}

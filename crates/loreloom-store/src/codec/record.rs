@@ -1,0 +1,166 @@
+//! The stored form of a turn.
+
+use std::collections::BTreeMap;
+
+use loreloom_core::{
+    chat::{Path, Role},
+    ids::{LibraryVersion, MessageId, PrefixHash},
+    place::{Injection, Place, Provenance},
+    prompt::PromptMessage,
+    report::Report,
+    state::{StateDelta, StoryState},
+    units::Tokens,
+};
+use loreloom_memory::ports::StoreError;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Told, generation_from,
+    pack::{pack, unpack},
+    prompt::{self, Part, Piece},
+};
+use crate::fold::{self, Candidate};
+
+/// What a turn's row holds besides its own columns and the report.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Body {
+    /// The message it answers.
+    pub(crate) answers: Option<MessageId>,
+    /// The compiled books.
+    pub(crate) library: LibraryVersion,
+    pub(super) injections: Vec<StoredInjection>,
+    pub(super) prompt: Vec<Part>,
+    /// Numbers of the texts that pieces refer to by their place in this list.
+    pub(crate) texts: Vec<i64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredInjection {
+    place: Place,
+    role: Role,
+    text: Piece<i64>,
+    tokens: Tokens,
+    source: Provenance,
+}
+
+impl StoredInjection {
+    pub(super) fn of(injection: &Injection, texts: &mut prompt::Texts) -> Self {
+        Self {
+            place: injection.place.clone(),
+            role: injection.role,
+            text: texts.piece(&injection.text),
+            tokens: injection.tokens,
+            source: injection.source.clone(),
+        }
+    }
+
+    fn restore(self, wanted: &Wanted) -> Result<Injection, String> {
+        let text = match self.text {
+            Piece::Short(text) => text,
+            Piece::Text(place) => prompt::text_at(&wanted.texts, place)?.to_owned(),
+            Piece::Message(number) => wanted.told(number)?.text.clone(),
+        };
+        let (place, role, tokens, source) = (self.place, self.role, self.tokens, self.source);
+        Ok(Injection { place, role, text, tokens, source })
+    }
+}
+
+/// What a body refers to, as the database has it.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Messages by number.
+    pub(crate) told: BTreeMap<i64, Told>,
+    /// The texts of the body's list, in its order.
+    pub(crate) texts: Vec<String>,
+}
+
+impl Wanted {
+    fn told(&self, number: i64) -> Result<&Told, String> {
+        self.told.get(&number).ok_or_else(|| format!("message {number} is missing"))
+    }
+}
+
+impl Body {
+    /// As stored.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        Ok(pack(&serde_json::to_vec(self)?))
+    }
+
+    /// From storage.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
+    }
+
+    /// The messages it refers to, as ranges `(first, last)`.
+    pub(crate) fn message_ranges(&self) -> Vec<(i64, i64)> {
+        let mut ranges = Vec::new();
+        for part in &self.prompt {
+            match part {
+                Part::Run(run) => ranges.push((run.first, run.last())),
+                Part::Written(written) => {
+                    ranges.extend(written.pieces.iter().filter_map(|piece| match piece {
+                        Piece::Message(number) => Some((*number, *number)),
+                        Piece::Short(_) | Piece::Text(_) => None,
+                    }));
+                }
+            }
+        }
+        ranges
+    }
+
+    /// The injections and the prompt.
+    pub(crate) fn restore(
+        self,
+        wanted: &Wanted,
+    ) -> Result<(Vec<Injection>, Vec<PromptMessage>), String> {
+        let prompt =
+            prompt::restore(&self.prompt, |number| wanted.told.get(&number), &wanted.texts)?;
+        let injections = self.injections.into_iter().map(|injection| injection.restore(wanted));
+        Ok((injections.collect::<Result<_, _>>()?, prompt))
+    }
+}
+
+/// A delta as a column; `None` if nothing changed.
+pub(crate) fn delta_text(delta: &StateDelta) -> Result<Option<String>, serde_json::Error> {
+    (!delta.is_empty()).then(|| serde_json::to_string(delta)).transpose()
+}
+
+/// A delta from its column.
+pub(crate) fn delta_from(text: Option<&str>) -> Result<StateDelta, String> {
+    let Some(text) = text else { return Ok(StateDelta::default()) };
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+/// Columns `at`, `at_message`, `generation` and `delta` of all turns of a chat, in order of
+/// commit.
+#[derive(Debug)]
+pub(crate) struct Deltas {
+    /// One for each turn.
+    pub(crate) turns: Vec<(PrefixHash, Option<MessageId>, i64, Option<String>)>,
+}
+
+impl Deltas {
+    /// The state of a path. Only the deltas that count are parsed.
+    pub(crate) fn fold(&self, path: &Path) -> Result<StoryState, StoreError> {
+        let damaged = |reason| StoreError::Damaged {
+            what: format!("the state of chat `{}`", path.chat()),
+            reason,
+        };
+        let mut turns = Vec::with_capacity(self.turns.len());
+        for (at, message, generation, delta) in &self.turns {
+            let generation = generation_from(*generation).map_err(damaged)?;
+            let (at, message) = (*at, *message);
+            turns.push(Candidate { at, message, generation, delta: delta.as_deref() });
+        }
+        let mut state = StoryState::default();
+        for delta in fold::choose(path, turns).into_iter().flatten() {
+            state.apply(&delta_from(Some(delta)).map_err(damaged)?);
+        }
+        Ok(state)
+    }
+}
+
+/// A report from its column.
+pub(crate) fn report_from(bytes: &[u8]) -> Result<Report, String> {
+    serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
+}

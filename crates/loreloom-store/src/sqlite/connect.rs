@@ -1,0 +1,122 @@
+//! Opening a database: settings of a connection, and the numbered migrations.
+
+use std::{path::Path, thread::sleep, time::Duration};
+
+use loreloom_memory::ports::StoreError;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+
+use super::rows::Doing;
+
+/// All migrations, oldest first: the n-th makes schema n. Never change one that was
+/// released; add another.
+const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_stories.sql")];
+
+/// How long a writer waits for another process's transaction.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// Statements kept ready on each connection; more than the store has.
+const STATEMENTS: usize = 64;
+
+/// Where the database is.
+#[derive(Clone, Debug)]
+pub(super) enum Location {
+    /// In a file.
+    File(std::path::PathBuf),
+    /// In memory, on one connection.
+    Memory,
+}
+
+/// Opens a connection. Only the first one of a process needs to [`prepare`] the database.
+pub(super) fn connect(location: &Location) -> Result<Connection, StoreError> {
+    let connection = match location {
+        Location::File(path) => open_file(path),
+        Location::Memory => Connection::open_in_memory(),
+    };
+    let connection = connection.doing("opening the database")?;
+    settings(&connection).doing("opening the database")?;
+    Ok(connection)
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open(path)
+}
+
+/// `synchronous = FULL` makes a commit durable when it returns, also over a loss of power.
+fn settings(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Brings the database to the newest schema; refuses one that is newer or is not ours.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    check(connection)?;
+    write_ahead(connection).doing("opening the database")?;
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .doing("migrating the database")?;
+    let found = check(&transaction)?;
+    for (number, script) in (1_i64..).zip(MIGRATIONS) {
+        if number > found {
+            transaction.execute_batch(script).doing("migrating the database")?;
+        }
+    }
+    if found < newest() {
+        transaction
+            .execute("UPDATE schema_version SET version = ?1", [newest()])
+            .doing("migrating the database")?;
+    }
+    transaction.commit().doing("migrating the database")
+}
+
+fn newest() -> i64 {
+    (1_i64..).zip(MIGRATIONS).last().map_or(0, |(number, _)| number)
+}
+
+/// The schema found: 0 for an empty database.
+pub(super) fn check(connection: &Connection) -> Result<i64, StoreError> {
+    let found = schema_of(connection).doing("reading the schema's version")?;
+    match found {
+        Some(found) if found > newest() => Err(StoreError::TooNew { found, known: newest() }),
+        Some(found) => Ok(found),
+        None => Err(StoreError::Damaged {
+            what: "the database".to_owned(),
+            reason: "it has tables but no `schema_version`: it is not one of loreloom's".to_owned(),
+        }),
+    }
+}
+
+/// `None` if the database has tables of somebody else.
+fn schema_of(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(Some(0));
+    }
+    let ours = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'";
+    if connection.query_row(ours, [], |_| Ok(())).optional()?.is_none() {
+        return Ok(None);
+    }
+    connection.query_row("SELECT version FROM schema_version", [], |row| row.get(0)).optional()
+}
+
+/// Turns the write-ahead log on. SQLite does not wait for another process that is doing
+/// the same, so this does.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let step = Duration::from_millis(20);
+    let mut waited = Duration::ZERO;
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+            Err(error) if is_busy(&error) && waited < BUSY => {
+                sleep(step);
+                waited += step;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}

@@ -1,0 +1,201 @@
+//! Stories in SQLite, the default: one file, no server.
+//!
+//! Several processes may open the same file. Every write is one transaction that is on disk
+//! when it returns (write-ahead log, `synchronous = FULL`).
+
+mod connect;
+mod pool;
+mod read;
+mod rows;
+mod write;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use loreloom_core::{
+    chat::Path,
+    ids::{ChatId, PrefixHash, TenantId},
+    state::StoryState,
+    units::Timestamp,
+};
+use loreloom_memory::ports::{
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+};
+
+use self::{
+    connect::Location,
+    pool::Pool,
+    read::Snapshot,
+    write::{Committed, extend},
+};
+use crate::{
+    checks,
+    codec::{Draft, KeptPath, RecentPaths},
+};
+
+/// Keeps stories in SQLite. Clones share their connections.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    pool: Arc<Pool>,
+    recent: Arc<Mutex<RecentPaths>>,
+}
+
+impl SqliteStore {
+    /// Opens the database in a file, which is made if it is not there.
+    ///
+    /// Fails with [`StoreError::TooNew`] if a newer version made it.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::at(Location::File(path.into()))
+    }
+
+    /// A database in memory, gone with its last clone.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::at(Location::Memory)
+    }
+
+    fn at(location: Location) -> Result<Self, StoreError> {
+        Ok(Self { pool: Arc::new(Pool::open(location)?), recent: Arc::default() })
+    }
+
+    fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
+        look(&mut self.recent.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn try_commit(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        draft: Draft,
+        seen: Option<u64>,
+    ) -> Result<Committed, StoreError> {
+        let (owner, id) = (tenant.clone(), chat.clone());
+        let write =
+            move |connection: &mut _| write::commit_turn(connection, &owner, &id, draft, seen);
+        let committed = self.pool.write(write).await?;
+        self.recent(|recent| match &committed {
+            Committed::Stored(_, path) => recent.put(tenant, chat, Arc::clone(path)),
+            Committed::Stale => recent.forget(tenant, chat),
+        });
+        Ok(committed)
+    }
+
+    /// Reads one chat in one snapshot.
+    async fn snapshot<T: Send + 'static>(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        read: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (tenant, chat) = (tenant.clone(), chat.clone());
+        let read = move |connection: &mut _| read(&Snapshot::of(connection, &tenant, &chat)?);
+        self.pool.read(read).await
+    }
+}
+
+#[async_trait]
+impl StoryStore for SqliteStore {
+    async fn chats(&self, tenant: &TenantId) -> Result<Vec<ChatSummary>, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.read(move |connection| read::chats(connection, &tenant)).await
+    }
+
+    async fn chat(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Option<ChatRecord>, StoreError> {
+        let (tenant, chat) = (tenant.clone(), chat.clone());
+        self.pool.read(move |connection| read::chat(connection, &tenant, &chat)).await
+    }
+
+    async fn open_chat(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        title: &str,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let (tenant, chat, title) = (tenant.clone(), chat.clone(), title.to_owned());
+        let write =
+            move |connection: &mut _| write::open_chat(connection, &tenant, &chat, &title, now);
+        self.pool.write(write).await
+    }
+
+    async fn commit_turn(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        turn: &TurnRecord,
+        seen: Option<u64>,
+    ) -> Result<TurnId, StoreError> {
+        checks::turn_belongs(path, turn)?;
+        let kept = self.recent(|recent| recent.get(tenant, path.chat()));
+        let draft = Draft::of(path, turn, &kept)?;
+        match self.try_commit(tenant, path.chat(), draft, seen).await? {
+            Committed::Stored(turn, _) => return Ok(turn),
+            Committed::Stale => (),
+        }
+        let draft = Draft::of(path, turn, &KeptPath::default())?;
+        match self.try_commit(tenant, path.chat(), draft, seen).await? {
+            Committed::Stored(turn, _) => Ok(turn),
+            // The empty path is always there.
+            Committed::Stale => Err(StoreError::NoChat { chat: path.chat().clone() }),
+        }
+    }
+
+    async fn commit_reply(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        reply: &Reply,
+    ) -> Result<(), StoreError> {
+        checks::node_is_named_right(&reply.node)?;
+        let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
+        let write = move |connection: &mut _| write::commit_reply(connection, &owner, &id, &given);
+        let number = self.pool.write(write).await?;
+        self.recent(|recent| {
+            if let Some(longer) = extend(&recent.get(tenant, chat), reply, number) {
+                recent.put(tenant, chat, longer);
+            }
+        });
+        Ok(())
+    }
+
+    async fn path(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Result<Vec<Node>, StoreError> {
+        self.snapshot(tenant, chat, move |snapshot| snapshot.path(tip)).await
+    }
+
+    async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError> {
+        self.snapshot(tenant, chat, read::tree).await
+    }
+
+    async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
+        let turns = self.snapshot(tenant, path.chat(), read::deltas).await?;
+        turns.fold(path)
+    }
+
+    async fn turns(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<TurnSummary>, StoreError> {
+        self.snapshot(tenant, chat, read::turns).await
+    }
+
+    async fn turn(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turn: TurnId,
+    ) -> Result<Option<TurnRecord>, StoreError> {
+        self.snapshot(tenant, chat, move |snapshot| snapshot.turn(turn)).await
+    }
+}

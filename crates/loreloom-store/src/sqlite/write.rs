@@ -1,0 +1,353 @@
+//! Writing: each function is one transaction.
+//!
+//! `BEGIN IMMEDIATE` takes the database's only write lock before anything is read, so the
+//! version that is checked is the version that is written over, whichever process writes.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    chat::{Message, PathItem},
+    ids::{ChatId, PrefixHash, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{ChatRecord, Reply, StoreError, TurnId};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::rows::{ChatRow, Doing, Hash};
+use crate::codec::{
+    Draft, Finished, KeptPath, NodeColumns, Told, not_json, pack, text_hash, told_hash,
+};
+
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+    connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .doing("beginning a transaction")
+}
+
+/// Makes a chat if there is none.
+pub(super) fn open_chat(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    title: &str,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    const INSERT: &str = "INSERT INTO chats \
+         (tenant, chat, id, title, tip, created, updated, version) \
+         SELECT ?1, coalesce(max(chat), 0) + 1, ?2, ?3, ?4, ?5, ?5, 0 FROM chats WHERE tenant = ?1";
+    let doing = "making a chat";
+    let transaction = begin(connection)?;
+    if let Some(row) = ChatRow::find(&transaction, tenant, chat).doing(doing)? {
+        return Ok(row.record);
+    }
+    let tip = Hash(PrefixHash::default().0);
+    transaction
+        .prepare_cached(INSERT)
+        .and_then(|mut insert| {
+            insert.execute(params![tenant.as_str(), chat.as_str(), title, tip, now.0])
+        })
+        .doing(doing)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    transaction.commit().doing(doing)?;
+    Ok(row.record)
+}
+
+/// A stored turn, and its path for the next commit.
+pub(super) enum Committed {
+    /// The turn is stored.
+    Stored(TurnId, KeptPath),
+    /// The draft relied on a node that is not there: draft again without.
+    Stale,
+}
+
+/// Stores a drafted turn.
+pub(super) fn commit_turn(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    draft: Draft,
+    seen: Option<u64>,
+) -> Result<Committed, StoreError> {
+    let doing = "storing a turn";
+    let transaction = begin(connection)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    if let Some(expected) = seen.filter(|seen| *seen != row.record.version) {
+        let (chat, found) = (chat.clone(), row.record.version);
+        return Err(StoreError::Conflict { chat, expected, found });
+    }
+    let mut writer = Writer { transaction, tenant, row };
+    let Some((new, parent)) = writer.junction(&draft).doing(doing)? else {
+        return Ok(Committed::Stale);
+    };
+    let mut numbers = Vec::new();
+    for (at, item) in draft.messages(new) {
+        numbers.push((at, writer.message(&item.message).doing(doing)?));
+    }
+    writer.nodes(&draft, new, parent, &numbers)?;
+    let texts = draft.texts.iter().map(|text| writer.text(text));
+    let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
+    let finished = draft.finish(&numbers, texts)?;
+    writer.turn(&finished).doing(doing)?;
+    writer.row.record.tip = finished.columns.at;
+    let turn = writer.row.last_turn.unsigned_abs();
+    writer.finish(finished.columns.created).doing(doing)?;
+    Ok(Committed::Stored(TurnId(turn), finished.path))
+}
+
+/// Stores a reply; returns the number of its message.
+pub(super) fn commit_reply(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    reply: &Reply,
+) -> Result<i64, StoreError> {
+    let doing = "storing a reply";
+    let transaction = begin(connection)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    let mut writer = Writer { transaction, tenant, row };
+    let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn: reply.turn };
+    let turn = i64::try_from(reply.turn.0).map_err(|_| no_turn())?;
+    let at = writer.turn_at(turn).doing(doing)?.ok_or_else(no_turn)?;
+    let node = &reply.node;
+    let parent = writer.position(node.parent).doing(doing)?;
+    let parent =
+        parent.ok_or_else(|| StoreError::NoNode { chat: chat.clone(), node: node.parent })?;
+    let number = writer.message(&node.message).doing(doing)?;
+    if writer.position(node.prefix).doing(doing)?.is_none() {
+        let (id, prefix) = (node.message_id, node.prefix);
+        let item = PathItem { id, prefix, message: node.message.clone() };
+        let place = writer.next_place(parent).doing(doing)?;
+        writer.node(place, &item, number)?;
+    }
+    writer.set_reply(turn, node.prefix).doing(doing)?;
+    if writer.row.record.tip == at {
+        writer.row.record.tip = node.prefix;
+    }
+    writer.finish(reply.created).doing(doing)?;
+    Ok(number)
+}
+
+/// Where a node is: its branch, `None` above the first message, and its depth.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    branch: Option<i64>,
+    depth: i64,
+}
+
+struct Writer<'connection> {
+    transaction: Transaction<'connection>,
+    tenant: &'connection TenantId,
+    row: ChatRow,
+}
+
+impl Writer<'_> {
+    fn position(&self, prefix: PrefixHash) -> rusqlite::Result<Option<Position>> {
+        if prefix == PrefixHash::default() {
+            return Ok(Some(Position { branch: None, depth: 0 }));
+        }
+        let mut find = self.transaction.prepare_cached(
+            "SELECT branch, depth FROM nodes WHERE tenant = ?1 AND chat = ?2 AND prefix = ?3",
+        )?;
+        let key = params![self.tenant.as_str(), self.row.number, Hash(prefix.0)];
+        let place = |row: &rusqlite::Row<'_>| {
+            Ok(Position { branch: Some(row.get(0)?), depth: row.get(1)? })
+        };
+        find.query_row(key, place).optional()
+    }
+
+    /// The place on the path at which new nodes begin, and where their parent is. A stored
+    /// node's ancestors are stored, so a binary search finds it. `None` if the draft's base
+    /// is not stored.
+    fn junction(&self, draft: &Draft) -> rusqlite::Result<Option<(usize, Position)>> {
+        let Some(mut parent) = self.position(draft.base)? else { return Ok(None) };
+        let (mut stored, mut missing) = (0, draft.rest.len() + 1);
+        let mut probe = missing - 1;
+        while stored + 1 < missing {
+            match self.position(draft.rest[probe - 1].prefix)? {
+                Some(position) => (stored, parent) = (probe, position),
+                None => missing = probe,
+            }
+            probe = usize::midpoint(stored, missing);
+        }
+        Ok(Some((draft.known() + stored, parent)))
+    }
+
+    fn nodes(
+        &mut self,
+        draft: &Draft,
+        new: usize,
+        parent: Position,
+        numbers: &[(usize, i64)],
+    ) -> Result<(), StoreError> {
+        let mut place = None;
+        // Numbers are in path order and end with those of all new nodes.
+        let first = numbers.partition_point(|(at, _)| *at < new);
+        let items = &draft.rest[new - draft.known()..];
+        for (item, (_, number)) in items.iter().zip(&numbers[first..]) {
+            let next = match place {
+                Some((branch, depth)) => (branch, depth + 1),
+                None => self.next_place(parent).doing("storing a node")?,
+            };
+            self.node(next, item, *number)?;
+            place = Some(next);
+        }
+        Ok(())
+    }
+
+    /// Where a child of `parent` goes: on the same branch if it is the first child, else on
+    /// a new branch.
+    fn next_place(&mut self, parent: Position) -> rusqlite::Result<(i64, i64)> {
+        let depth = parent.depth + 1;
+        let (tenant, chat) = (self.tenant.as_str(), self.row.number);
+        if let Some(branch) = parent.branch {
+            let mut taken = self.transaction.prepare_cached(
+                "SELECT 1 FROM nodes \
+                 WHERE tenant = ?1 AND chat = ?2 AND branch = ?3 AND depth = ?4",
+            )?;
+            if !taken.exists(params![tenant, chat, branch, depth])? {
+                return Ok((branch, depth));
+            }
+        }
+        self.row.last_branch += 1;
+        self.transaction
+            .prepare_cached("INSERT INTO branches VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![tenant, chat, self.row.last_branch, parent.branch, parent.depth])?;
+        Ok((self.row.last_branch, depth))
+    }
+
+    fn node(
+        &mut self,
+        (branch, depth): (i64, i64),
+        item: &PathItem,
+        number: i64,
+    ) -> Result<(), StoreError> {
+        let columns = NodeColumns::of(&item.message).map_err(|error| not_json(&error))?;
+        let values = params![
+            self.tenant.as_str(),
+            self.row.number,
+            branch,
+            depth,
+            Hash(item.prefix.0),
+            Hash(item.id.0),
+            number,
+            columns.name,
+            columns.hidden,
+            columns.extensions,
+        ];
+        self.transaction
+            .prepare_cached("INSERT INTO nodes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")
+            .and_then(|mut insert| insert.execute(values))
+            .doing("storing a node")?;
+        Ok(())
+    }
+
+    /// The number of what `message` says, stored if it is new.
+    fn message(&mut self, message: &Message) -> rusqlite::Result<i64> {
+        let hash = Hash(told_hash(message.role, &message.text));
+        let (tenant, chat) = (self.tenant.as_str(), self.row.number);
+        let mut find = self.transaction.prepare_cached(
+            "SELECT message FROM messages WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
+        )?;
+        let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
+        if let Some(number) = found {
+            return Ok(number);
+        }
+        self.row.last_message += 1;
+        let number = self.row.last_message;
+        let role = Told::role_number(message.role);
+        self.transaction
+            .prepare_cached("INSERT INTO messages VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+            .execute(params![tenant, chat, number, hash, role, message.text])?;
+        Ok(number)
+    }
+
+    /// The number of a text, stored if it is new.
+    fn text(&mut self, text: &str) -> rusqlite::Result<i64> {
+        let hash = Hash(text_hash(text));
+        let (tenant, chat) = (self.tenant.as_str(), self.row.number);
+        let mut find = self.transaction.prepare_cached(
+            "SELECT text FROM texts WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
+        )?;
+        let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
+        if let Some(number) = found {
+            return Ok(number);
+        }
+        self.row.last_text += 1;
+        let number = self.row.last_text;
+        self.transaction
+            .prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![tenant, chat, number, hash, pack(text.as_bytes())])?;
+        Ok(number)
+    }
+
+    fn turn(&mut self, turn: &Finished) -> rusqlite::Result<()> {
+        self.row.last_turn += 1;
+        let (tenant, chat, number) = (self.tenant.as_str(), self.row.number, self.row.last_turn);
+        let columns = &turn.columns;
+        self.transaction
+            .prepare_cached("INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8)")?
+            .execute(params![
+                tenant,
+                chat,
+                number,
+                Hash(columns.at.0),
+                columns.at_message.map(|id| Hash(id.0)),
+                columns.generation,
+                columns.created.0,
+                columns.delta,
+            ])?;
+        self.transaction
+            .prepare_cached("INSERT INTO turn_records VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![tenant, chat, number, turn.body, columns.report])?;
+        Ok(())
+    }
+
+    fn turn_at(&self, turn: i64) -> rusqlite::Result<Option<PrefixHash>> {
+        let mut find = self
+            .transaction
+            .prepare_cached("SELECT at FROM turns WHERE tenant = ?1 AND chat = ?2 AND turn = ?3")?;
+        let key = params![self.tenant.as_str(), self.row.number, turn];
+        find.query_row(key, |row| Ok(PrefixHash(row.get::<_, Hash>(0)?.0))).optional()
+    }
+
+    fn set_reply(&self, turn: i64, reply: PrefixHash) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached(
+                "UPDATE turns SET reply = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
+            )?
+            .execute(params![self.tenant.as_str(), self.row.number, turn, Hash(reply.0)])?;
+        Ok(())
+    }
+
+    /// Writes the chat's row and commits.
+    fn finish(self, now: Timestamp) -> rusqlite::Result<()> {
+        const UPDATE: &str = "UPDATE chats SET tip = ?3, updated = ?4, version = version + 1, \
+             last_branch = ?5, last_message = ?6, last_text = ?7, last_turn = ?8 \
+             WHERE tenant = ?1 AND chat = ?2";
+        let row = &self.row;
+        self.transaction.prepare_cached(UPDATE)?.execute(params![
+            self.tenant.as_str(),
+            row.number,
+            Hash(row.record.tip.0),
+            now.0,
+            row.last_branch,
+            row.last_message,
+            row.last_text,
+            row.last_turn,
+        ])?;
+        self.transaction.commit()
+    }
+}
+
+/// Puts a reply at the end of a kept path, if that is where it belongs.
+pub(super) fn extend(path: &KeptPath, reply: &Reply, number: i64) -> Option<KeptPath> {
+    let end = path.last().map_or_else(PrefixHash::default, |kept| kept.prefix);
+    if path.is_empty() || end != reply.node.parent {
+        return None;
+    }
+    let Message { role, text, .. } = reply.node.message.clone();
+    let kept = crate::codec::Kept { prefix: reply.node.prefix, number: Some(number), role, text };
+    let mut longer = Vec::clone(path);
+    longer.push(Arc::new(kept));
+    Some(Arc::new(longer))
+}

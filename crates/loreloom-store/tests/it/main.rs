@@ -1,0 +1,22 @@
+//! The store suite over every store.
+
+mod agreement;
+mod openers;
+
+mod memory {
+    use crate::openers::memory;
+
+    loreloom_testkit::store_suite!(memory());
+}
+
+mod sqlite_file {
+    use crate::openers::sqlite_file;
+
+    loreloom_testkit::store_suite!(sqlite_file());
+}
+
+mod sqlite_memory {
+    use crate::openers::sqlite_memory;
+
+    loreloom_testkit::store_suite!(sqlite_memory());
+}

@@ -1,0 +1,82 @@
+//! Kills a process that commits, again and again, and counts what was lost:
+//! `crash --cycles 1000`.
+
+use std::{
+    io::{Write, stdout},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use clap::{Parser, ValueEnum};
+use loreloom_core::ids::ChatId;
+use loreloom_testkit::store_suite::{
+    Failure, Opener,
+    crash::{self, Tally},
+};
+
+/// Kills a process that commits, again and again, and counts what was lost.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// How often to kill it.
+    #[arg(long, default_value_t = 100)]
+    cycles: u64,
+    /// What it commits to.
+    #[arg(long, value_enum, default_value_t = Kind::Sqlite)]
+    store: Kind,
+    /// Makes other moments to kill it at.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Be the process that commits to this place, in this chat.
+    #[arg(long, num_args = 2, value_names = ["PLACE", "CHAT"], hide = true)]
+    child: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    Sqlite,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+        }
+    }
+
+    fn opener(self, place: &str) -> Box<dyn Opener> {
+        match self {
+            Self::Sqlite => Box::new(crash::sqlite_at(Path::new(place))),
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let arguments = Arguments::parse();
+    if let Some([place, chat]) = arguments.child.as_deref() {
+        let store = arguments.store.opener(place).open().await?;
+        return crash::tell(store.as_ref(), &ChatId::from(chat.as_str()), stdout()).await;
+    }
+    let directory = tempfile::tempdir()?;
+    let place = directory.path().join("stories.sqlite").display().to_string();
+    let tally = parent(&arguments, &place).await?;
+    writeln!(stdout(), "{tally}")?;
+    if tally.lost > 0 { Err("acknowledged commits were lost".into()) } else { Ok(()) }
+}
+
+async fn parent(arguments: &Arguments, place: &str) -> Result<Tally, Failure> {
+    let itself: PathBuf = std::env::current_exe()?;
+    let kind = arguments.store;
+    let command = |chat: &ChatId| {
+        let mut command = Command::new(&itself);
+        command.args(["--store", kind.name(), "--child", place, chat.as_str()]);
+        command
+    };
+    let told = |tally: &Tally| {
+        if tally.cycles.is_multiple_of(100) && tally.cycles < arguments.cycles {
+            drop(writeln!(stdout(), "{tally}"));
+        }
+    };
+    let opener = kind.opener(place);
+    crash::run(opener.as_ref(), command, arguments.cycles, arguments.seed, told).await
+}

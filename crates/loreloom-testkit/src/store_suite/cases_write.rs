@@ -1,0 +1,294 @@
+//! Replies, versions, refusals, reopening and several writers.
+
+#![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    chat::Role,
+    ids::{ChatId, Digest, PrefixHash},
+    state::StateDelta,
+    units::Timestamp,
+};
+use loreloom_memory::ports::{StoreError, StoryStore};
+use tokio::task::JoinSet;
+
+use super::{
+    Checked, Failure, Opener,
+    cases::Scene,
+    fixture::{self, dialogue, sticky, tenant, then},
+};
+
+/// The reply becomes a node, the turn names it and the tip moves.
+pub async fn a_reply_extends_the_story(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "reply").await?;
+    let Scene { store, tenant, chat } = &scene;
+    let asked = dialogue(chat, &["hello"]);
+    let turn = scene.commit(&asked, StateDelta::default()).await?;
+    let record = scene.record().await?;
+    assert_eq!((record.tip, record.version, record.updated), (asked.prefix(), 1, Timestamp(2)));
+    let answered = then(&asked, Role::Assistant, "well met");
+    let reply = fixture::reply(turn, &answered, 7).ok_or("a reply")?;
+    store.commit_reply(tenant, chat, &reply).await?;
+    let record = scene.record().await?;
+    assert_eq!((record.tip, record.version, record.updated), (answered.prefix(), 2, Timestamp(7)));
+    let nodes = store.path(tenant, chat, answered.prefix()).await?;
+    assert_eq!(nodes.last(), Some(&reply.node));
+    assert_eq!(store.turns(tenant, chat).await?[0].reply, Some(answered.prefix()));
+    // The same again changes nothing but the version.
+    store.commit_reply(tenant, chat, &reply).await?;
+    assert_eq!(store.tree(tenant, chat).await?.len(), 2);
+    assert_eq!(scene.record().await?.version, 3);
+    // A continued reply hangs beside the one it continues.
+    let turn = scene.commit(&answered, StateDelta::default()).await?;
+    let continued = then(&asked, Role::Assistant, "well met, traveller");
+    let reply = fixture::reply(turn, &continued, 8).ok_or("a reply")?;
+    store.commit_reply(tenant, chat, &reply).await?;
+    assert_eq!(scene.record().await?.tip, continued.prefix());
+    assert_eq!(scene.texts(continued.prefix()).await?, ["hello", "well met, traveller"]);
+    Ok(())
+}
+
+/// The user went on before the reply was there.
+pub async fn a_late_reply_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "late").await?;
+    let asked = dialogue(&scene.chat, &["hello"]);
+    let turn = scene.commit(&asked, StateDelta::default()).await?;
+    let elsewhere = dialogue(&scene.chat, &["good evening"]);
+    scene.commit(&elsewhere, StateDelta::default()).await?;
+    let answered = then(&asked, Role::Assistant, "late");
+    let reply = fixture::reply(turn, &answered, 9).ok_or("a reply")?;
+    scene.store.commit_reply(&scene.tenant, &scene.chat, &reply).await?;
+    let record = scene.record().await?;
+    assert_eq!((record.tip, record.version), (elsewhere.prefix(), 3));
+    assert_eq!(scene.texts(answered.prefix()).await?, ["hello", "late"]);
+    Ok(())
+}
+
+/// A turn of another chat or node, a node with another name: refused.
+pub async fn a_contradiction_is_refused_and_nothing_stored(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "contradiction").await?;
+    let Scene { store, tenant, chat } = &scene;
+    let path = dialogue(chat, &["hello"]);
+    let turn = fixture::turn(&path, StateDelta::default(), 1);
+    let mut elsewhere = turn.clone();
+    elsewhere.at = PrefixHash(Digest([1; 16]));
+    let mut other = turn.clone();
+    other.chat = ChatId::from("other");
+    let zeros = "0".repeat(32);
+    for (wrong, expected) in [
+        (
+            other,
+            "a turn and its path belong to one chat, found turn of `other`, path of `harbour`"
+                .to_owned(),
+        ),
+        (
+            elsewhere,
+            format!(
+                "a turn is computed on the end of its path, found turn at {}, path to {}",
+                zeros.replace("00", "01"),
+                path.prefix()
+            ),
+        ),
+    ] {
+        let refused = store.commit_turn(tenant, &path, &wrong, None).await;
+        assert_eq!(refused.err().map(|error| error.to_string()), Some(expected));
+    }
+    assert_eq!(scene.record().await?.version, 0);
+    assert_eq!(store.tree(tenant, chat).await?, []);
+    let id = scene.commit_turn(&path, &turn).await?;
+    let answered = then(&path, Role::Assistant, "hi");
+    let mut reply = fixture::reply(id, &answered, 1).ok_or("a reply")?;
+    reply.node.prefix = PrefixHash(Digest([2; 16]));
+    let refused = store.commit_reply(tenant, chat, &reply).await.err();
+    assert!(matches!(refused, Some(StoreError::Contradiction { .. })), "{refused:?}");
+    assert_eq!(scene.record().await?.version, 1);
+    Ok(())
+}
+
+/// A writer that names an old version is told the new one.
+pub async fn a_stale_version_is_refused_and_nothing_stored(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "stale").await?;
+    let Scene { store, tenant, chat } = &scene;
+    let first = dialogue(chat, &["one"]);
+    let turn = fixture::turn(&first, sticky("a", 3), 1);
+    store.commit_turn(tenant, &first, &turn, Some(0)).await?;
+    let second = dialogue(chat, &["two"]);
+    let turn = fixture::turn(&second, sticky("b", 3), 2);
+    for seen in [0, 2, u64::MAX] {
+        let refused = store.commit_turn(tenant, &second, &turn, Some(seen)).await.err();
+        let expected = format!("chat `harbour` is at version 1, not at {seen}");
+        assert_eq!(refused.map(|error| error.to_string()), Some(expected));
+    }
+    let record = scene.record().await?;
+    assert_eq!((record.tip, record.version), (first.prefix(), 1));
+    assert_eq!(scene.store.turns(tenant, chat).await?.len(), 1);
+    assert_eq!(scene.store.tree(tenant, chat).await?.len(), 1);
+    store.commit_turn(tenant, &second, &turn, Some(1)).await?;
+    assert_eq!(scene.record().await?.tip, second.prefix());
+    Ok(())
+}
+
+/// Everything that was written is there through another handle, the first one closed.
+pub async fn a_reopened_store_has_everything(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "reopened").await?;
+    let mut path = dialogue(&scene.chat, &["hello"]);
+    for number in 0..6 {
+        let turn = fixture::lively_turn(&path, number, 10);
+        let id = scene.commit_turn(&path, &turn).await?;
+        path = then(&path, Role::Assistant, &format!("reply {number}"));
+        let reply = fixture::reply(id, &path, 3).ok_or("a reply")?;
+        scene.store.commit_reply(&scene.tenant, &scene.chat, &reply).await?;
+        path = then(&path, Role::User, &format!("question {number}"));
+    }
+    let before = contents(&scene).await?;
+    let Scene { store, tenant, chat } = scene;
+    drop(store);
+    let scene = Scene { store: opener.open().await?, tenant, chat };
+    assert_eq!(contents(&scene).await?, before);
+    // And the story goes on, from a handle that has not seen its beginning.
+    let turn = fixture::lively_turn(&path, 6, 10);
+    let id = scene.commit_turn(&path, &turn).await?;
+    assert_eq!(id.0, 7);
+    assert_eq!(scene.store.turn(&scene.tenant, &scene.chat, id).await?, Some(turn));
+    assert_eq!(scene.texts(path.prefix()).await?.len(), 13);
+    Ok(())
+}
+
+/// All that a store says about a chat, as text.
+async fn contents(scene: &Scene) -> Result<String, Failure> {
+    let Scene { store, tenant, chat } = scene;
+    let record = scene.record().await?;
+    let path = store.path(tenant, chat, record.tip).await?;
+    let turns = store.turns(tenant, chat).await?;
+    let mut records = Vec::new();
+    for turn in &turns {
+        records.push(store.turn(tenant, chat, turn.id).await?);
+    }
+    let all = (record, path, store.tree(tenant, chat).await?, turns, records);
+    Ok(serde_json::to_string(&all)?)
+}
+
+/// Two tenants with chats of the same name, and the same story.
+pub async fn tenants_do_not_see_each_other(opener: &dyn Opener) -> Checked {
+    let store = opener.open().await?;
+    let chat = ChatId::from("same");
+    let path = dialogue(&chat, &["hello", "hi", "so?"]);
+    let tenants = [tenant("tenant_a"), tenant("tenant_b")];
+    for (tenant, title, end) in [(&tenants[0], "A", 3), (&tenants[1], "B", 4)] {
+        store.open_chat(tenant, &chat, title, Timestamp(1)).await?;
+        let turn = fixture::turn(&path, sticky("e", end), 2);
+        assert_eq!(store.commit_turn(tenant, &path, &turn, Some(0)).await?.0, 1);
+    }
+    let branch = dialogue(&chat, &["hello", "no"]);
+    let turn = fixture::turn(&branch, StateDelta::default(), 5);
+    store.commit_turn(&tenants[0], &branch, &turn, None).await?;
+    for (tenant, title, end, nodes, turns) in
+        [(&tenants[0], "A", 3, 4, 2), (&tenants[1], "B", 4, 3, 1)]
+    {
+        let listed = store.chats(tenant).await?;
+        assert_eq!(listed.len(), 1);
+        assert_eq!((listed[0].chat.title.as_str(), listed[0].turns), (title, turns));
+        assert_eq!(store.tree(tenant, &chat).await?.len(), nodes);
+        let state = store.state(tenant, &path).await?;
+        assert_eq!(state.sticky.values().map(|record| record.end.0).collect::<Vec<_>>(), [end]);
+    }
+    let stranger = store.path(&tenants[1], &chat, branch.prefix()).await.err();
+    assert!(matches!(stranger, Some(StoreError::NoNode { .. })), "{stranger:?}");
+    assert_eq!(store.chats(&tenant("tenant_c")).await?, []);
+    Ok(())
+}
+
+/// Four writers with two handles, into one chat and into chats of their own.
+pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
+    const TURNS: u64 = 25;
+    let scene = Scene::new(opener, "writers").await?;
+    let second = opener.open().await?;
+    let mut writers = JoinSet::new();
+    for writer in 0..4_u64 {
+        let store = if writer % 2 == 0 { Arc::clone(&scene.store) } else { Arc::clone(&second) };
+        writers.spawn(write_turns(store, scene.chat.clone(), writer, TURNS));
+    }
+    while let Some(done) = writers.join_next().await {
+        done??;
+    }
+    let Scene { store, tenant, chat } = &scene;
+    let turns = store.turns(tenant, chat).await?;
+    let ids: Vec<u64> = turns.iter().map(|turn| turn.id.0).collect();
+    assert_eq!(ids, (1..=4 * TURNS).collect::<Vec<_>>());
+    assert_eq!(scene.record().await?.version, 4 * TURNS * 2);
+    assert!(turns.iter().all(|turn| turn.reply.is_some()));
+    // Each writer's own story is whole, in both chats.
+    for writer in 0..4_u64 {
+        let own = ChatId(format!("own {writer}"));
+        assert_eq!(store.turns(tenant, &own).await?.len() as u64, TURNS);
+        let tip = store.chat(tenant, &own).await?.ok_or("a chat")?.tip;
+        let told = store.path(tenant, &own, tip).await?;
+        assert_eq!(told.len() as u64, TURNS * 2);
+    }
+    assert_eq!(store.tree(tenant, chat).await?.len() as u64, 4 * TURNS * 2);
+    Ok(())
+}
+
+async fn write_turns(
+    store: Arc<dyn StoryStore>,
+    shared: ChatId,
+    writer: u64,
+    turns: u64,
+) -> Checked {
+    let tenant = tenant("writers");
+    let own = ChatId(format!("own {writer}"));
+    store.open_chat(&tenant, &own, "", Timestamp(1)).await?;
+    for chat in [shared, own] {
+        let mut path = dialogue(&chat, &[]);
+        for number in 0..turns {
+            path = then(&path, Role::User, &format!("writer {writer} asks {number}"));
+            let turn = fixture::lively_turn(&path, number, 5);
+            let id = store.commit_turn(&tenant, &path, &turn, None).await?;
+            path = then(&path, Role::Assistant, &format!("answer {number} to {writer}"));
+            let reply = fixture::reply(id, &path, 2).ok_or("a reply")?;
+            store.commit_reply(&tenant, &chat, &reply).await?;
+            assert_eq!(store.turn(&tenant, &chat, id).await?, Some(turn));
+        }
+    }
+    Ok(())
+}
+
+/// Of several writers that have seen the same version one wins; the others try again.
+pub async fn one_of_two_writers_of_a_version_wins(opener: &dyn Opener) -> Checked {
+    const EACH: u64 = 10;
+    let scene = Scene::new(opener, "optimistic").await?;
+    let second = opener.open().await?;
+    let mut writers = JoinSet::new();
+    for (writer, store) in [Arc::clone(&scene.store), second].into_iter().enumerate() {
+        let (tenant, chat) = (scene.tenant.clone(), scene.chat.clone());
+        writers.spawn(async move {
+            let mut committed = 0;
+            while committed < EACH {
+                let record = store.chat(&tenant, &chat).await?.ok_or("a chat")?;
+                let nodes = store.path(&tenant, &chat, record.tip).await?;
+                let mut path = loreloom_core::chat::Path::of(
+                    chat.clone(),
+                    nodes.into_iter().map(|node| node.message),
+                );
+                path.push(fixture::said(Role::User, &format!("{writer} adds {committed}")));
+                let turn = fixture::turn(&path, StateDelta::default(), 2);
+                match store.commit_turn(&tenant, &path, &turn, Some(record.version)).await {
+                    Ok(_) => committed += 1,
+                    Err(StoreError::Conflict { .. }) => (),
+                    Err(error) => return Err(Failure::from(error)),
+                }
+            }
+            Ok(())
+        });
+    }
+    while let Some(done) = writers.join_next().await {
+        done??;
+    }
+    let record = scene.record().await?;
+    assert_eq!(record.version, 2 * EACH);
+    // Nobody wrote beside anybody: one line, nothing lost.
+    assert_eq!(scene.texts(record.tip).await?.len() as u64, 2 * EACH);
+    assert_eq!(scene.store.tree(&scene.tenant, &scene.chat).await?.len() as u64, 2 * EACH);
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! Killing a process that commits, and counting what it had acknowledged.
+//!
+//! A child process tells a story and prints a line for every commit that has returned. The
+//! parent kills it (SIGKILL, no chance to tidy up) after a random while, opens the store and
+//! looks for every line it read. A line that was printed but is not stored is a loss.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Write},
+    path::Path as FilePath,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use loreloom_core::{
+    chat::{Path, Role},
+    digest::Hasher,
+    ids::{ChatId, PrefixHash, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
+
+use super::{Checked, Failure, Opener, fixture};
+
+/// A story is as long as this many cycles make it; then another chat begins.
+const CYCLES_OF_A_CHAT: u64 = 20;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Times the child was killed.
+    pub cycles: u64,
+    /// Commits it had acknowledged.
+    pub acknowledged: u64,
+    /// Acknowledged commits that were not there.
+    pub lost: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cycles, acknowledged, lost } = self;
+        write!(formatter, "{cycles} cycles, {acknowledged} acknowledged, {lost} lost")
+    }
+}
+
+/// The chat of a cycle.
+pub fn chat_of(cycle: u64) -> ChatId {
+    ChatId(format!("crash {}", cycle / CYCLES_OF_A_CHAT))
+}
+
+/// A commit that returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acknowledged {
+    Turn(TurnId, PrefixHash),
+    Reply(TurnId, PrefixHash),
+}
+
+impl fmt::Display for Acknowledged {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turn(turn, at) => write!(formatter, "turn {} {at}", turn.0),
+            Self::Reply(turn, node) => write!(formatter, "reply {} {node}", turn.0),
+        }
+    }
+}
+
+impl Acknowledged {
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let kind = words.next()?;
+        let turn = TurnId(words.next()?.parse().ok()?);
+        let node = words.next()?.parse().ok()?;
+        match kind {
+            "turn" => Some(Self::Turn(turn, node)),
+            "reply" => Some(Self::Reply(turn, node)),
+            _ => None,
+        }
+    }
+}
+
+/// The turn that a story of this path makes next: the child writes it and the parent
+/// knows it again.
+fn turn_on(path: &Path) -> TurnRecord {
+    let number = path.items().len() as u64;
+    let mut turn = fixture::lively_turn(path, number, 20);
+    // A window, as front ends send it.
+    let skipped = turn.prompt.len().saturating_sub(40);
+    turn.prompt.drain(..skipped);
+    turn
+}
+
+/// The child: tells the chat's story on, until it is killed.
+pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) -> Checked {
+    let tenant = TenantId::local();
+    let record = store.open_chat(&tenant, chat, "Crash", Timestamp(0)).await?;
+    let nodes = store.path(&tenant, chat, record.tip).await?;
+    let mut path = Path::of(chat.clone(), nodes.into_iter().map(|node| node.message));
+    loop {
+        let number = path.items().len() as u64;
+        path.push(fixture::said(Role::User, &fixture::prose(number, 40)));
+        let turn = store.commit_turn(&tenant, &path, &turn_on(&path), None).await?;
+        writeln!(out, "{}", Acknowledged::Turn(turn, path.prefix()))?;
+        out.flush()?;
+        path.push(fixture::said(Role::Assistant, &fixture::prose(number + 1, 120)));
+        let reply = fixture::reply(turn, &path, 1).ok_or("a reply")?;
+        store.commit_reply(&tenant, chat, &reply).await?;
+        writeln!(out, "{}", Acknowledged::Reply(turn, path.prefix()))?;
+        out.flush()?;
+    }
+}
+
+/// The parent: kills the child that `command` starts for a cycle's chat, `cycles` times.
+/// `told` is called after each cycle.
+pub async fn run(
+    opener: &dyn Opener,
+    command: impl Fn(&ChatId) -> Command,
+    cycles: u64,
+    seed: u64,
+    mut told: impl FnMut(&Tally),
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    for cycle in 0..cycles {
+        let chat = chat_of(cycle);
+        let dice = Hasher::new("crash").number(seed).number(cycle).finish_u64();
+        // Mostly in the middle of commits, sometimes while the database is being opened.
+        let after = Duration::from_micros(dice % 60_000);
+        let wait_for_first = !dice.is_multiple_of(8);
+        let lines = kill(command(&chat), after, wait_for_first)?;
+        tally.lost += missing(opener, &chat, &lines).await?;
+        tally.acknowledged += lines.len() as u64;
+        tally.cycles += 1;
+        told(&tally);
+    }
+    Ok(tally)
+}
+
+/// Starts a child, kills it and returns what it had acknowledged.
+fn kill(
+    mut command: Command,
+    after: Duration,
+    wait_for_first: bool,
+) -> Result<Vec<Acknowledged>, Failure> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut output = BufReader::new(child.stdout.take().ok_or("the child's output")?);
+    let mut first = String::new();
+    if wait_for_first {
+        output.read_line(&mut first)?;
+        if first.is_empty() {
+            return Err(format!("the child ended by itself: {}", child.wait()?).into());
+        }
+    }
+    thread::sleep(after);
+    child.kill()?;
+    child.wait()?;
+    let mut lines = Vec::from([first]);
+    // The last line may be cut off: then nobody has read it and it is not acknowledged.
+    let mut line = String::new();
+    while output.read_line(&mut line)? > 0 {
+        if line.ends_with('\n') {
+            lines.push(line.clone());
+        }
+        line.clear();
+    }
+    let written = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty());
+    written
+        .map(|line| {
+            Acknowledged::parse(line).ok_or_else(|| format!("the child said `{line}`").into())
+        })
+        .collect()
+}
+
+/// How many acknowledged commits are not there, whole, in a store opened afresh.
+async fn missing(
+    opener: &dyn Opener,
+    chat: &ChatId,
+    lines: &[Acknowledged],
+) -> Result<u64, Failure> {
+    let tenant = TenantId::local();
+    let store = opener.open().await?;
+    let Some(record) = store.chat(&tenant, chat).await? else { return Ok(lines.len() as u64) };
+    let turns = store.turns(&tenant, chat).await?;
+    let nodes = store.path(&tenant, chat, record.tip).await?;
+    let known = |id: TurnId| turns.iter().find(|turn| turn.id == id);
+    let mut lost = 0;
+    for line in lines {
+        let there = match *line {
+            Acknowledged::Turn(id, at) => {
+                let end = nodes.iter().position(|node| node.prefix == at).map_or(0, |at| at + 1);
+                let told = nodes[..end].iter().map(|node| node.message.clone());
+                let expected = turn_on(&Path::of(chat.clone(), told));
+                known(id).is_some_and(|turn| turn.at == at)
+                    && store.turn(&tenant, chat, id).await?.as_ref() == Some(&expected)
+            }
+            Acknowledged::Reply(id, reply) => {
+                known(id).is_some_and(|turn| turn.reply == Some(reply))
+                    && nodes.iter().any(|node| node.prefix == reply)
+            }
+        };
+        lost += u64::from(!there);
+    }
+    Ok(lost)
+}
+
+/// An opener of a database file.
+pub fn sqlite_at(path: &FilePath) -> impl Opener + use<> {
+    SqliteAt(path.to_owned())
+}
+
+struct SqliteAt(std::path::PathBuf);
+
+#[async_trait::async_trait]
+impl Opener for SqliteAt {
+    async fn open(
+        &self,
+    ) -> Result<std::sync::Arc<dyn StoryStore>, loreloom_memory::ports::StoreError> {
+        Ok(std::sync::Arc::new(loreloom_store::SqliteStore::open(&self.0)?))
+    }
+}

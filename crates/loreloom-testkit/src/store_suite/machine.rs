@@ -1,0 +1,251 @@
+//! Random stories: what people do to a chat, in any order, on all stores at once.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    chat::{GenerationType, Message, Path, Role},
+    ids::{ChatId, EntryId, TenantId},
+    state::{StateDelta, TimedRecord},
+    units::{MessageCount, Timestamp},
+};
+use loreloom_memory::ports::{StoryStore, TurnId};
+use proptest::{prelude::Strategy, prop_oneof, sample::Index};
+
+use super::{Checked, Opener, fixture, model::Model};
+
+/// Something a person does.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// Says something and gets a reply.
+    Send(u8),
+    /// Says something; the reply never comes.
+    Unanswered(u8),
+    /// Asks for another reply to the last message of the user.
+    Swipe(u8),
+    /// Changes a message and goes on with what follows it.
+    Edit(Index, u8),
+    /// Deletes a message.
+    Delete(Index),
+    /// Goes back to a message and says something else.
+    Branch(Index, u8),
+    /// Goes back to where the story was after an earlier deed.
+    Return(Index),
+    /// Takes another name.
+    Rename(u8),
+    /// Lets the front end do something in the background.
+    Quiet,
+    /// Restarts the program.
+    Reopen,
+}
+
+/// Any deed, everyday ones more often.
+pub fn deed() -> impl Strategy<Value = Deed> {
+    let index = || proptest::arbitrary::any::<Index>();
+    prop_oneof![
+        6 => (0..6_u8).prop_map(Deed::Send),
+        1 => (0..6_u8).prop_map(Deed::Unanswered),
+        3 => (0..6_u8).prop_map(Deed::Swipe),
+        2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Edit(at, text)),
+        1 => index().prop_map(Deed::Delete),
+        2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Branch(at, text)),
+        2 => index().prop_map(Deed::Return),
+        1 => (0..3_u8).prop_map(Deed::Rename),
+        1 => proptest::strategy::Just(Deed::Quiet),
+        1 => proptest::strategy::Just(Deed::Reopen),
+    ]
+}
+
+struct Machine<'stores> {
+    openers: &'stores [&'stores dyn Opener],
+    stores: Vec<Arc<dyn StoryStore>>,
+    tenant: TenantId,
+    model: Model,
+    messages: Vec<Message>,
+    persona: u8,
+    past: Vec<Vec<Message>>,
+    clock: i64,
+}
+
+/// Carries out `deeds` on all stores and compares them with the model after each.
+pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> Checked {
+    let chat = ChatId::from("story");
+    let mut stores = Vec::new();
+    for opener in openers {
+        let store = opener.open().await?;
+        store.open_chat(&tenant, &chat, "Story", Timestamp(0)).await?;
+        stores.push(store);
+    }
+    let mut machine = Machine {
+        openers,
+        stores,
+        tenant,
+        model: Model::new(chat, "Story", Timestamp(0)),
+        messages: Vec::new(),
+        persona: 0,
+        past: Vec::new(),
+        clock: 0,
+    };
+    for deed in deeds {
+        machine.act(deed).await?;
+        machine.past.push(machine.messages.clone());
+        machine.compare(&machine.path()).await?;
+    }
+    machine.compare_all().await
+}
+
+impl Machine<'_> {
+    fn path(&self) -> Path {
+        Path::of(self.model.chat.id.clone(), self.messages.iter().cloned())
+    }
+
+    /// Few texts, so that they repeat and their ids meet again on other branches.
+    fn user(&self, text: u8) -> Message {
+        let name = ["Mira", "Ana", "Eve"][usize::from(self.persona % 3)];
+        let text = format!("The user says {text}, at some length.");
+        // One persona's front end puts the name into the text.
+        let text = if self.persona == 2 { format!("{name}: {text}") } else { text };
+        Message::new(Role::User, Some(name), text)
+    }
+
+    async fn act(&mut self, deed: &Deed) -> Checked {
+        match deed {
+            Deed::Send(text) => {
+                self.messages.push(self.user(*text));
+                self.turn(GenerationType::Normal, Some(*text)).await?;
+            }
+            Deed::Unanswered(text) => {
+                self.messages.push(self.user(*text));
+                self.turn(GenerationType::Normal, None).await?;
+            }
+            Deed::Swipe(text) => {
+                while self.messages.pop_if(|last| last.role == Role::Assistant).is_some() {}
+                self.turn(GenerationType::Swipe, Some(*text)).await?;
+            }
+            Deed::Edit(at, text) => {
+                if !self.messages.is_empty() {
+                    let at = at.index(self.messages.len());
+                    self.messages[at].text = format!("Edited to {text}, also at length.");
+                }
+                self.turn(GenerationType::Normal, Some(*text)).await?;
+            }
+            Deed::Delete(at) => {
+                if !self.messages.is_empty() {
+                    self.messages.remove(at.index(self.messages.len()));
+                }
+                self.turn(GenerationType::Normal, None).await?;
+            }
+            Deed::Branch(at, text) => {
+                self.messages.truncate(at.index(self.messages.len() + 1));
+                self.messages.push(self.user(*text));
+                self.turn(GenerationType::Normal, Some(text + 1)).await?;
+            }
+            Deed::Return(at) => {
+                if !self.past.is_empty() {
+                    self.messages.clone_from(&self.past[at.index(self.past.len())]);
+                }
+                self.turn(GenerationType::Regenerate, None).await?;
+            }
+            Deed::Rename(persona) => {
+                self.persona = *persona;
+                let name = self.user(0).name;
+                let users = self.messages.iter_mut().filter(|said| said.role == Role::User);
+                users.for_each(|said| said.name.clone_from(&name));
+            }
+            Deed::Quiet => self.turn(GenerationType::Quiet, None).await?,
+            Deed::Reopen => {
+                self.stores.clear();
+                for opener in self.openers {
+                    self.stores.push(opener.open().await?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A turn on the current path, and a reply to it.
+    async fn turn(&mut self, generation: GenerationType, reply: Option<u8>) -> Checked {
+        self.clock += 1;
+        let path = self.path();
+        let number = self.clock.unsigned_abs();
+        let mut turn = fixture::lively_turn(&path, number % 5, 3);
+        (turn.delta, turn.generation) = (self.delta(&path), generation);
+        turn.created = Timestamp(self.clock);
+        let seen = Some(self.model.chat.version);
+        let expected = self.model.commit_turn(&path, &turn);
+        for store in &self.stores {
+            let id = store.commit_turn(&self.tenant, &path, &turn, seen).await?;
+            assert_eq!(id, expected);
+        }
+        if let Some(text) = reply {
+            self.reply(expected, path, text).await?;
+        }
+        Ok(())
+    }
+
+    async fn reply(&mut self, turn: TurnId, mut path: Path, text: u8) -> Checked {
+        let said = Message::new(Role::Assistant, Some("Torvald"), format!("Reply {text}, told."));
+        path.push(said.clone());
+        self.messages.push(said);
+        let reply = fixture::reply(turn, &path, self.clock).ok_or("a reply")?;
+        self.model.commit_reply(&reply);
+        for store in &self.stores {
+            store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+        }
+        Ok(())
+    }
+
+    /// Sets, moves and removes effects of a few entries.
+    fn delta(&self, path: &Path) -> StateDelta {
+        let mut delta = StateDelta::default();
+        let clock = u32::try_from(self.clock).unwrap_or(u32::MAX);
+        let record = TimedRecord {
+            fingerprint: u64::from(clock),
+            start: MessageCount(clock),
+            end: MessageCount(clock + 4),
+            protected: clock % 2 == 0,
+        };
+        let entry = |number: u32| EntryId(format!("entry {}", number % 4));
+        let length = u32::try_from(path.items().len()).unwrap_or(u32::MAX);
+        if clock % 5 != 0 {
+            delta.sticky.insert(entry(clock), Some(record));
+            delta.cooldown.insert(entry(length), Some(record));
+            delta.sticky.insert(entry(clock + 1), None);
+        }
+        delta
+    }
+
+    async fn compare(&self, path: &Path) -> Checked {
+        let (tenant, chat) = (&self.tenant, &self.model.chat.id);
+        let tip = self.model.chat.tip;
+        for store in &self.stores {
+            assert_eq!(store.chat(tenant, chat).await?.as_ref(), Some(&self.model.chat));
+            assert_eq!(store.path(tenant, chat, tip).await?, self.model.path(tip));
+            assert_eq!(store.state(tenant, path).await?, self.model.state(path));
+        }
+        Ok(())
+    }
+
+    async fn compare_all(&self) -> Checked {
+        let (tenant, chat) = (&self.tenant, &self.model.chat.id);
+        let mut nodes = self.model.nodes.clone();
+        nodes.sort_by_key(|node| node.prefix);
+        for store in &self.stores {
+            let mut tree = store.tree(tenant, chat).await?;
+            tree.sort_by_key(|node| node.prefix);
+            assert_eq!(tree, nodes);
+            assert_eq!(store.turns(tenant, chat).await?, self.model.summaries());
+            for (id, (turn, ..)) in (1..).zip(&self.model.turns) {
+                assert_eq!(store.turn(tenant, chat, TurnId(id)).await?.as_ref(), Some(turn));
+            }
+        }
+        for messages in &self.past {
+            let path = Path::of(chat.clone(), messages.iter().cloned());
+            self.compare(&path).await?;
+            // What happened on other branches does not matter.
+            if self.model.is_all_its_own(&path) {
+                assert_eq!(self.model.state(&path), self.model.only(&path).state(&path));
+            }
+        }
+        Ok(())
+    }
+}

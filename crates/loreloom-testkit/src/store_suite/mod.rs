@@ -1,0 +1,77 @@
+//! Behaviour that every [`StoryStore`] must show, as one suite.
+//!
+//! [`cases`] holds one function for each behaviour; [`store_suite!`](crate::store_suite)
+//! makes a test of each for one store. [`machine`] drives stores with random stories and
+//! holds them to the naive [`model`]. [`crash`] kills a process that commits and counts what
+//! it had acknowledged.
+
+pub mod cases;
+mod cases_tree;
+mod cases_write;
+pub mod crash;
+pub mod fixture;
+pub mod machine;
+pub mod model;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use loreloom_memory::ports::{StoreError, StoryStore};
+
+/// Opens handles on one set of data: what one handle writes, the next one reads.
+#[async_trait]
+pub trait Opener: Send + Sync {
+    /// Another handle, as another process would open it.
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError>;
+}
+
+/// Why a case could not be carried out; what it checks is asserted.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The outcome of a case.
+pub type Checked = Result<(), Failure>;
+
+/// Makes a test of every case. `$opener` is an expression that gives
+/// `Result<Option<impl Opener>, Failure>`; without one the test says that it was skipped.
+#[macro_export]
+macro_rules! store_suite {
+    ($opener:expr) => {
+        $crate::store_suite!(@ $opener;
+            a_chat_is_made_once
+            an_empty_chat_has_no_path_and_no_state
+            an_unknown_chat_is_an_error
+            unknown_nodes_and_turns_are_errors
+            chats_are_listed_last_changed_first
+            a_turn_reads_back_to_the_byte
+            prompts_of_every_shape_read_back_to_the_byte
+            text_of_every_script_reads_back_to_the_byte
+            messages_keep_name_hidden_and_extensions
+            a_renamed_persona_keeps_the_stored_nodes
+            a_reply_extends_the_story
+            a_late_reply_leaves_the_tip_alone
+            a_contradiction_is_refused_and_nothing_stored
+            a_stale_version_is_refused_and_nothing_stored
+            swipes_are_siblings
+            an_edit_far_back_keeps_the_state_of_what_follows
+            the_exact_prefix_counts_before_the_message
+            the_turns_of_a_round_each_keep_their_own
+            a_quiet_turn_leaves_no_state
+            a_branch_does_not_touch_the_story_it_left
+            two_greetings_are_two_roots
+            the_tree_lists_parents_before_children
+            a_reopened_store_has_everything
+            tenants_do_not_see_each_other
+            concurrent_writers_lose_nothing
+            one_of_two_writers_of_a_version_wins
+        );
+    };
+    (@ $opener:expr; $($case:ident)+) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $case() {
+            match $opener.unwrap() {
+                Some(opener) => $crate::store_suite::cases::$case(&opener).await.unwrap(),
+                None => println!("skipped: this store is not available here"),
+            }
+        }
+    )+};
+}
