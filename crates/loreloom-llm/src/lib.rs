@@ -1,1 +1,7 @@
-//! Placeholder.
+//! Model connections.
+
+pub mod connection;
+pub mod secret;
+pub mod sse;
+pub mod think;
+pub mod upstream;
