@@ -4,4 +4,5 @@ pub mod connection;
 pub mod secret;
 pub mod sse;
 pub mod think;
+pub mod tokenizers;
 pub mod upstream;
