@@ -1,6 +1,7 @@
 //! Model connections.
 
 pub mod connection;
+pub mod embed;
 pub mod secret;
 pub mod sse;
 pub mod think;
