@@ -2,6 +2,7 @@
 
 pub mod connection;
 pub mod embed;
+pub mod offline;
 pub mod secret;
 pub mod sse;
 pub mod think;

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test whose set-up fails should stop at once")]
 
 mod model;
+mod offline;
 mod server;
 mod upstream;
