@@ -1,0 +1,70 @@
+//! Loreloom's own calls to a model: extraction, selection, verification.
+//!
+//! Requests and answers are built and read by pure functions ([`openai`](self), `ollama`);
+//! one small driver sends them and turns what goes wrong into [`ModelError`]s by what the
+//! caller can do about it. Streamed and whole answers are read alike: a server that ignores
+//! `stream` and sends one document is understood.
+//!
+//! [`ModelError`]: loreloom_memory::ports::ModelError
+
+mod address;
+mod client;
+mod model;
+mod ollama;
+mod openai;
+mod reading;
+
+pub use self::{
+    address::{Address, ConnectionError},
+    model::{OllamaModel, OpenAiModel},
+    reading::{ReplyReader, Unreadable, Wire},
+};
+pub(crate) use self::{
+    client::{browserless_client, causes},
+    model::bearer,
+};
+
+use std::time::Duration;
+
+use crate::secret::Secret;
+
+/// Whether a reply is asked for in one piece or as a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// One document.
+    #[default]
+    Whole,
+    /// A stream: some servers drop connections that stay silent for long.
+    Streamed,
+}
+
+/// A connection to one model of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The base address: with `/v1` for OpenAI-compatible servers, without a path for Ollama.
+    pub address: Address,
+    /// The model's name.
+    pub model: String,
+    /// The key, where the server wants one.
+    pub key: Option<Secret>,
+    /// The longest a call may take, from connecting to the last byte.
+    pub timeout: Duration,
+    /// How replies are asked for.
+    pub delivery: Delivery,
+    /// The context size Ollama is asked for; others ignore it.
+    pub context: Option<u32>,
+}
+
+impl Connection {
+    /// A connection without a key, with a timeout of two minutes and whole replies.
+    pub fn new(address: Address, model: &str) -> Self {
+        Self {
+            address,
+            model: model.to_owned(),
+            key: None,
+            timeout: Duration::from_mins(2),
+            delivery: Delivery::Whole,
+            context: None,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The storyteller as a model.
+
+use async_trait::async_trait;
+use loreloom_core::{prompt::PromptMessage, tokens::TokenCounter as _, units::Tokens};
+use loreloom_memory::ports::{ChatModel, ChatReply, ChatRequest, ModelError};
+
+use super::{narrate::narrate, scene::Scene};
+use crate::tokenizers::FastEstimate;
+
+/// The name the storyteller goes by.
+pub const OFFLINE_MODEL: &str = "offline-storyteller";
+
+/// The built-in storyteller. It answers every prompt with a piece of story and, honestly,
+/// nothing else: a request for JSON is refused, so that no job mistakes prose for data.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfflineModel;
+
+/// A told reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Telling {
+    pub(super) text: String,
+    /// Whether the limit cut it short.
+    pub(super) cut: bool,
+}
+
+/// Tells the next piece of a story within `limit` tokens.
+pub(super) fn tell(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> Telling {
+    let text = narrate(&Scene::read(messages, salt));
+    let limit = Tokens(limit.unwrap_or(u32::MAX));
+    if FastEstimate.count(&text) <= limit {
+        return Telling { text, cut: false };
+    }
+    let mut kept = String::new();
+    for word in text.split_inclusive(' ') {
+        let longer = format!("{kept}{word}");
+        if FastEstimate.count(&longer) > limit {
+            break;
+        }
+        kept = longer;
+    }
+    Telling { text: kept.trim_end().to_owned(), cut: true }
+}
+
+#[async_trait]
+impl ChatModel for OfflineModel {
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        if request.schema.is_some() {
+            return Err(ModelError::Refused {
+                address: OFFLINE_MODEL.to_owned(),
+                status: 400,
+                body: "the offline storyteller writes stories, not JSON".to_owned(),
+            });
+        }
+        Ok(ChatReply { text: tell(&request.messages, 0, request.max_tokens).text })
+    }
+}

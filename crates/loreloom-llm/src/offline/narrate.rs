@@ -1,0 +1,295 @@
+//! Writing the reply: two to four sentences from the scene, its lore and the tables.
+
+use super::{
+    phrases::{
+        ECHOES, GOES_ON, LEAVES_IT, Move, SAYS, SPOKEN_LEADS, TOLD_LEADS, small_talk, takes_it,
+        world_takes_it,
+    },
+    relate::{choose, is_about, terms},
+    scene::{Character, Scene},
+    sentences::{LoreSentence, is_end, sentences},
+};
+
+/// The reply to a scene, and the lore it used.
+pub(super) fn narrate(scene: &Scene) -> String {
+    let lore = choose(scene);
+    let kind = Move::of(&scene.ask);
+    let mut pen = Pen { scene, state: scene.seed };
+    let parts = match &scene.speaker {
+        Some(speaker) => pen.with_speaker(speaker, kind, &lore),
+        None => pen.without_speaker(kind, &lore),
+    };
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
+}
+
+/// Chooses words: the same scene always gets the same ones.
+struct Pen<'a> {
+    scene: &'a Scene,
+    state: u64,
+}
+
+impl Pen<'_> {
+    fn with_speaker(
+        &mut self,
+        speaker: &Character,
+        kind: Move,
+        lore: &[&LoreSentence],
+    ) -> Vec<String> {
+        let close = |pen: &mut Self| pen.pick(&LEAVES_IT, Some(speaker));
+        let mirrored = mirrored(&self.scene.ask);
+        let Some(first) = lore.first() else {
+            let open = mirrored.unwrap_or_else(|| self.pick(takes_it(kind), Some(speaker)));
+            let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
+            return vec![open, speech, close(self)];
+        };
+        if is_about(&first.text, Some(&speaker.name)) {
+            // Nobody speaks of themselves by name: the narrator tells it.
+            let rest = lore.get(1).map(|second| second.text.clone()).unwrap_or_default();
+            let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
+            return vec![mirrored.unwrap_or_default(), first.text.clone(), rest, speech];
+        }
+        let second = lore.get(1).filter(|second| !is_about(&second.text, Some(&speaker.name)));
+        let second = second.map(|second| self.spoken(&second.text)).unwrap_or_default();
+        if let Some(open) = mirrored {
+            return vec![open, self.tagged(speaker, &first.text), quoted(&second), String::new()];
+        }
+        let echo = echo(&self.scene.ask, &first.text).filter(|_| kind == Move::Question);
+        match (self.roll(3), echo) {
+            (0, Some(echo)) => {
+                let reaction = self.pick(&ECHOES, Some(speaker));
+                let speech = self.speech(&first.text, &second);
+                vec![format!("\"{echo}.\""), reaction, speech]
+            }
+            (1, _) => vec![self.tagged(speaker, &first.text), quoted(&second), close(self)],
+            _ => {
+                let open = self.pick(takes_it(kind), Some(speaker));
+                vec![open, self.speech(&first.text, &second), close(self)]
+            }
+        }
+    }
+
+    fn without_speaker(&mut self, kind: Move, lore: &[&LoreSentence]) -> Vec<String> {
+        let open =
+            mirrored(&self.scene.ask).unwrap_or_else(|| self.pick(world_takes_it(kind), None));
+        let first = lore.first().map(|first| {
+            let lead = self.pick(&TOLD_LEADS, None);
+            after_lead(&lead, &first.text)
+        });
+        let second = lore.get(1).map(|second| second.text.clone()).unwrap_or_default();
+        vec![open, first.unwrap_or_default(), second, self.pick(&GOES_ON, None)]
+    }
+
+    /// One or two sentences of lore in quotation marks.
+    fn speech(&mut self, first: &str, second: &str) -> String {
+        let lead = self.pick(&SPOKEN_LEADS, None);
+        let first = after_lead(&lead, &self.spoken(first));
+        quoted(format!("{first} {second}").trim())
+    }
+
+    /// Lore in quotation marks, followed by who says it.
+    fn tagged(&mut self, speaker: &Character, lore: &str) -> String {
+        let lead = self.pick(&SPOKEN_LEADS, None);
+        let line = after_lead(&lead, &self.spoken(lore));
+        let line = line.strip_suffix('.').map_or(line.clone(), |bare| format!("{bare},"));
+        format!("\"{line}\" {}.", self.pick(&SAYS, Some(speaker)))
+    }
+
+    /// Lore as somebody would say it to the user's face.
+    fn spoken(&self, lore: &str) -> String {
+        let plain = lore.replace(['"', '“', '”'], "'");
+        match &self.scene.persona {
+            Some(persona) => to_your_face(&plain, persona),
+            None => plain,
+        }
+    }
+
+    /// A phrase of a table that the story has not used yet, if there is one.
+    fn pick(&mut self, table: &[&str], speaker: Option<&Character>) -> String {
+        let start = self.roll(table.len());
+        let filled = |offset: usize| {
+            let phrase = table[(start + offset) % table.len()];
+            match speaker {
+                Some(speaker) => fill(phrase, speaker),
+                None => phrase.to_owned(),
+            }
+        };
+        (0..table.len())
+            .map(filled)
+            .find(|phrase| phrase.is_empty() || !self.scene.told.contains(phrase.as_str()))
+            .unwrap_or_else(|| filled(0))
+    }
+
+    /// The next number below `sides` (`SplitMix64`).
+    fn roll(&mut self, sides: usize) -> usize {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        usize::try_from(mixed % sides.max(1) as u64).unwrap_or_default()
+    }
+}
+
+fn fill(phrase: &str, speaker: &Character) -> String {
+    let first = speaker.name.split(' ').next().unwrap_or(&speaker.name);
+    phrase.replace("{S}", first).replace("{p}", speaker.possessive)
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("\"{text}\"") }
+}
+
+/// Words that lose their capital inside a sentence; any other may be a name.
+const SMALL: [&str; 44] = [
+    "The", "A", "An", "In", "On", "At", "When", "While", "Every", "No", "Nobody", "Some", "Most",
+    "Many", "Few", "All", "Only", "Once", "There", "Those", "Since", "After", "Before", "During",
+    "Under", "Over", "Beneath", "Beyond", "Behind", "Above", "Below", "Between", "By", "From",
+    "With", "Without", "For", "Each", "Its", "Their", "His", "Her", "It", "They",
+];
+
+/// A sentence that goes on after a lead.
+fn after_lead(lead: &str, sentence: &str) -> String {
+    let first = sentence.split(' ').next().unwrap_or_default();
+    if !lead.is_empty() && SMALL.contains(&first) {
+        return format!("{lead}{}{}", first.to_lowercase(), &sentence[first.len()..]);
+    }
+    format!("{lead}{sentence}")
+}
+
+/// Verbs of the mind: retelling them to the user would be odd.
+const INWARD: [&str; 26] = [
+    "think", "thought", "know", "knew", "guess", "am", "was", "have", "had", "don't", "want",
+    "need", "hope", "love", "hate", "believe", "remember", "mean", "wonder", "like", "feel",
+    "will", "would", "can", "could", "see",
+];
+
+/// The longest action that is retold.
+const LONGEST_ACTION: usize = 140;
+
+/// What the user says they do, told to them: "I push the door open" becomes "You push …".
+fn mirrored(message: &str) -> Option<String> {
+    let plain = message.trim_start_matches('*');
+    let action = sentences(plain.lines().next()?).into_iter().next()?;
+    let action = action.trim_end_matches('*').to_owned();
+    let verb = action.strip_prefix("I ")?.split(' ').next()?.to_lowercase();
+    let verb = verb.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    let told = !INWARD.contains(&verb) && !action.contains(['"', '“', '?', '*']);
+    if !told || action.len() > LONGEST_ACTION {
+        return None;
+    }
+    let words: Vec<String> = action.split(' ').map(to_you).collect();
+    let mut sentence = words.join(" ").replacen("you", "You", 1);
+    if !sentence.ends_with(is_end) {
+        sentence = format!("{}.", sentence.trim_end_matches([',', ';', ':']));
+    }
+    Some(sentence)
+}
+
+/// A word of the first person in the second.
+fn to_you(word: &str) -> String {
+    let bare = word.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let you = match bare {
+        "I" | "me" => "you",
+        "my" => "your",
+        "mine" => "yours",
+        "myself" => "yourself",
+        "I'm" => "you're",
+        "I've" => "you've",
+        "I'll" => "you'll",
+        "I'd" => "you'd",
+        "am" => "are",
+        _ => return word.to_owned(),
+    };
+    format!("{you}{}", &word[bare.len()..])
+}
+
+/// The thing both the message and the lore name, as it would be repeated.
+fn echo(message: &str, lore: &str) -> Option<String> {
+    let shared: Vec<String> = terms(lore).collect();
+    let is_shared = |word: &str| terms(word).any(|term| shared.contains(&term));
+    let words: Vec<&str> = message
+        .split_whitespace()
+        .map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        .collect();
+    let the = words.iter().position(|word| word.eq_ignore_ascii_case("the"));
+    let start = the.map_or(0, |at| at + 1);
+    let named: Vec<&str> =
+        words[start..].iter().copied().take_while(|word| is_shared(word)).collect();
+    if !named.is_empty() && the.is_some() {
+        return Some(format!("The {}", named.join(" ")));
+    }
+    words
+        .into_iter()
+        .skip(1)
+        .find(|word| word.starts_with(char::is_uppercase) && word.len() > 2 && is_shared(word))
+        .map(str::to_owned)
+}
+
+/// Lore about the user, said to the user: a name that is not a subject becomes "you".
+fn to_your_face(lore: &str, persona: &str) -> String {
+    let lore = lore.replace(&format!(" {persona}'s "), " your ");
+    [".", ",", "!", "?", ";"]
+        .iter()
+        .fold(lore, |lore, mark| lore.replace(&format!(" {persona}{mark}"), &format!(" you{mark}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_told_to_the_one_who_acts() {
+        for (message, expected) in [
+            (
+                "I push the door open and step inside.",
+                Some("You push the door open and step inside."),
+            ),
+            ("*I lift my lamp*", Some("You lift your lamp.")),
+            (
+                "I hold out my hand, then pull it to me. \"Well?\"",
+                Some("You hold out your hand, then pull it to you."),
+            ),
+            ("I think you are lying.", None),
+            ("I say \"no\".", None),
+            ("We walk on.", None),
+            ("", None),
+        ] {
+            assert_eq!(mirrored(message).as_deref(), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn only_words_that_are_no_names_lose_their_capital() {
+        let lead = "I can tell you this much: ";
+        for (sentence, expected) in [
+            ("The gate is shut.", "I can tell you this much: the gate is shut."),
+            ("Mira keeps it.", "I can tell you this much: Mira keeps it."),
+            ("Long is a name here.", "I can tell you this much: Long is a name here."),
+        ] {
+            assert_eq!(after_lead(lead, sentence), expected);
+        }
+        assert_eq!(after_lead("", "The gate is shut."), "The gate is shut.");
+    }
+
+    #[test]
+    fn what_both_name_is_echoed() {
+        for (message, lore, expected) in [
+            ("What is the Ashen Gate?", "The Ashen Gate is shut.", Some("The Ashen Gate")),
+            ("Who built the tower?", "Masons of Olm built the tower.", Some("The tower")),
+            ("Have you seen Tamsin?", "Old Tamsin sells lamps.", Some("Tamsin")),
+            ("Where are we?", "The Ashen Gate is shut.", None),
+        ] {
+            assert_eq!(echo(message, lore).as_deref(), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn lore_about_the_user_is_said_to_their_face() {
+        assert_eq!(
+            to_your_face("The baron wants Wren's maps and fears Wren.", "Wren"),
+            "The baron wants your maps and fears you."
+        );
+        assert_eq!(to_your_face("Nobody likes Wrenfield.", "Wren"), "Nobody likes Wrenfield.");
+    }
+}

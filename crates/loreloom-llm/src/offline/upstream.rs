@@ -1,0 +1,212 @@
+//! The storyteller in an upstream's place.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
+use loreloom_core::{
+    chat::Role, digest::Hasher, prompt::PromptMessage, tokens::TokenCounter as _, units::Timestamp,
+};
+use loreloom_memory::ports::{Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use serde_json::{Value, json};
+
+use super::model::{OFFLINE_MODEL, Telling, tell};
+use crate::tokenizers::FastEstimate;
+
+/// Answers `/chat/completions` and `/models` as an OpenAI-compatible server would.
+///
+/// The same request always gets the same bytes: `created` is what the host sets, 0 unless it
+/// does, and ids are made from the request. Usage is estimated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfflineUpstream {
+    created: Timestamp,
+}
+
+/// What a request asks of the storyteller.
+struct Ask {
+    messages: Vec<PromptMessage>,
+    model: String,
+    limit: Option<u32>,
+    salt: u64,
+    stream: bool,
+    usage: bool,
+}
+
+impl OfflineUpstream {
+    /// A storyteller whose answers say they were made at `created`.
+    pub fn at(created: Timestamp) -> Self {
+        Self { created }
+    }
+
+    fn answer(self, call: &UpstreamCall) -> UpstreamReply {
+        let path = call.path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        let path = path.strip_prefix("/v1").unwrap_or(path);
+        match (path, &call.method) {
+            ("/chat/completions", &Method::POST) => match read(&call.body) {
+                Ok(ask) => self.completion(&ask, &call.body),
+                Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
+            },
+            ("/models", &Method::GET) => {
+                document(StatusCode::OK, &json!({"object": "list", "data": [self.model()]}))
+            }
+            (path, &Method::GET) if path.strip_prefix("/models/") == Some(OFFLINE_MODEL) => {
+                document(StatusCode::OK, &self.model())
+            }
+            ("/chat/completions" | "/models", _) => {
+                let reason = format!("`{path}` does not take {}", call.method);
+                refusal(StatusCode::METHOD_NOT_ALLOWED, "invalid_request_error", &reason)
+            }
+            _ => {
+                let reason = format!("the offline storyteller has no `{path}`");
+                refusal(StatusCode::NOT_FOUND, "not_found_error", &reason)
+            }
+        }
+    }
+
+    fn seconds(self) -> i64 {
+        self.created.0.div_euclid(1000)
+    }
+
+    fn model(self) -> Value {
+        json!({
+            "id": OFFLINE_MODEL, "object": "model",
+            "created": self.seconds(), "owned_by": "loreloom",
+        })
+    }
+
+    fn completion(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
+        let telling = tell(&ask.messages, ask.salt, ask.limit);
+        let id = format!("chatcmpl-{}", Hasher::new("offline-id").field(body).finish());
+        let usage = usage(ask, &telling);
+        let finish = if telling.cut { "length" } else { "stop" };
+        if ask.stream {
+            let chunks = self.chunks(&id, ask, &telling, finish, &usage);
+            return reply(StatusCode::OK, "text/event-stream", chunks);
+        }
+        document(
+            StatusCode::OK,
+            &json!({
+                "id": id, "object": "chat.completion", "created": self.seconds(),
+                "model": ask.model,
+                "choices": [{
+                    "index": 0,
+                    "message": {"role": "assistant", "content": telling.text},
+                    "logprobs": null,
+                    "finish_reason": finish,
+                }],
+                "usage": usage,
+            }),
+        )
+    }
+
+    /// The events of a stream: the role, a chunk for each word, the end, usage if asked for.
+    fn chunks(
+        self,
+        id: &str,
+        ask: &Ask,
+        telling: &Telling,
+        finish: &str,
+        usage: &Value,
+    ) -> Vec<Bytes> {
+        let chunk = |choices: Value, usage: Option<&Value>| {
+            let mut chunk = json!({
+                "id": id, "object": "chat.completion.chunk", "created": self.seconds(),
+                "model": ask.model, "choices": choices,
+            });
+            if ask.usage {
+                chunk["usage"] = usage.cloned().unwrap_or_default();
+            }
+            Bytes::from(format!("data: {chunk}\n\n"))
+        };
+        let choice = |delta: Value, finish: Option<&str>| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+        let mut chunks =
+            vec![chunk(choice(json!({"role": "assistant", "content": ""}), None), None)];
+        for word in telling.text.split_inclusive(' ') {
+            chunks.push(chunk(choice(json!({"content": word}), None), None));
+        }
+        chunks.push(chunk(choice(json!({}), Some(finish)), None));
+        if ask.usage {
+            chunks.push(chunk(json!([]), Some(usage)));
+        }
+        chunks.push(Bytes::from_static(b"data: [DONE]\n\n"));
+        chunks
+    }
+}
+
+#[async_trait]
+impl Upstream for OfflineUpstream {
+    async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError> {
+        Ok(self.answer(&call))
+    }
+}
+
+/// Reads a request body; the error is for the client.
+fn read(body: &[u8]) -> Result<Ask, String> {
+    let body: Value =
+        serde_json::from_slice(body).map_err(|error| format!("the body must be JSON: {error}"))?;
+    let messages = body["messages"].as_array().ok_or("`messages` must be a list")?;
+    let messages = messages.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let format = body["response_format"]["type"].as_str().unwrap_or("text");
+    if format != "text" {
+        let message = "the offline storyteller writes stories, not JSON";
+        return Err(format!("{message}: `response_format` must be `text`, found `{format}`"));
+    }
+    let limit = body["max_completion_tokens"].as_u64().or_else(|| body["max_tokens"].as_u64());
+    Ok(Ask {
+        messages,
+        model: body["model"].as_str().unwrap_or(OFFLINE_MODEL).to_owned(),
+        limit: limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
+        salt: body["seed"].as_i64().map(i64::cast_unsigned).unwrap_or_default(),
+        stream: body["stream"].as_bool().unwrap_or_default(),
+        usage: body["stream_options"]["include_usage"].as_bool().unwrap_or_default(),
+    })
+}
+
+fn message(message: &Value) -> Result<PromptMessage, String> {
+    let role = match message["role"].as_str() {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool" | "function") => Role::Tool,
+        Some(other) => return Err(format!("`role` must be one of the API's, found `{other}`")),
+        None => return Err("every message must have a `role`".to_owned()),
+    };
+    let content = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err("`content` must be text or a list of parts".to_owned());
+        }
+    };
+    let name = message["name"].as_str().map(str::to_owned);
+    Ok(PromptMessage { role, name, content })
+}
+
+fn usage(ask: &Ask, telling: &Telling) -> Value {
+    let prompt: u32 =
+        ask.messages.iter().map(|message| FastEstimate.count(&message.content).0).sum();
+    let completion = FastEstimate.count(&telling.text).0;
+    json!({
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt.saturating_add(completion),
+    })
+}
+
+fn refusal(status: StatusCode, kind: &str, message: &str) -> UpstreamReply {
+    let error = json!({"message": message, "type": kind, "param": null, "code": null});
+    document(status, &json!({"error": error}))
+}
+
+fn document(status: StatusCode, document: &Value) -> UpstreamReply {
+    reply(status, "application/json", vec![Bytes::from(document.to_string())])
+}
+
+fn reply(status: StatusCode, content_type: &'static str, pieces: Vec<Bytes>) -> UpstreamReply {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    UpstreamReply { status, headers, body: Box::pin(stream::iter(pieces.into_iter().map(Ok))) }
+}

@@ -1,0 +1,133 @@
+//! Passing requests on to a model server, byte for byte.
+//!
+//! Nothing is parsed, decompressed, redirected or buffered. Only headers that belong to one
+//! connection instead of the message are left out in both directions (RFC 9110, 7.6.1), and
+//! the host and the length are those of the new connection.
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{
+        AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+        TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    },
+};
+use loreloom_memory::ports::{Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+
+use crate::{
+    connection::{Address, ConnectionError, bearer, browserless_client, causes},
+    secret::Secret,
+};
+
+/// A model server reached over HTTP.
+#[derive(Debug)]
+pub struct HttpUpstream {
+    address: Address,
+    client: reqwest::Client,
+    key: Option<HeaderValue>,
+}
+
+impl HttpUpstream {
+    /// An upstream at a base address such as `https://host/v1`. A key replaces the front
+    /// end's own `Authorization`.
+    pub fn new(address: Address, key: Option<&Secret>) -> Result<Self, ConnectionError> {
+        let client = browserless_client(&address)?;
+        let key = key.map(|key| bearer(key, address.shown())).transpose()?;
+        Ok(Self { address, client, key })
+    }
+}
+
+#[async_trait]
+impl Upstream for HttpUpstream {
+    async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError> {
+        let mut headers = end_to_end(&call.headers);
+        headers.remove(HOST);
+        headers.remove(CONTENT_LENGTH);
+        if let Some(key) = &self.key {
+            headers.insert(AUTHORIZATION, key.clone());
+        }
+        let address = self.address.shown().to_owned();
+        let mut request =
+            self.client.request(call.method, self.address.join(&call.path)).headers(headers);
+        if !call.body.is_empty() {
+            request = request.body(call.body);
+        }
+        let response = request.send().await.map_err(|error| UpstreamError::Unreachable {
+            address: address.clone(),
+            reason: causes(error),
+        })?;
+        let status = response.status();
+        let headers = end_to_end(response.headers());
+        let body = response.bytes_stream().map(move |piece| {
+            piece.map_err(|error| UpstreamError::Cut {
+                address: address.clone(),
+                reason: causes(error),
+            })
+        });
+        Ok(UpstreamReply { status, headers, body: Box::pin(body) })
+    }
+}
+
+/// Names without a constant that belong to one connection.
+const OF_THE_CONNECTION: [&str; 2] = ["keep-alive", "proxy-connection"];
+
+/// The headers that belong to the message: all but the standard ones of a connection and
+/// those that `Connection` names.
+fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+        .collect();
+    let standard = [
+        CONNECTION,
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ];
+    let mut kept = headers.clone();
+    for name in named.iter().chain(&standard) {
+        kept.remove(name);
+    }
+    for name in OF_THE_CONNECTION {
+        kept.remove(name);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_the_connection_are_left_out() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, X-Mine"),
+            ("connection", "x-other"),
+            ("x-mine", "1"),
+            ("x-other", "2"),
+            ("keep-alive", "timeout=5"),
+            ("transfer-encoding", "chunked"),
+            ("te", "trailers"),
+            ("proxy-connection", "keep-alive"),
+            ("content-type", "application/json"),
+            ("x-kept", "a"),
+            ("x-kept", "b"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let kept: Vec<(String, String)> = end_to_end(&headers)
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+            .collect();
+        let expected = [("content-type", "application/json"), ("x-kept", "a"), ("x-kept", "b")];
+        assert_eq!(kept, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+}

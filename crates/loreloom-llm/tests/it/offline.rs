@@ -1,0 +1,223 @@
+//! The storyteller, asked as a front end asks.
+
+use futures_util::StreamExt as _;
+use http::{HeaderMap, Method};
+use loreloom_core::{chat::Role, prompt::PromptMessage};
+use loreloom_llm::{
+    connection::{ReplyReader, Wire},
+    offline::{OfflineModel, OfflineUpstream},
+};
+use loreloom_memory::ports::{ChatModel, ChatRequest, ModelError, Upstream, UpstreamCall};
+use serde_json::{Value, json};
+
+const WORLD: &str = "The Ashen Gate has been shut since the Long Frost. \
+    It opens only to a key of bone.\n\
+    The ferryman of Olm takes no silver. He asks for a memory instead.\n\
+    Tamsin sells lamp oil in the lower market.";
+
+async fn send(method: Method, path: &str, body: &Value) -> (u16, String, Vec<u8>) {
+    let call = UpstreamCall {
+        method,
+        path: path.to_owned(),
+        headers: HeaderMap::new(),
+        body: if body.is_null() { Vec::new().into() } else { body.to_string().into() },
+    };
+    let mut reply = OfflineUpstream::default().send(call).await.unwrap();
+    let content_type = reply.headers["content-type"].to_str().unwrap().to_owned();
+    let mut bytes = Vec::new();
+    while let Some(piece) = reply.body.next().await {
+        bytes.extend_from_slice(&piece.unwrap());
+    }
+    (reply.status.as_u16(), content_type, bytes)
+}
+
+fn chat(system: &str, turns: &[&str]) -> Value {
+    let mut messages = vec![json!({"role": "system", "content": system})];
+    for (index, turn) in turns.iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "assistant" };
+        messages.push(json!({"role": role, "content": turn}));
+    }
+    json!({"model": "any", "messages": messages})
+}
+
+async fn told(body: &Value) -> String {
+    let (status, _, bytes) = send(Method::POST, "/chat/completions", body).await;
+    assert_eq!(status, 200);
+    let answer: Value = serde_json::from_slice(&bytes).unwrap();
+    answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_lore_that_was_asked_for_is_told_and_the_rest_is_not() {
+    for (ask, used, unused) in [
+        ("What do you know about the Ashen Gate?", "shut since the Long Frost", "Tamsin"),
+        ("I walk down to the ferryman.", "takes no silver", "Frost"),
+        ("We are out of lamp oil.", "sells lamp oil in the lower market", "ferryman"),
+    ] {
+        for system in [WORLD.to_owned(), format!("You are Mira, keeper of the gate.\n{WORLD}")] {
+            let text = told(&chat(&system, &[ask])).await;
+            assert!(text.contains(used), "{ask}: {text}");
+            assert!(!text.contains(unused), "{ask}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_sentence_that_leans_on_another_follows_it() {
+    let text = told(&chat(WORLD, &["Tell me about the Ashen Gate."])).await;
+    let gate = text.find("since the Long Frost.").unwrap();
+    let key = text.find("It opens only to a key of bone.").unwrap();
+    assert!(gate < key, "{text}");
+}
+
+#[tokio::test]
+async fn what_was_told_is_not_told_again() {
+    let ask = "What about the Ashen Gate?";
+    let first = told(&chat(WORLD, &[ask])).await;
+    let second = told(&chat(WORLD, &[ask, &first, ask])).await;
+    assert!(first.contains("Long Frost"), "{first}");
+    assert!(!second.contains("Long Frost"), "{second}");
+    let shared = first.split(". ").filter(|part| second.contains(part)).count();
+    assert_eq!(shared, 0, "{first}\n{second}");
+}
+
+#[tokio::test]
+async fn a_named_character_speaks_the_lore() {
+    let system =
+        format!("Write Mira's next reply in a fictional chat between Mira and Wren.\n{WORLD}");
+    for ask in
+        ["Where is the ferryman?", "The ferryman frightens me.", "Who is the ferryman of Olm?"]
+    {
+        let text = told(&chat(&system, &[ask])).await;
+        assert!(text.contains("Mira"), "{text}");
+        let spoken: String = text.split('"').skip(1).step_by(2).collect();
+        assert!(spoken.contains("takes no silver"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn replies_are_two_to_four_sentences_without_open_slots() {
+    let systems = [
+        String::new(),
+        WORLD.to_owned(),
+        format!(
+            "You are Mira, keeper of the gate.\n{WORLD}\nMira hides her scarred hand from strangers."
+        ),
+    ];
+    let asks = [
+        "Hello.",
+        "Who are you, Mira?",
+        "I draw my sword.",
+        "*waves*",
+        "Goodbye.",
+        "",
+        "?",
+        "I push the Ashen Gate with both hands.",
+        "日本の塔？",
+        "The oil is gone, and so is Tamsin.",
+    ];
+    for system in &systems {
+        for ask in asks {
+            for seed in 0..6 {
+                let mut body = chat(system, &[ask]);
+                body["seed"] = json!(seed);
+                let text = told(&body).await;
+                let ends = text.matches(['.', '!', '?']).count();
+                assert!((2..=6).contains(&ends), "{ask}: {text}");
+                assert!(!text.contains(['{', '}']) && !text.contains("  "), "{ask}: {text}");
+                assert_eq!(text.matches('"').count() % 2, 0, "{ask}: {text}");
+                assert_eq!(text.trim(), text, "{ask}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_bytes_and_a_seed_another_telling() {
+    let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
+    let once = send(Method::POST, "/chat/completions", &body).await;
+    assert_eq!(send(Method::POST, "/chat/completions", &body).await, once);
+    let plain = told(&body).await;
+    let mut others = Vec::new();
+    for seed in 1..8 {
+        body["seed"] = json!(seed);
+        others.push(told(&body).await);
+    }
+    assert!(others.iter().any(|other| *other != plain), "{plain}");
+}
+
+#[tokio::test]
+async fn a_stream_says_what_the_whole_answer_says() {
+    let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
+    let whole = told(&body).await;
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({"include_usage": true});
+    let (status, content_type, bytes) = send(Method::POST, "/chat/completions", &body).await;
+    assert_eq!((status, content_type.as_str()), (200, "text/event-stream"));
+    let mut reader = ReplyReader::new(Wire::OpenAi, &content_type);
+    reader.push(&bytes).unwrap();
+    assert_eq!(reader.finish().unwrap(), whole);
+    let text = String::from_utf8(bytes).unwrap();
+    let frames: Vec<&str> = text.trim_end().split("\n\n").collect();
+    assert_eq!(frames.last(), Some(&"data: [DONE]"));
+    let usage: Value =
+        serde_json::from_str(frames[frames.len() - 2].strip_prefix("data: ").unwrap()).unwrap();
+    assert_eq!(usage["choices"], json!([]));
+    let total = usage["usage"]["total_tokens"].as_u64().unwrap();
+    let parts =
+        ["prompt_tokens", "completion_tokens"].map(|part| usage["usage"][part].as_u64().unwrap());
+    assert_eq!(total, parts.iter().sum::<u64>());
+}
+
+#[tokio::test]
+async fn a_limit_cuts_the_reply_and_says_so() {
+    let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
+    let whole = told(&body).await;
+    body["max_tokens"] = json!(5);
+    let (_, _, bytes) = send(Method::POST, "/chat/completions", &body).await;
+    let answer: Value = serde_json::from_slice(&bytes).unwrap();
+    let text = answer["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(whole.starts_with(text) && !text.is_empty() && text.len() <= 20, "{text}");
+    assert_eq!(answer["choices"][0]["finish_reason"], "length");
+}
+
+#[tokio::test]
+async fn the_model_is_listed_and_everything_else_is_a_json_error() {
+    let models = send(Method::GET, "/models", &Value::Null).await.2;
+    let models: Value = serde_json::from_slice(&models).unwrap();
+    assert_eq!(models["data"][0]["id"], "offline-storyteller");
+    for (method, path, body, status) in [
+        (Method::GET, "/models/offline-storyteller", Value::Null, 200),
+        (Method::GET, "/models/other", Value::Null, 404),
+        (Method::POST, "/embeddings", json!({}), 404),
+        (Method::GET, "/chat/completions", Value::Null, 405),
+        (Method::POST, "/chat/completions", json!({}), 400),
+        (Method::POST, "/chat/completions", json!({"messages": [{"role": "king"}]}), 400),
+        (
+            Method::POST,
+            "/chat/completions",
+            json!({"messages": [], "response_format": {"type": "json_object"}}),
+            400,
+        ),
+        (Method::POST, "/chat/completions", Value::Null, 400),
+    ] {
+        let (found, content_type, bytes) = send(method, path, &body).await;
+        assert_eq!((found, content_type.as_str()), (status, "application/json"), "{path} {body}");
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(answer["error"]["message"].is_string(), status != 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn as_a_model_it_tells_the_same_and_refuses_json() {
+    let messages = vec![
+        PromptMessage { role: Role::System, name: None, content: WORLD.to_owned() },
+        PromptMessage { role: Role::User, name: None, content: "The Ashen Gate?".to_owned() },
+    ];
+    let mut request = ChatRequest { messages, ..ChatRequest::default() };
+    let reply = OfflineModel.complete(&request).await.unwrap();
+    assert_eq!(reply.text, told(&chat(WORLD, &["The Ashen Gate?"])).await);
+    request.schema = Some(json!({"type": "object"}));
+    let error = OfflineModel.complete(&request).await.unwrap_err();
+    assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error}");
+}

@@ -1,0 +1,165 @@
+//! Passing on: what goes in comes out, as it comes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, Method, StatusCode};
+use loreloom_llm::{connection::Address, secret::Secret, upstream::HttpUpstream};
+use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError};
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+
+const PATH: &str = "/v1/chat/completions";
+
+fn upstream(server: &ModelServer, key: Option<&Secret>) -> HttpUpstream {
+    let address = Address::parse(&format!("{}/v1", server.base_url())).unwrap();
+    HttpUpstream::new(address, key).unwrap()
+}
+
+fn call(body: &'static [u8], headers: &[(&'static str, &str)]) -> UpstreamCall {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(*name, value.parse().unwrap());
+    }
+    UpstreamCall {
+        method: Method::POST,
+        path: "/chat/completions".to_owned(),
+        headers: map,
+        body: Bytes::from_static(body),
+    }
+}
+
+async fn collect(mut body: BodyStream) -> (Vec<u8>, Option<UpstreamError>) {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.next().await {
+        match piece {
+            Ok(piece) => bytes.extend_from_slice(&piece),
+            Err(error) => return (bytes, Some(error)),
+        }
+    }
+    (bytes, None)
+}
+
+#[tokio::test]
+async fn the_body_and_headers_arrive_as_sent() {
+    let server = ModelServer::start(Script::new()).unwrap();
+    let body = b"{\"model\":\"m\",  \"unknown\": 1.0e3,\"messages\":[]}\n";
+    let headers = [
+        ("host", "front.example"),
+        ("content-length", "3"),
+        ("connection", "keep-alive, x-hop"),
+        ("x-hop", "1"),
+        ("content-type", "application/json; charset=utf-8"),
+        ("authorization", "Bearer front"),
+        ("accept-encoding", "gzip, br"),
+        ("x-twice", "a"),
+        ("x-twice", "b"),
+    ];
+    let reply = upstream(&server, None).send(call(body, &headers)).await.unwrap();
+    assert_eq!(reply.status, StatusCode::OK);
+    let received = server.received().remove(0);
+    assert_eq!(received.body, body.as_slice());
+    let own_host = server.base_url().replace("http://", "");
+    for (name, expected) in [
+        ("host", Some(own_host.as_str())),
+        ("content-length", Some("47")),
+        ("x-hop", None),
+        ("connection", None),
+        ("content-type", Some("application/json; charset=utf-8")),
+        ("authorization", Some("Bearer front")),
+        ("accept-encoding", Some("gzip, br")),
+    ] {
+        assert_eq!(received.header(name), expected, "{name}");
+    }
+    let twice: Vec<_> = received.headers.get_all("x-twice").iter().collect();
+    assert_eq!(twice, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn the_key_replaces_the_front_ends() {
+    let server = ModelServer::start(Script::new()).unwrap();
+    let key = Secret::new("sk-ours");
+    let front = [("authorization", "Bearer theirs")];
+    upstream(&server, Some(&key)).send(call(b"{}", &front)).await.unwrap();
+    let received = server.received().remove(0);
+    let sent: Vec<_> = received.headers.get_all("authorization").iter().collect();
+    assert_eq!(sent, ["Bearer sk-ours"]);
+}
+
+#[tokio::test]
+async fn an_answer_is_passed_on_byte_for_byte_even_if_it_looks_compressed() {
+    let pieces: [&[u8]; 3] = [b"\x1f\x8b\x08 not gzip \xff", b"data: \xe6\x97", b"\xa5\n\n"];
+    let raw = Reply::raw("text/event-stream", pieces)
+        .header("content-encoding", "gzip")
+        .header("x-request-id", "r-1");
+    let server = ModelServer::start(Script::new().on(PATH, raw)).unwrap();
+    let reply = upstream(&server, None).send(call(b"{}", &[])).await.unwrap();
+    assert_eq!(reply.headers["content-encoding"], "gzip");
+    assert_eq!(reply.headers["x-request-id"], "r-1");
+    assert!(!reply.headers.contains_key("transfer-encoding"));
+    let (bytes, error) = collect(reply.body).await;
+    assert!(error.is_none());
+    assert_eq!(bytes, pieces.concat());
+}
+
+#[tokio::test]
+async fn errors_and_redirects_are_answers() {
+    for (reply, status, body) in [
+        (Reply::status(429, "busy").header("retry-after", "7"), 429, "busy"),
+        (Reply::status(500, "boom"), 500, "boom"),
+        (Reply::status(302, "there").header("location", "/elsewhere"), 302, "there"),
+    ] {
+        let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
+        let reply = upstream(&server, None).send(call(b"{}", &[])).await.unwrap();
+        assert_eq!(reply.status.as_u16(), status);
+        assert_eq!(collect(reply.body).await.0, body.as_bytes());
+        assert_eq!(server.received().len(), 1, "nothing is retried or followed");
+    }
+}
+
+#[tokio::test]
+async fn the_first_chunk_is_there_before_the_last_is_written() {
+    let reply = Reply::chunks(["one", "two"]).paced(Duration::from_mins(10));
+    let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
+    let streaming = call(br#"{"stream":true}"#, &[]);
+    let mut reply = upstream(&server, None).send(streaming).await.unwrap();
+    let first = reply.body.next().await.unwrap().unwrap();
+    assert!(String::from_utf8_lossy(&first).contains("one"), "{first:?}");
+    assert_eq!(server.disconnects(), 0);
+    drop(reply);
+    server.wait_for_disconnects(1).await.unwrap();
+}
+
+#[tokio::test]
+async fn giving_up_before_the_answer_cancels_the_request() {
+    let slow = Reply::text("late").after(Duration::from_mins(10));
+    let server = ModelServer::start(Script::new().on(PATH, slow)).unwrap();
+    let upstream = upstream(&server, None);
+    let sending = upstream.send(call(b"{}", &[]));
+    tokio::select! {
+        _answered = sending => panic!("the server waits ten minutes"),
+        arrived = server.wait_for(1) => assert_eq!(arrived.unwrap().len(), 1),
+    }
+    server.wait_for_disconnects(1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cut_answer_ends_in_an_error_after_what_was_sent() {
+    let reply = Reply::chunks(["one", "two", "three"]).cut_after(2);
+    let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
+    let streaming = call(br#"{"stream":true}"#, &[]);
+    let reply = upstream(&server, None).send(streaming).await.unwrap();
+    let (bytes, error) = collect(reply.body).await;
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("two") && !text.contains("three"), "{text}");
+    assert!(matches!(error, Some(UpstreamError::Cut { .. })), "{error:?}");
+}
+
+#[tokio::test]
+async fn nobody_listening_is_unreachable() {
+    let server = ModelServer::start(Script::new()).unwrap();
+    let upstream = upstream(&server, None);
+    drop(server);
+    let result = upstream.send(call(b"{}", &[])).await;
+    assert!(matches!(result, Err(UpstreamError::Unreachable { .. })));
+}
