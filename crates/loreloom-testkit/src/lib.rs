@@ -1,5 +1,6 @@
 //! Development only: what the tests of several crates share, and the conformance runner.
 
+pub mod bench;
 pub mod conformance;
 pub mod model_server;
 pub mod store_suite;

@@ -1,0 +1,18 @@
+//! Benchmarks: each prints its figures as ratios to a peer or to the limit, in one run.
+
+mod activation;
+mod figure;
+mod inputs;
+
+pub use self::figure::{Figure, Printer};
+
+/// The names of all benchmarks.
+pub const NAMES: [&str; 1] = ["activation"];
+
+/// Runs a benchmark and hands each figure to `print` as soon as it is there.
+pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    match name {
+        "activation" => activation::run(print),
+        other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),
+    }
+}
