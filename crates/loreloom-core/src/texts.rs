@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 use crate::{
     book::MatchSources,
     library::{CompiledKey, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
-    report::{KeyMatch, MatchPlace, TextSource},
+    report::{MatchPlace, TextSource},
     scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_offset},
-    turn::{CardTexts, ScannedPrompt, Transcript, TurnCache},
+    turn::{CardTexts, ScannedPrompt, Transcript, Turn, TurnCache},
 };
 
 /// What an entry's keys are looked for in.
@@ -43,14 +43,14 @@ pub(crate) fn card_bits(sources: MatchSources) -> u8 {
     .fold(0, |bits, (at, &wanted)| bits | (u8::from(wanted) << at))
 }
 
-fn card_texts(card: &CardTexts) -> [(&str, TextSource); 6] {
+fn card_texts(card: &CardTexts) -> [&str; 6] {
     [
-        (&card.persona, TextSource::Persona),
-        (&card.description, TextSource::Description),
-        (&card.personality, TextSource::Personality),
-        (&card.depth_prompt, TextSource::DepthPrompt),
-        (&card.scenario, TextSource::Scenario),
-        (&card.creator_notes, TextSource::CreatorNotes),
+        &card.persona,
+        &card.description,
+        &card.personality,
+        &card.depth_prompt,
+        &card.scenario,
+        &card.creator_notes,
     ]
 }
 
@@ -65,9 +65,43 @@ struct Occurrence {
 struct Places {
     /// One more than the index, from the oldest, of the newest message; 0 is none.
     newest: u32,
+    /// Where in that message.
+    in_newest: (u32, u32),
     cards: u8,
     prompts: bool,
-    lore: bool,
+    /// One more than the place in `Texts::chain` of the last lore text; 0 is none.
+    lore: u32,
+}
+
+/// A lore text that holds a pattern, and the link before it.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    lore: u32,
+    at: (u32, u32),
+    before: u32,
+}
+
+/// Where a key was found: bytes of one part as it is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) part: PartRef,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A part of a turn's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartRef {
+    /// A message, counted from the oldest.
+    Message(u32),
+    /// A card text, in the order of [`card_texts`].
+    Card(u32),
+    /// A prompt, in the order of those that are not empty.
+    Prompt(u32),
+    /// The text of an activated entry.
+    Lore(EntryIx),
+    /// Several parts together.
+    Joined,
 }
 
 /// The parts of a turn's text.
@@ -75,9 +109,10 @@ pub(crate) struct Texts<'a> {
     library: &'a Library,
     roster: &'a Roster,
     transcript: &'a Transcript,
-    cards: Vec<(ScanText, TextSource)>,
-    prompts: Vec<(ScanText, TextSource)>,
+    cards: Vec<ScanText>,
+    prompts: Vec<ScanText>,
     lore: Vec<(ScanText, EntryIx)>,
+    chain: Vec<Link>,
     /// Number of lore texts at the end of each batch.
     batches: Vec<usize>,
     words: WordRule,
@@ -98,7 +133,7 @@ enum Part {
     Message(u32),
     Card(usize),
     Prompt,
-    Lore,
+    Lore(u32),
 }
 
 impl<'a> Texts<'a> {
@@ -110,11 +145,8 @@ impl<'a> Texts<'a> {
         words: WordRule,
         cache: &'a mut TurnCache,
     ) -> Self {
-        let cards = card_texts(card).map(|(text, source)| (ScanText::new(text), source));
-        let prompts = prompts.iter().filter(|prompt| !prompt.text.is_empty()).map(|prompt| {
-            let source = TextSource::Prompt { name: prompt.name.clone() };
-            (ScanText::new(prompt.text.as_str()), source)
-        });
+        let cards = card_texts(card).map(ScanText::new);
+        let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
         let mut texts = Self {
             library,
             roster,
@@ -122,6 +154,7 @@ impl<'a> Texts<'a> {
             cards: cards.into_iter().collect(),
             prompts: prompts.collect(),
             lore: Vec::new(),
+            chain: Vec::new(),
             batches: Vec::new(),
             words,
             cache,
@@ -139,11 +172,11 @@ impl<'a> Texts<'a> {
 
     fn scan_fixed_parts(&mut self) {
         for at in 0..self.cards.len() {
-            let text = self.cards[at].0.clone();
+            let text = self.cards[at].clone();
             self.scan(&text, Part::Card(at));
         }
         for at in 0..self.prompts.len() {
-            let text = self.prompts[at].0.clone();
+            let text = self.prompts[at].clone();
             self.scan(&text, Part::Prompt);
         }
     }
@@ -164,7 +197,7 @@ impl<'a> Texts<'a> {
     pub(crate) fn add_lore(&mut self, batch: Vec<(EntryIx, Arc<str>)>) {
         for (ix, text) in batch {
             let text = ScanText::new(text);
-            self.scan(&text, Part::Lore);
+            self.scan(&text, Part::Lore(u32::try_from(self.lore.len()).unwrap_or(u32::MAX)));
             self.lore.push((text, ix));
         }
         self.batches.push(self.lore.len());
@@ -202,9 +235,9 @@ impl<'a> Texts<'a> {
                 cache.get_or_find(text, |text| Hits::find(&index.literals, folding, words, text));
             for hit in hits.iter() {
                 let occurrence = occurrences.entry(hit.pattern).or_default();
-                occurrence.any.add(part);
-                if hit.word.is_some() {
-                    occurrence.word.add(part);
+                occurrence.any.add(part, hit.any, &mut self.chain);
+                if let Some(at) = hit.word {
+                    occurrence.word.add(part, at, &mut self.chain);
                 }
                 for &ix in index.touched(hit.pattern) {
                     if !std::mem::replace(&mut self.seen[ix.0 as usize], true) {
@@ -254,37 +287,40 @@ impl<'a> Texts<'a> {
     }
 
     fn in_reach(&self, places: Places, reach: Reach) -> bool {
-        if reach.messages == 0 {
-            return false;
-        }
-        let total = self.transcript.messages.len();
-        let distance = total.saturating_sub(places.newest as usize);
-        (places.newest > 0 && distance < reach.messages as usize)
-            || places.cards & reach.cards != 0
-            || places.prompts
-            || (places.lore && reach.lore)
+        reach.messages > 0
+            && (self.newest_in_reach(places, reach)
+                || places.cards & reach.cards != 0
+                || places.prompts
+                || (places.lore > 0 && reach.lore))
     }
 
-    /// The parts in reach, in the order they are joined.
-    fn parts(&self, reach: Reach) -> Vec<(&ScanText, Option<usize>)> {
+    fn newest_in_reach(&self, places: Places, reach: Reach) -> bool {
+        let distance = self.transcript.messages.len().saturating_sub(places.newest as usize);
+        places.newest > 0 && distance < reach.messages as usize
+    }
+
+    /// The parts in reach, in the order they are joined; lore with the number of its batch.
+    fn parts(&self, reach: Reach) -> Vec<(&ScanText, PartRef, Option<usize>)> {
         if reach.messages == 0 {
             return Vec::new();
         }
-        let newest_first = self.transcript.messages.iter().rev();
-        let messages = newest_first
-            .take(reach.messages.min(MOST_MESSAGES) as usize)
-            .map(|message| &message.scan);
-        let cards =
-            self.cards.iter().enumerate().filter(|(at, (text, _))| {
-                reach.cards & (1 << at) != 0 && !text.as_str().is_empty()
-            });
-        let prompts = self.prompts.iter().map(|(text, _)| text);
-        let fixed = messages.chain(cards.map(|(_, (text, _))| text)).chain(prompts);
-        let lore =
-            self.lore.iter().enumerate().filter(|_| reach.lore).map(|(at, (text, _))| {
-                (text, Some(self.batches.partition_point(|&end| end <= at)))
-            });
-        fixed.map(|text| (text, None)).chain(lore).collect()
+        let messages = self.transcript.messages.iter().enumerate().rev();
+        let messages = messages.take(reach.messages.min(MOST_MESSAGES) as usize);
+        let messages = messages.map(|(at, message)| {
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            (&message.scan, PartRef::Message(at), None)
+        });
+        let filled = |(_, text): &(u32, &ScanText)| !text.as_str().is_empty();
+        let cards = (0_u32..).zip(&self.cards).filter(filled);
+        let cards = cards.filter(|(at, _)| reach.cards & (1 << at) != 0);
+        let cards = cards.map(|(at, text)| (text, PartRef::Card(at), None));
+        let prompts = (0_u32..).zip(&self.prompts).filter(filled);
+        let prompts = prompts.map(|(at, text)| (text, PartRef::Prompt(at), None));
+        let lore = self.lore.iter().enumerate().filter(|_| reach.lore).map(|(at, (text, ix))| {
+            let batch = self.batches.partition_point(|&end| end <= at);
+            (text, PartRef::Lore(*ix), Some(batch))
+        });
+        messages.chain(cards).chain(prompts).chain(lore).collect()
     }
 
     /// The joined text, as regular expressions see it: U+0001 before each part, the texts
@@ -296,7 +332,7 @@ impl<'a> Texts<'a> {
         }
         let mut out = String::new();
         let mut last_batch = None;
-        for (text, batch) in self.parts(reach) {
+        for (text, _, batch) in self.parts(reach) {
             let same_batch = batch.is_some() && batch == last_batch;
             out.push_str(match (out.is_empty(), same_batch) {
                 (true, _) => "\u{1}",
@@ -317,57 +353,53 @@ impl<'a> Texts<'a> {
         word: bool,
         folding: Folding,
         reach: Reach,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<Location> {
         let words = self.words;
-        let fits = |text: &str| {
+        let find = |text: &str| {
             let folded = folding.apply(text);
             let mut from = 0;
             while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
                 let end = at + literal.len();
                 if !word || words.is_word(&folded, at, end) {
-                    return Some((at, end));
+                    return Some((raw_offset(text, folding, at), raw_offset(text, folding, end)));
                 }
                 from = at + folded[at..].chars().next().map_or(1, char::len_utf8);
             }
             None
         };
         if spans_texts(literal) {
-            return fits(&self.join(reach));
+            return find(&self.join(reach)).map(|span| location(PartRef::Joined, span));
         }
-        self.parts(reach).into_iter().find_map(|(text, _)| fits(text.as_str()))
+        let mut parts = self.parts(reach).into_iter();
+        parts.find_map(|(text, part, _)| find(text.as_str()).map(|span| location(part, span)))
     }
 
-    /// Where a key that was found in reach stands: the first place in joined order.
+    /// Where a key that was found in reach stands: the first place in joined order. A key
+    /// that is found in no text stands nowhere.
     pub(crate) fn locate(
         &mut self,
         key: &CompiledKey,
         probe: &Probe,
-        expanded: Option<&str>,
         reach: Reach,
-    ) -> KeyMatch {
-        let at = match probe {
+    ) -> Option<Location> {
+        match probe {
             Probe::Never | Probe::Everything | Probe::Dynamic => None,
-            Probe::Pattern { pattern, word } => self.locate_pattern(*pattern, *word, key, reach),
+            Probe::Pattern { pattern, word } => {
+                self.locate_pattern(*pattern, *word, key.mode.folding, reach)
+            }
             Probe::Text { literal, word } => {
-                self.locate_in_parts(reach, key.mode.folding, |text| {
-                    let start = text.find(&**literal)?;
-                    let _ = word;
-                    Some((start, start + literal.len()))
-                })
+                self.find_text(literal, *word, key.mode.folding, reach)
             }
             Probe::Regex { regex } => {
-                self.locate_in_parts(reach, Folding::Exact, |text| match regex.find(text) {
+                let found = |text: &str| match regex.find(text) {
                     RegexOutcome::Found { start, end } => Some((start, end)),
                     RegexOutcome::NotFound | RegexOutcome::TooSlow => None,
-                })
+                };
+                let mut parts = self.parts(reach).into_iter();
+                let part =
+                    parts.find_map(|(text, part, _)| Some(location(part, found(text.as_str())?)));
+                Some(part.unwrap_or_else(|| location(PartRef::Joined, (0, 0))))
             }
-        };
-        let spans = matches!(probe, Probe::Text { .. } | Probe::Regex { .. });
-        let joined = || MatchPlace { source: TextSource::Joined, start: 0, end: 0 };
-        KeyMatch {
-            key: key.raw.to_string(),
-            expanded: expanded.filter(|text| **text != *key.raw).map(str::to_owned),
-            at: at.or_else(|| spans.then(joined)),
         }
     }
 
@@ -375,124 +407,147 @@ impl<'a> Texts<'a> {
         &mut self,
         pattern: PatternId,
         word: bool,
-        key: &CompiledKey,
+        folding: Folding,
         reach: Reach,
-    ) -> Option<MatchPlace> {
-        let folding = key.mode.folding;
-        let literals = &self.library.index(folding).literals;
-        let words = self.words;
-        let mut found = None;
-        for (part, source) in self.sources(reach) {
-            let cache = match folding {
-                Folding::Lower => &mut self.cache.lower,
-                Folding::Exact => &mut self.cache.exact,
-            };
-            let hits = cache.get_or_find(&part, |text| Hits::find(literals, folding, words, text));
-            let span =
-                hits.get(pattern).and_then(|hit| if word { hit.word } else { Some(hit.any) });
-            if let Some((start, end)) = span {
-                found = Some((part, source, start as usize, end as usize));
-                break;
-            }
+    ) -> Option<Location> {
+        let occurrences = match folding {
+            Folding::Lower => &self.lower,
+            Folding::Exact => &self.exact,
+        };
+        let occurrence = occurrences.get(&pattern)?;
+        let places = if word { occurrence.word } else { occurrence.any };
+        if self.newest_in_reach(places, reach) {
+            let at = places.newest - 1;
+            let text = self.transcript.messages[at as usize].scan.as_str();
+            return Some(raw_location(PartRef::Message(at), text, folding, places.in_newest));
         }
-        let (part, source, start, end) = found?;
-        Some(self.place(&part, source, folding, (start, end)))
+        if places.cards & reach.cards != 0 || places.prompts {
+            return self.locate_fixed(pattern, word, folding, reach);
+        }
+        let first = self.chained(places).last()?;
+        let (text, ix) = &self.lore[first.lore as usize];
+        Some(raw_location(PartRef::Lore(*ix), text.as_str(), folding, first.at))
     }
 
-    fn locate_in_parts(
-        &mut self,
-        reach: Reach,
+    /// Where a pattern stands in card texts or prompts.
+    fn locate_fixed(
+        &self,
+        pattern: PatternId,
+        word: bool,
         folding: Folding,
-        find: impl Fn(&str) -> Option<(usize, usize)>,
-    ) -> Option<MatchPlace> {
-        self.sources(reach).into_iter().find_map(|(part, source)| {
-            let span = find(&folding.apply(part.as_str()))?;
-            Some(self.place(&part, source, folding, span))
+        reach: Reach,
+    ) -> Option<Location> {
+        let literals = &self.library.index(folding).literals;
+        let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
+        let mut parts = self.parts(reach).into_iter().filter(|(_, part, _)| fixed(part));
+        parts.find_map(|(text, part, _)| {
+            let hits = Hits::find(literals, folding, self.words, text.as_str());
+            let hit = *hits.get(pattern)?;
+            let span = if word { hit.word? } else { hit.any };
+            Some(raw_location(part, text.as_str(), folding, span))
         })
     }
 
-    fn place(
-        &self,
-        part: &ScanText,
-        source: TextSource,
-        folding: Folding,
-        (start, end): (usize, usize),
-    ) -> MatchPlace {
-        let start = raw_offset(part.as_str(), folding, start);
-        let end = raw_offset(part.as_str(), folding, end);
-        let TextSource::Message { index, .. } = source else {
-            return MatchPlace { source, start, end };
-        };
-        let message = &self.transcript.messages[index as usize];
-        match (start + message.trimmed).checked_sub(message.prefix) {
-            Some(start_in_text) => {
-                let end = end + message.trimmed - message.prefix;
-                MatchPlace { source, start: start_in_text, end }
-            }
-            None => MatchPlace { source: TextSource::Speaker { index }, start, end },
-        }
-    }
-
-    /// The parts in reach with what they are.
-    fn sources(&self, reach: Reach) -> Vec<(ScanText, TextSource)> {
-        if reach.messages == 0 {
-            return Vec::new();
-        }
-        let messages = self.transcript.messages.iter().enumerate().rev();
-        let messages = messages.take(reach.messages as usize).map(|(at, message)| {
-            let source = TextSource::Message {
-                index: u32::try_from(at).unwrap_or(u32::MAX),
-                role: message.role,
-                name: message.name.as_deref().map(str::to_owned),
-            };
-            (message.scan.clone(), source)
-        });
-        let cards = self.cards.iter().enumerate();
-        let cards =
-            cards.filter(|(at, _)| reach.cards & (1 << at) != 0).map(|(_, card)| card.clone());
-        let lore = self.lore.iter().filter(|_| reach.lore).map(|(text, ix)| {
-            (text.clone(), TextSource::Entry { entry: self.library.entry(*ix).id.clone() })
-        });
-        messages.chain(cards).chain(self.prompts.iter().cloned()).chain(lore).collect()
+    /// The lore texts that hold a pattern, last one first.
+    fn chained(&self, places: Places) -> impl Iterator<Item = Link> {
+        let link = |at: u32| at.checked_sub(1).map(|at| self.chain[at as usize]);
+        std::iter::successors(link(places.lore), move |before| link(before.before))
     }
 
     /// How far back the newest message with this key is; 0 is the newest message.
     pub(crate) fn distance(&mut self, key: &CompiledKey, probe: &Probe) -> Option<u32> {
         let everywhere = Reach { messages: MOST_MESSAGES, cards: 0, lore: false };
-        let place = self.locate(key, probe, None, everywhere).at?;
-        let (TextSource::Message { index, .. } | TextSource::Speaker { index }) = place.source
-        else {
+        let PartRef::Message(index) = self.locate(key, probe, everywhere)?.part else {
             return None;
         };
         u32::try_from(self.transcript.messages.len()).ok()?.checked_sub(index + 1)
     }
 
-    /// The activated entries whose text holds a key.
-    pub(crate) fn parents(&mut self, key: &CompiledKey, probe: &Probe) -> Vec<EntryIx> {
+    /// The activated entries whose text holds a key, in order of activation.
+    pub(crate) fn parents(&self, key: &CompiledKey, probe: &Probe) -> Vec<EntryIx> {
         let holds = |text: &str| match probe {
-            Probe::Never | Probe::Everything | Probe::Dynamic => false,
-            Probe::Pattern { pattern, word } => {
-                let literals = &self.library.index(key.mode.folding).literals;
-                let hits = Hits::find(literals, key.mode.folding, self.words, text);
-                hits.get(*pattern).is_some_and(|hit| !word || hit.word.is_some())
-            }
+            Probe::Never | Probe::Everything | Probe::Dynamic | Probe::Pattern { .. } => false,
             Probe::Text { literal, .. } => key.mode.folding.apply(text).contains(&**literal),
             Probe::Regex { regex } => matches!(regex.find(text), RegexOutcome::Found { .. }),
         };
-        let lore = self.lore.iter().filter(|(text, _)| holds(text.as_str()));
-        let mut parents: Vec<EntryIx> = lore.map(|(_, ix)| *ix).collect();
+        let mut parents: Vec<EntryIx> = if let Probe::Pattern { pattern, word } = probe {
+            let occurrences = match key.mode.folding {
+                Folding::Lower => &self.lower,
+                Folding::Exact => &self.exact,
+            };
+            let occurrence = occurrences.get(pattern).copied().unwrap_or_default();
+            let places = if *word { occurrence.word } else { occurrence.any };
+            let mut chained: Vec<u32> = self.chained(places).map(|link| link.lore).collect();
+            chained.reverse();
+            chained.into_iter().map(|at| self.lore[at as usize].1).collect()
+        } else {
+            let lore = self.lore.iter().filter(|(text, _)| holds(text.as_str()));
+            lore.map(|(_, ix)| *ix).collect()
+        };
         parents.dedup();
         parents
     }
 }
 
+fn location(part: PartRef, (start, end): (usize, usize)) -> Location {
+    let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Location { part, start: byte(start), end: byte(end) }
+}
+
+/// A span of the folded text as bytes of the text itself.
+fn raw_location(part: PartRef, text: &str, folding: Folding, (start, end): (u32, u32)) -> Location {
+    let raw = |at: u32| raw_offset(text, folding, at as usize);
+    location(part, (raw(start), raw(end)))
+}
+
+impl Location {
+    /// The place as reports tell it.
+    pub(crate) fn place(&self, library: &Library, turn: &Turn<'_>) -> MatchPlace {
+        let (start, end) = (self.start as usize, self.end as usize);
+        let source = match self.part {
+            PartRef::Message(index) => {
+                let message = &turn.transcript.messages[index as usize];
+                let Some(start) = (start + message.trimmed).checked_sub(message.prefix) else {
+                    return MatchPlace { source: TextSource::Speaker { index }, start, end };
+                };
+                let end = end + message.trimmed - message.prefix;
+                let name = message.name.as_deref().map(str::to_owned);
+                let source = TextSource::Message { index, role: message.role, name };
+                return MatchPlace { source, start, end };
+            }
+            PartRef::Card(at) => [
+                TextSource::Persona,
+                TextSource::Description,
+                TextSource::Personality,
+                TextSource::DepthPrompt,
+                TextSource::Scenario,
+                TextSource::CreatorNotes,
+            ][at as usize]
+                .clone(),
+            PartRef::Prompt(at) => {
+                TextSource::Prompt { name: turn.prompts[at as usize].name.clone() }
+            }
+            PartRef::Lore(ix) => TextSource::Entry { entry: library.entry(ix).id.clone() },
+            PartRef::Joined => TextSource::Joined,
+        };
+        MatchPlace { source, start, end }
+    }
+}
+
 impl Places {
-    fn add(&mut self, part: Part) {
+    fn add(&mut self, part: Part, at: (u32, u32), chain: &mut Vec<Link>) {
         match part {
-            Part::Message(at) => self.newest = self.newest.max(at + 1),
+            Part::Message(index) if index < self.newest => {}
+            Part::Message(index) => {
+                self.newest = index + 1;
+                self.in_newest = at;
+            }
             Part::Card(at) => self.cards |= 1 << at,
             Part::Prompt => self.prompts = true,
-            Part::Lore => self.lore = true,
+            Part::Lore(lore) => {
+                chain.push(Link { lore, at, before: self.lore });
+                self.lore = u32::try_from(chain.len()).unwrap_or(u32::MAX);
+            }
         }
     }
 }

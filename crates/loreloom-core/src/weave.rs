@@ -1,6 +1,6 @@
 //! One turn: which lore goes where, what the story carries on, and why.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     chat::Role,
@@ -11,7 +11,7 @@ use crate::{
     rules::Rules,
     state::{StateDelta, StoryState},
     turn::{Instruments, Turn},
-    worldinfo::{self, Activated, Bucket, Placed},
+    worldinfo::{self, Activated, Bucket},
 };
 
 /// What a turn decided.
@@ -46,8 +46,13 @@ pub fn weave(
             source: source_of(library, one.activated.ix),
         })
         .collect();
-    let mut verdicts: Vec<Verdict> =
-        scan.activated.iter().map(|one| activated(library, one, &placed)).collect();
+    let places: FxHashMap<EntryIx, Place> =
+        placed.iter().map(|one| (one.activated.ix, place_of(&one.bucket))).collect();
+    let mut verdicts: Vec<Verdict> = scan
+        .activated
+        .iter()
+        .map(|one| activated(library, turn, one, places.get(&one.ix).cloned()))
+        .collect();
     verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
     let untouched = roster.len().saturating_sub(verdicts.len());
     let warnings = scan.too_slow.into_iter().map(|(ix, key)| Warning::KeyTooSlow {
@@ -141,15 +146,14 @@ fn facts(library: &Library, turn: &Turn<'_>, instruments: &Instruments<'_>) -> T
     }
 }
 
-fn activated(library: &Library, one: &Activated, placed: &[Placed<'_>]) -> Verdict {
-    let place = placed.iter().find(|placed| placed.activated.ix == one.ix);
+fn activated(library: &Library, turn: &Turn<'_>, one: &Activated, place: Option<Place>) -> Verdict {
     verdict(
         library,
         one.ix,
         Outcome::Activated {
-            place: place.map(|placed| place_of(&placed.bucket)),
+            place,
             tokens: one.tokens,
-            trigger: Box::new(one.trigger.clone()),
+            trigger: Box::new(one.trigger(library, turn)),
         },
     )
 }

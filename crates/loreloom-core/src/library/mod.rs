@@ -23,6 +23,7 @@ use crate::{
     book::{Book, Entry, Force, Key},
     digest::Hasher,
     ids::{EntryId, LibraryVersion},
+    macros,
     scan::{Folding, LiteralIndex, PatternId},
     worldinfo::{WorldInfoRules, fingerprint, split_decorators},
 };
@@ -50,7 +51,9 @@ pub struct CompiledEntry {
     /// The first entry of its book with the same original id: they share one result.
     pub(crate) slot: EntryIx,
     /// The text without decorators.
-    pub(crate) body: Box<str>,
+    pub(crate) body: Arc<str>,
+    /// Whether the text has macros.
+    pub(crate) dynamic: bool,
     pub(crate) force: Option<Force>,
     pub(crate) keys: Vec<CompiledKey>,
     pub(crate) secondary: Vec<CompiledKey>,
@@ -235,6 +238,7 @@ impl<'rules> Compiler<'rules> {
             groups: group_names(&entry.group.names),
             fingerprint: is_timed.then(|| fingerprint(entry, &book.name, &decorated)),
             always,
+            dynamic: macros::is_dynamic(decorated.body),
             body: decorated.body.into(),
         }
     }

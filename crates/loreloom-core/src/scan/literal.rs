@@ -1,11 +1,12 @@
 //! Every literal key of every book, searched in one pass.
 //!
-//! Each pattern is filed under its first 8, 4, 2 or 1 bytes. At every byte of the text one
-//! 8-byte load feeds a bitmap per length class; only where a bit is set is the exact table
-//! asked, once for each pattern length filed there. Compared with an Aho-Corasick
-//! automaton this touches a few kilobytes instead of megabytes of states, builds in
-//! milliseconds and takes new patterns one at a time; the price is a slower scan of texts
-//! that are dense with near-misses. `docs/design/001-literal-index.md` has the figures.
+//! Each pattern is filed under its first 8, 4, 2 or 1 bytes. At every byte of the text a
+//! bitmap of the patterns' first four bytes is asked; only where its bit is set are the
+//! bitmap of the length class and then the exact table asked, once for each pattern length
+//! filed there. Compared with an Aho-Corasick automaton this touches a few kilobytes
+//! instead of megabytes of states, builds in milliseconds and takes new patterns one at a
+//! time; the price is a slower scan of texts that are dense with near-misses.
+//! `docs/design/001-literal-index.md` has the figures.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,9 +18,11 @@ pub struct PatternId(pub u32);
 const PAD: usize = 7;
 
 /// All patterns of one folding.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LiteralIndex {
     ids: FxHashMap<Box<[u8]>, PatternId>,
+    /// The first four bytes of every pattern that has them.
+    heads: Bitmap,
     eight: Class,
     four: Class,
     two: Class,
@@ -27,10 +30,10 @@ pub struct LiteralIndex {
 }
 
 /// Patterns that are filed under windows of one width.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Class {
-    bitmap: Vec<u64>,
-    shift: u32,
+    width: u32,
+    bitmap: Bitmap,
     /// Pattern lengths by window, shortest first.
     lengths: FxHashMap<u64, Vec<u32>>,
 }
@@ -55,15 +58,15 @@ impl LiteralIndex {
         }
         let id = PatternId(u32::try_from(self.ids.len()).unwrap_or(u32::MAX));
         self.ids.insert(bytes.into(), id);
-        let (class, width) = match bytes.len() {
+        let class = match bytes.len() {
             0 => return id,
-            1 => (&mut self.one, 1),
-            2..=3 => (&mut self.two, 2),
-            4..=7 => (&mut self.four, 4),
-            _ => (&mut self.eight, 8),
+            1 => &mut self.one,
+            2..=3 => &mut self.two,
+            4..=7 => &mut self.four,
+            _ => &mut self.eight,
         };
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let lengths = class.lengths.entry(window(bytes) & mask(width)).or_default();
+        let lengths = class.lengths.entry(window(bytes) & mask(class.width)).or_default();
         if let Err(at) = lengths.binary_search(&length) {
             lengths.insert(at, length);
         }
@@ -72,8 +75,10 @@ impl LiteralIndex {
 
     /// Builds the bitmaps.
     pub(crate) fn freeze(&mut self) {
+        let long = self.eight.lengths.keys().chain(self.four.lengths.keys());
+        self.heads = Bitmap::of(long.map(|window| window & mask(4)));
         for class in [&mut self.eight, &mut self.four, &mut self.two, &mut self.one] {
-            class.freeze();
+            class.bitmap = Bitmap::of(class.lengths.keys().copied());
         }
     }
 
@@ -93,7 +98,7 @@ impl LiteralIndex {
     }
 
     /// Calls `hit` with pattern, first byte and end of every occurrence, overlapping ones
-    /// too, by first byte.
+    /// too; long patterns before those of less than four bytes, each by first byte.
     pub fn scan(&self, text: &str, mut hit: impl FnMut(PatternId, usize, usize)) {
         if self.is_empty() {
             return;
@@ -101,19 +106,31 @@ impl LiteralIndex {
         let mut padded = Vec::with_capacity(text.len() + PAD);
         padded.extend_from_slice(text.as_bytes());
         padded.resize(text.len() + PAD, 0);
-        for (at, bytes) in padded.array_windows::<8>().enumerate() {
-            let word = u64::from_le_bytes(*bytes);
-            if self.eight.may_hold(word) {
-                self.verify(&self.eight, word, &padded, at, text.len(), &mut hit);
+        for (at, bytes) in padded[..text.len() + 3].array_windows::<4>().enumerate() {
+            if self.heads.may_hold(u64::from(u32::from_le_bytes(*bytes))) {
+                self.look(&[&self.eight, &self.four], &padded, at, &mut hit);
             }
-            if self.four.may_hold(word & mask(4)) {
-                self.verify(&self.four, word & mask(4), &padded, at, text.len(), &mut hit);
+        }
+        if !self.two.lengths.is_empty() || !self.one.lengths.is_empty() {
+            for at in 0..text.len() {
+                self.look(&[&self.two, &self.one], &padded, at, &mut hit);
             }
-            if self.two.may_hold(word & mask(2)) {
-                self.verify(&self.two, word & mask(2), &padded, at, text.len(), &mut hit);
-            }
-            if self.one.may_hold(word & mask(1)) {
-                self.verify(&self.one, word & mask(1), &padded, at, text.len(), &mut hit);
+        }
+    }
+
+    /// Looks for the patterns of some classes at one byte.
+    fn look(
+        &self,
+        classes: &[&Class; 2],
+        padded: &[u8],
+        at: usize,
+        hit: &mut impl FnMut(PatternId, usize, usize),
+    ) {
+        let word = window(&padded[at..]);
+        for class in classes {
+            let window = word & mask(class.width);
+            if class.bitmap.may_hold(window) {
+                self.verify(class, window, padded, at, hit);
             }
         }
     }
@@ -125,10 +142,10 @@ impl LiteralIndex {
         window: u64,
         padded: &[u8],
         at: usize,
-        end: usize,
         hit: &mut impl FnMut(PatternId, usize, usize),
     ) {
         let Some(lengths) = class.lengths.get(&window) else { return };
+        let end = padded.len() - PAD;
         for &length in lengths {
             let stop = at + length as usize;
             if stop > end {
@@ -142,24 +159,57 @@ impl LiteralIndex {
 }
 
 impl Class {
-    fn freeze(&mut self) {
-        // Sixteen bits a window keep false alarms near 6 %; 2^21 bits still fit a cache.
-        let bits = (self.lengths.len() * 16).next_power_of_two().clamp(1 << 10, 1 << 21);
-        self.shift = 64 - bits.trailing_zeros();
-        self.bitmap.clear();
-        if self.lengths.is_empty() {
-            return;
-        }
-        self.bitmap.resize(bits / 64, 0);
-        for &window in self.lengths.keys().collect::<FxHashSet<_>>() {
-            let (word, bit) = slot(window, self.shift);
-            self.bitmap[word] |= bit;
+    fn of_width(width: u32) -> Self {
+        Self { width, bitmap: Bitmap::default(), lengths: FxHashMap::default() }
+    }
+}
+
+impl Default for LiteralIndex {
+    fn default() -> Self {
+        Self {
+            ids: FxHashMap::default(),
+            heads: Bitmap::default(),
+            eight: Class::of_width(8),
+            four: Class::of_width(4),
+            two: Class::of_width(2),
+            one: Class::of_width(1),
         }
     }
+}
 
+/// A set of windows that may say yes too often, never no too often.
+#[derive(Clone, Debug)]
+struct Bitmap {
+    bits: Vec<u64>,
+    shift: u32,
+}
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Self { bits: vec![0; 2], shift: 57 }
+    }
+}
+
+impl Bitmap {
+    fn of(windows: impl Iterator<Item = u64>) -> Self {
+        let windows: FxHashSet<u64> = windows.collect();
+        if windows.is_empty() {
+            return Self::default();
+        }
+        // Thirty-two bits a window keep false alarms near 3 %; 2^21 bits still fit a cache.
+        let bits = (windows.len() * 32).next_power_of_two().clamp(1 << 10, 1 << 21);
+        let mut bitmap = Self { bits: vec![0; bits / 64], shift: 64 - bits.trailing_zeros() };
+        for window in windows {
+            let (word, bit) = slot(window, bitmap.shift);
+            bitmap.bits[word] |= bit;
+        }
+        bitmap
+    }
+
+    #[inline]
     fn may_hold(&self, window: u64) -> bool {
         let (word, bit) = slot(window, self.shift);
-        self.bitmap.get(word).is_some_and(|bits| bits & bit != 0)
+        self.bits[word] & bit != 0
     }
 }
 

@@ -75,6 +75,10 @@ impl Scanner<'_> {
     }
 
     fn render(&self, seat: &Seat) -> Arc<str> {
+        let compiled = self.library.compiled(seat.ix);
+        if !seat.is_sent() && !compiled.dynamic {
+            return Arc::clone(&compiled.body);
+        }
         self.macros.expand(seat.body(self.library)).into()
     }
 
@@ -85,8 +89,7 @@ impl Scanner<'_> {
             instead: seat.sent().cloned(),
             text: Arc::clone(text),
             tokens: self.counter.count(text),
-            group: seat.entry(self.library).group.names.as_str().into(),
-            trigger: self.trigger(seat),
+            cause: self.cause(seat),
         };
         self.stops.remove(&seat.key);
         if let Some(&at) = self.places.get(&slot) {

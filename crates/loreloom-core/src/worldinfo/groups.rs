@@ -187,7 +187,7 @@ impl Scanner<'_> {
     /// An earlier winner keeps its group; else priority decides, else a draw by weight.
     fn settle_by_draw(&mut self, field: &mut Field, group: &Members) {
         let members = field.competing(group);
-        if self.activated.iter().any(|one| *one.group == *group.name) {
+        if self.activated.iter().any(|one| one.entry(self.library).group.names == *group.name) {
             for at in members {
                 self.lose(field, at, group, GroupRule::AlreadyActive, None);
             }

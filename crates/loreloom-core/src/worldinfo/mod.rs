@@ -6,6 +6,7 @@
 
 mod activation;
 mod budget;
+mod cause;
 mod decorators;
 mod fingerprint;
 mod groups;

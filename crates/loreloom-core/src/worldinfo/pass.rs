@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     WorldInfoRules,
     budget::Rendered,
+    cause::Cause,
     seat::{Seat, SeatKey},
     timed::Effects,
 };
@@ -15,9 +16,9 @@ use crate::{
     dice::Dice,
     library::{CompiledKey, EntryIx, KeyMode, Library, Probe, Roster},
     macros::MacroValues,
-    report::{BudgetUse, KeyMatch, ScanPhase, Stop, Trigger},
+    report::{BudgetUse, ScanPhase, Stop, Trigger},
     state::StoryState,
-    texts::{Reach, Texts},
+    texts::Texts,
     tokens::{Measure, TokenCounter},
     turn::{Forced, Instruments, Turn},
     units::Tokens,
@@ -51,16 +52,20 @@ pub struct Activated {
     pub text: Arc<str>,
     /// The tokens of its text.
     pub tokens: Tokens,
-    /// The names of its groups, as written.
-    pub(super) group: Box<str>,
-    /// How it came to fire.
-    pub trigger: Trigger,
+    pub(super) cause: Cause,
 }
 
 impl Activated {
     /// The entry whose rules hold: the one the host sent, else the stored one.
     pub fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
         self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
+    }
+}
+
+impl Activated {
+    /// How it came to fire.
+    pub fn trigger(&self, library: &Library, turn: &Turn<'_>) -> Trigger {
+        self.cause.trigger(self.ix, library, turn)
     }
 }
 
@@ -130,7 +135,7 @@ pub(super) struct Scanner<'a> {
     levels: Vec<u32>,
     /// Messages added to the scan depth by minimum activations.
     pub(super) skew: u32,
-    count: u32,
+    pub(super) count: u32,
     pub(super) budget: Tokens,
     /// Text activated in earlier passes.
     pub(super) running: Measure,
@@ -321,47 +326,9 @@ impl<'a> Scanner<'a> {
         Some(ScanPhase::Recursion)
     }
 
-    /// The trigger metadata of a candidate.
-    pub(super) fn trigger(&mut self, seat: &Seat) -> Trigger {
-        let compiled = self.library.compiled(seat.ix);
-        let found = &seat.found;
-        let mut parents = Vec::new();
-        let primary = found.primary.map(|at| {
-            let key = &compiled.keys[at];
-            let located = self.locate(key, found.reach);
-            let by_lore = matches!(
-                &located.at,
-                Some(place) if matches!(place.source, crate::report::TextSource::Entry { .. })
-            );
-            if by_lore {
-                let probe = self.probe(key);
-                parents = self.texts.parents(key, &probe);
-            }
-            located
-        });
-        let secondary =
-            found.secondary.iter().map(|&at| self.locate(&compiled.secondary[at], found.reach));
-        let secondary = secondary.collect();
-        Trigger {
-            reason: found.reason.clone(),
-            phase: self.phase,
-            pass: self.count,
-            depth: found.reach.messages,
-            primary,
-            secondary,
-            parents: parents.into_iter().map(|ix| self.library.entry(ix).id.clone()).collect(),
-        }
-    }
-
     /// What a key looks for this turn.
     pub(super) fn probe(&mut self, key: &CompiledKey) -> Probe {
         if matches!(key.probe, Probe::Dynamic) { self.resolve(key) } else { key.probe.clone() }
-    }
-
-    fn locate(&mut self, key: &CompiledKey, reach: Reach) -> KeyMatch {
-        let probe = self.probe(key);
-        let expanded = self.macros.expand(&key.raw);
-        self.texts.locate(key, &probe, Some(&expanded), reach)
     }
 
     fn finish(mut self) -> Scan {
