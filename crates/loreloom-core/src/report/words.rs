@@ -1,1 +1,206 @@
 //! Verdicts in plain English, for the command line.
+
+use super::{GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict};
+use crate::{book::SelectiveLogic, ids::EntryId, place::Place};
+
+/// What people call an entry.
+pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
+
+/// Why an entry fired or did not, as a sentence without its name.
+pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
+    match &verdict.outcome {
+        Outcome::Activated { place, trigger, .. } => {
+            let reason = reason(trigger, names);
+            match place {
+                Some(place) => format!("{reason}; {}", self::place(place)),
+                None => format!("{reason}; it names no place, so nothing was sent"),
+            }
+        }
+        Outcome::Stopped(stop) => self::stop(stop, names),
+    }
+}
+
+fn reason(trigger: &Trigger, names: Names<'_>) -> String {
+    match &trigger.reason {
+        Reason::Key => {
+            let Some(primary) = &trigger.primary else { return "a key was found".to_owned() };
+            let mut text = found(primary, names);
+            if !trigger.secondary.is_empty() {
+                let keys: Vec<String> =
+                    trigger.secondary.iter().map(|key| quoted(&key.key)).collect();
+                text = format!("{text}, with {}", keys.join(", "));
+            }
+            if !trigger.parents.is_empty() {
+                let parents: Vec<String> = trigger.parents.iter().map(names).collect();
+                text = format!("{text} (brought in by {})", parents.join(", "));
+            }
+            text
+        }
+        Reason::Constant => "always on".to_owned(),
+        Reason::Sticky { until } => format!("fired before and stays until message {}", until.0),
+        Reason::Decorator => "forced on by @@activate".to_owned(),
+        Reason::Forced => "asked for by the host".to_owned(),
+    }
+}
+
+fn found(key: &KeyMatch, names: Names<'_>) -> String {
+    let name = match &key.expanded {
+        Some(expanded) => format!("{} (as {})", quoted(&key.key), quoted(expanded)),
+        None => quoted(&key.key),
+    };
+    match &key.at {
+        Some(at) => format!("{name} {}", source(&at.source, names)),
+        None => format!("{name} matches any text"),
+    }
+}
+
+fn source(source: &TextSource, names: Names<'_>) -> String {
+    match source {
+        TextSource::Message { index, name: Some(name), .. } => {
+            format!("in message {}, by {name}", index + 1)
+        }
+        TextSource::Message { index, role, name: None } => {
+            format!("in message {} ({})", index + 1, role.as_str())
+        }
+        TextSource::Speaker { index } => format!("as the speaker of message {}", index + 1),
+        TextSource::Persona => "in the persona's description".to_owned(),
+        TextSource::Description => "in the character's description".to_owned(),
+        TextSource::Personality => "in the character's personality".to_owned(),
+        TextSource::DepthPrompt => "in the character's note".to_owned(),
+        TextSource::Scenario => "in the scenario".to_owned(),
+        TextSource::CreatorNotes => "in the creator's notes".to_owned(),
+        TextSource::Prompt { name } => format!("in the prompt {}", quoted(name)),
+        TextSource::Entry { entry } => format!("in the text of {}", names(entry)),
+        TextSource::Joined => "across several texts".to_owned(),
+    }
+}
+
+/// A place in words.
+pub fn place(place: &Place) -> String {
+    match place {
+        Place::BeforeMain => "before the main prompt".to_owned(),
+        Place::AfterMain => "after the main prompt".to_owned(),
+        Place::BeforeCharacter => "before the character".to_owned(),
+        Place::AfterCharacter => "after the character".to_owned(),
+        Place::BeforeExamples => "before the examples".to_owned(),
+        Place::AfterExamples => "after the examples".to_owned(),
+        Place::NoteTop => "above the author's note".to_owned(),
+        Place::NoteBottom => "below the author's note".to_owned(),
+        Place::AtDepth(depth) => format!("in the chat at depth {}", depth.0),
+        Place::Outlet(name) => format!("at the outlet {}", quoted(name)),
+        Place::Slot(name) => format!("in the slot {}", quoted(name)),
+    }
+}
+
+fn stop(stop: &Stop, names: Names<'_>) -> String {
+    match stop {
+        Stop::Disabled => "switched off".to_owned(),
+        Stop::Trigger { wanted, found } => {
+            format!("only for {}, this is {found}", wanted.join(", "))
+        }
+        Stop::Character { listed, exclude } => filter("characters", listed, *exclude),
+        Stop::Tag { listed, exclude } => filter("tags", listed, *exclude),
+        Stop::Delay { until } => format!("waits until the chat has {} messages", until.0),
+        Stop::Cooldown { until } => format!("cooling down until message {}", until.0),
+        Stop::RecursionLevel { level } => {
+            format!("waits for recursion level {level}, which was not reached")
+        }
+        Stop::ExcludedFromRecursion => "other entries may not bring it in".to_owned(),
+        Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
+        Stop::NoKeys => "has no keys".to_owned(),
+        Stop::NoKeyFound => "none of its keys was found".to_owned(),
+        Stop::OutOfReach { key, distance, depth } => format!(
+            "{} is {} back, but only the last {depth} messages are scanned",
+            quoted(key),
+            count(distance + 1, "message")
+        ),
+        Stop::Secondary { key, logic, found, missing } => secondary(key, *logic, found, missing),
+        Stop::Group { group, winner, rule } => {
+            self::group(group, winner.as_ref().map(names), *rule)
+        }
+        Stop::Chance { roll, probability } => {
+            format!("rolled {roll:.1}, needed at most {probability:.1}")
+        }
+        Stop::Budget { needed, left } => {
+            format!("needs {}, {} left", count(needed.0, "token"), left.0)
+        }
+        Stop::BudgetClosed { needed } => {
+            format!(
+                "an entry before it did not fit, so its {} were not tried",
+                count(needed.0, "token")
+            )
+        }
+    }
+}
+
+fn filter(what: &str, listed: &[String], exclude: bool) -> String {
+    let not = if exclude { "not for" } else { "only for" };
+    format!("{not} the {what} {}", listed.join(", "))
+}
+
+fn secondary(key: &str, logic: SelectiveLogic, found: &[String], missing: &[String]) -> String {
+    let list = |keys: &[String]| keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", ");
+    let why = match logic {
+        SelectiveLogic::AndAny => format!("none of {} was", list(missing)),
+        SelectiveLogic::AndAll => format!("{} was not", list(missing)),
+        SelectiveLogic::NotAny => format!("so was {}, which forbids it", list(found)),
+        SelectiveLogic::NotAll => format!("so were all of {}, which forbids it", list(found)),
+        SelectiveLogic::Unknown => "its rule for further keys is unknown".to_owned(),
+    };
+    format!("{} was found, but {why}", quoted(key))
+}
+
+fn group(group: &str, winner: Option<String>, rule: GroupRule) -> String {
+    let winner = winner.unwrap_or_else(|| "another member".to_owned());
+    let group = quoted(group);
+    match rule {
+        GroupRule::Sticky => format!("{winner} stays and keeps the group {group}"),
+        GroupRule::Timed => format!("on cooldown in the group {group}"),
+        GroupRule::Score => format!("{winner} matched more keys in the group {group}"),
+        GroupRule::AlreadyActive => format!("the group {group} was won in an earlier pass"),
+        GroupRule::Priority => format!("{winner} has priority in the group {group}"),
+        GroupRule::Weight => format!("{winner} was drawn from the group {group}"),
+        GroupRule::DoubleRemoval => {
+            format!("removed in place of an entry that lost twice (group {group})")
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\u{201c}{text}\u{201d}")
+}
+
+fn count(number: u32, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{MessageCount, Tokens};
+
+    #[test]
+    fn every_rule_says_what_it_found() {
+        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        for (stop, expected) in [
+            (Stop::Delay { until: MessageCount(8) }, "waits until the chat has 8 messages"),
+            (
+                Stop::OutOfReach { key: "bell".to_owned(), distance: 5, depth: 2 },
+                "“bell” is 6 messages back, but only the last 2 messages are scanned",
+            ),
+            (
+                Stop::Secondary {
+                    key: "bell".to_owned(),
+                    logic: SelectiveLogic::AndAny,
+                    found: Vec::new(),
+                    missing: keys(&["tower", "rope"]),
+                },
+                "“bell” was found, but none of “tower”, “rope” was",
+            ),
+            (Stop::Budget { needed: Tokens(40), left: Tokens(12) }, "needs 40 tokens, 12 left"),
+            (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),
+        ] {
+            assert_eq!(self::stop(&stop, &ToString::to_string), expected);
+        }
+    }
+}

@@ -3,12 +3,14 @@
 //! They live here so that the server can be handed any implementation and never names a
 //! database or an HTTP client.
 
+mod clock;
 mod embed;
 mod model;
 mod store;
 mod upstream;
 
 pub use self::{
+    clock::Clock,
     embed::{EmbedError, Embedder, Vector},
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
