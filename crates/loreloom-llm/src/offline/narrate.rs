@@ -2,22 +2,22 @@
 
 use super::{
     phrases::{
-        ECHOES, GOES_ON, LEAVES_IT, Move, SAYS, SPOKEN_LEADS, TOLD_LEADS, small_talk, takes_it,
-        world_takes_it,
+        AROUND, ECHOES, GOES_ON, LEAVES_IT, Move, SAYS, SPOKEN_AGAIN, SPOKEN_LEADS, TOLD_AGAIN,
+        TOLD_LEADS, does, small_talk, takes_it, world_takes_it,
     },
-    relate::{choose, is_about, terms},
+    relate::{choose, names, terms},
     scene::{Character, Scene},
     sentences::{LoreSentence, is_end, sentences},
 };
 
-/// The reply to a scene, and the lore it used.
+/// The reply to a scene.
 pub(super) fn narrate(scene: &Scene) -> String {
-    let lore = choose(scene);
+    let chosen = choose(scene);
     let kind = Move::of(&scene.ask);
-    let mut pen = Pen { scene, state: scene.seed };
+    let mut pen = Pen { scene, again: chosen.again, state: scene.seed };
     let parts = match &scene.speaker {
-        Some(speaker) => pen.with_speaker(speaker, kind, &lore),
-        None => pen.without_speaker(kind, &lore),
+        Some(speaker) => pen.with_speaker(speaker, kind, &chosen.sentences),
+        None => pen.without_speaker(kind, &chosen.sentences),
     };
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" ")
@@ -26,6 +26,7 @@ pub(super) fn narrate(scene: &Scene) -> String {
 /// Chooses words: the same scene always gets the same ones.
 struct Pen<'a> {
     scene: &'a Scene,
+    again: bool,
     state: u64,
 }
 
@@ -36,63 +37,73 @@ impl Pen<'_> {
         kind: Move,
         lore: &[&LoreSentence],
     ) -> Vec<String> {
-        let close = |pen: &mut Self| pen.pick(&LEAVES_IT, Some(speaker));
-        let mirrored = mirrored(&self.scene.ask);
-        let Some(first) = lore.first() else {
+        let mirrored = mirrored(&self.scene.ask, Some(speaker));
+        let Some(first) = lore.first().map(|first| first.text.as_str()) else {
             let open = mirrored.unwrap_or_else(|| self.pick(takes_it(kind), Some(speaker)));
             let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
-            return vec![open, speech, close(self)];
+            return vec![open, speech, self.pick(&LEAVES_IT, Some(speaker))];
         };
-        if is_about(&first.text, Some(&speaker.name)) {
+        let second = lore.get(1).map(|second| second.text.as_str()).unwrap_or_default();
+        if names(first, &speaker.name) || names(second, &speaker.name) {
             // Nobody speaks of themselves by name: the narrator tells it.
-            let rest = lore.get(1).map(|second| second.text.clone()).unwrap_or_default();
+            let open = mirrored.unwrap_or_else(|| self.pick(takes_it(kind), Some(speaker)));
             let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
-            return vec![mirrored.unwrap_or_default(), first.text.clone(), rest, speech];
+            return vec![open, first.to_owned(), second.to_owned(), speech];
         }
-        let second = lore.get(1).filter(|second| !is_about(&second.text, Some(&speaker.name)));
-        let second = second.map(|second| self.spoken(&second.text)).unwrap_or_default();
+        let second = self.spoken(second);
         if let Some(open) = mirrored {
-            return vec![open, self.tagged(speaker, &first.text), quoted(&second), String::new()];
+            return vec![open, self.tagged(speaker, first), quoted(&second)];
         }
-        let echo = echo(&self.scene.ask, &first.text).filter(|_| kind == Move::Question);
+        let echo = echo(&self.scene.ask, first).filter(|_| kind == Move::Question);
         match (self.roll(3), echo) {
             (0, Some(echo)) => {
                 let reaction = self.pick(&ECHOES, Some(speaker));
-                let speech = self.speech(&first.text, &second);
-                vec![format!("\"{echo}.\""), reaction, speech]
+                vec![format!("\"{echo}.\""), reaction, self.speech(first, &second)]
             }
-            (1, _) => vec![self.tagged(speaker, &first.text), quoted(&second), close(self)],
+            (1, _) => {
+                let close = self.pick(&LEAVES_IT, Some(speaker));
+                vec![self.tagged(speaker, first), quoted(&second), close]
+            }
             _ => {
                 let open = self.pick(takes_it(kind), Some(speaker));
-                vec![open, self.speech(&first.text, &second), close(self)]
+                let speech = self.speech(first, &second);
+                vec![open, speech, self.pick(&LEAVES_IT, Some(speaker))]
             }
         }
     }
 
     fn without_speaker(&mut self, kind: Move, lore: &[&LoreSentence]) -> Vec<String> {
-        let open =
-            mirrored(&self.scene.ask).unwrap_or_else(|| self.pick(world_takes_it(kind), None));
-        let first = lore.first().map(|first| {
-            let lead = self.pick(&TOLD_LEADS, None);
-            after_lead(&lead, &first.text)
-        });
+        let open = mirrored(&self.scene.ask, None)
+            .unwrap_or_else(|| self.pick(world_takes_it(kind), None));
+        let told = match lore.first() {
+            Some(first) => {
+                let leads = if self.again { &TOLD_AGAIN[..] } else { &TOLD_LEADS };
+                after_lead(&self.pick(leads, None), &first.text)
+            }
+            None => self.pick(&AROUND, None),
+        };
         let second = lore.get(1).map(|second| second.text.clone()).unwrap_or_default();
-        vec![open, first.unwrap_or_default(), second, self.pick(&GOES_ON, None)]
+        vec![open, told, second, self.pick(&GOES_ON, None)]
     }
 
     /// One or two sentences of lore in quotation marks.
     fn speech(&mut self, first: &str, second: &str) -> String {
-        let lead = self.pick(&SPOKEN_LEADS, None);
-        let first = after_lead(&lead, &self.spoken(first));
+        let first = self.led(first);
         quoted(format!("{first} {second}").trim())
     }
 
     /// Lore in quotation marks, followed by who says it.
     fn tagged(&mut self, speaker: &Character, lore: &str) -> String {
-        let lead = self.pick(&SPOKEN_LEADS, None);
-        let line = after_lead(&lead, &self.spoken(lore));
+        let line = self.led(lore);
         let line = line.strip_suffix('.').map_or(line.clone(), |bare| format!("{bare},"));
         format!("\"{line}\" {}.", self.pick(&SAYS, Some(speaker)))
+    }
+
+    /// Spoken lore with what stands before it.
+    fn led(&mut self, lore: &str) -> String {
+        let leads = if self.again { &SPOKEN_AGAIN[..] } else { &SPOKEN_LEADS };
+        let lead = self.pick(leads, None);
+        after_lead(&lead, &self.spoken(lore))
     }
 
     /// Lore as somebody would say it to the user's face.
@@ -157,28 +168,22 @@ fn after_lead(lead: &str, sentence: &str) -> String {
     format!("{lead}{sentence}")
 }
 
-/// Verbs of the mind: retelling them to the user would be odd.
-const INWARD: [&str; 26] = [
-    "think", "thought", "know", "knew", "guess", "am", "was", "have", "had", "don't", "want",
-    "need", "hope", "love", "hate", "believe", "remember", "mean", "wonder", "like", "feel",
-    "will", "would", "can", "could", "see",
-];
-
 /// The longest action that is retold.
 const LONGEST_ACTION: usize = 140;
 
 /// What the user says they do, told to them: "I push the door open" becomes "You push …".
-fn mirrored(message: &str) -> Option<String> {
+/// Whom they call "you" is the speaker; without one such a message is not retold.
+fn mirrored(message: &str, speaker: Option<&Character>) -> Option<String> {
     let plain = message.trim_start_matches('*');
     let action = sentences(plain.lines().next()?).into_iter().next()?;
     let action = action.trim_end_matches('*').to_owned();
-    let verb = action.strip_prefix("I ")?.split(' ').next()?.to_lowercase();
-    let verb = verb.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '\'');
-    let told = !INWARD.contains(&verb) && !action.contains(['"', '“', '?', '*']);
+    does(&action)?;
+    let told = !action.contains(['"', '“', '?', '*']);
     if !told || action.len() > LONGEST_ACTION {
         return None;
     }
-    let words: Vec<String> = action.split(' ').map(to_you).collect();
+    let words: Option<Vec<String>> = action.split(' ').map(|word| turned(word, speaker)).collect();
+    let words = words?;
     let mut sentence = words.join(" ").replacen("you", "You", 1);
     if !sentence.ends_with(is_end) {
         sentence = format!("{}.", sentence.trim_end_matches([',', ';', ':']));
@@ -186,9 +191,11 @@ fn mirrored(message: &str) -> Option<String> {
     Some(sentence)
 }
 
-/// A word of the first person in the second.
-fn to_you(word: &str) -> String {
+/// A word of the first person in the second, and of the second in the third.
+fn turned(word: &str, speaker: Option<&Character>) -> Option<String> {
     let bare = word.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    let rest = &word[bare.len()..];
+    let first_name = speaker.and_then(|speaker| speaker.name.split(' ').next());
     let you = match bare {
         "I" | "me" => "you",
         "my" => "your",
@@ -199,9 +206,12 @@ fn to_you(word: &str) -> String {
         "I'll" => "you'll",
         "I'd" => "you'd",
         "am" => "are",
-        _ => return word.to_owned(),
+        "you" | "You" => return first_name.map(|name| format!("{name}{rest}")),
+        "your" | "yours" => return first_name.map(|name| format!("{name}'s{rest}")),
+        "yourself" | "you're" | "you've" | "you'll" | "you'd" => return None,
+        _ => return Some(word.to_owned()),
     };
-    format!("{you}{}", &word[bare.len()..])
+    Some(format!("{you}{rest}"))
 }
 
 /// The thing both the message and the lore name, as it would be repeated.
@@ -250,13 +260,21 @@ mod tests {
                 "I hold out my hand, then pull it to me. \"Well?\"",
                 Some("You hold out your hand, then pull it to you."),
             ),
-            ("I think you are lying.", None),
+            ("I hand you my lamp.", None),
+            ("I think that is a lie.", None),
             ("I say \"no\".", None),
             ("We walk on.", None),
             ("", None),
         ] {
-            assert_eq!(mirrored(message).as_deref(), expected, "{message}");
+            assert_eq!(mirrored(message, None).as_deref(), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn whom_the_user_calls_you_is_the_speaker() {
+        let mira = Character { name: "Mira Vane".to_owned(), possessive: "her" };
+        let told = mirrored("I hand you my lamp and take your key.", Some(&mira));
+        assert_eq!(told.as_deref(), Some("You hand Mira your lamp and take Mira's key."));
     }
 
     #[test]

@@ -24,8 +24,18 @@ pub(super) enum Move {
 const GREETINGS: [&str; 8] =
     ["hello", "hi", "hey", "greetings", "good morning", "good evening", "good day", "well met"];
 const FAREWELLS: [&str; 6] = ["goodbye", "farewell", "good night", "see you", "i leave", "so long"];
-const THREATS: [&str; 9] =
-    ["attack", "kill", "stab", "strike", "my sword", "my blade", "my dagger", "threaten", "shoot"];
+const THREATS: [&str; 10] = [
+    "attack",
+    "kill",
+    "stab",
+    "strike",
+    "my sword",
+    "my blade",
+    "my dagger",
+    "my knife",
+    "threaten",
+    "shoot",
+];
 
 impl Move {
     /// Reads a message. A question is one however it begins: it wants an answer.
@@ -43,12 +53,27 @@ impl Move {
             Self::Farewell
         } else if opens(&GREETINGS) {
             Self::Greeting
-        } else if message.starts_with("I ") || message.starts_with('*') {
+        } else if message.starts_with('*') || does(message).is_some() {
             Self::Action
         } else {
             Self::Statement
         }
     }
+}
+
+/// Verbs of the mind: saying "I think" is not doing anything.
+const INWARD: [&str; 26] = [
+    "think", "thought", "know", "knew", "guess", "am", "was", "have", "had", "don't", "want",
+    "need", "hope", "love", "hate", "believe", "remember", "mean", "wonder", "like", "feel",
+    "will", "would", "can", "could", "see",
+];
+
+/// What somebody who says "I …" does: the words after "I", unless it is only in their mind.
+pub(super) fn does(sentence: &str) -> Option<&str> {
+    let done = sentence.strip_prefix("I ")?;
+    let verb = done.split(' ').next()?.to_lowercase();
+    let verb = verb.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    (!verb.is_empty() && !INWARD.contains(&verb)).then_some(done)
 }
 
 /// Whether a phrase stands in a text as whole words.
@@ -136,6 +161,24 @@ pub(super) const SAYS: [&str; 7] = [
 pub(super) const SPOKEN_LEADS: [&str; 5] =
     ["", "I can tell you this much: ", "", "What I know is this: ", "You should hear it from me: "];
 
+/// What stands before lore that is said again.
+pub(super) const SPOKEN_AGAIN: [&str; 3] =
+    ["As I told you: ", "It has not changed since you last asked: ", "Once more, then: "];
+
+/// What stands before lore that is told again.
+pub(super) const TOLD_AGAIN: [&str; 3] =
+    ["You have heard it before: ", "It comes back to you: ", "It is as you were told: "];
+
+/// What goes on around somebody who finds nothing new.
+pub(super) const AROUND: [&str; 6] = [
+    "Somewhere nearby a sound starts, and stops again.",
+    "The light has shifted a little since you last looked.",
+    "Your own breathing seems louder than it ought to be.",
+    "The air smells of rain, or of something that would like to be taken for it.",
+    "A draught from nowhere in particular touches the back of your neck.",
+    "Far off somebody laughs, and then thinks better of it.",
+];
+
 /// After the name of a thing has been echoed.
 pub(super) const ECHOES: [&str; 4] = [
     "{S} does not seem surprised to hear it named.",
@@ -215,6 +258,8 @@ mod tests {
             ("Farewell, then.", Move::Farewell),
             ("I push the door open.", Move::Action),
             ("*pushes the door open*", Move::Action),
+            ("I am tired.", Move::Statement),
+            ("I don't care.", Move::Statement),
             ("The skill of the smith is great.", Move::Statement),
             ("", Move::Statement),
         ] {

@@ -16,7 +16,7 @@ const EARLIER: f64 = 0.25;
 const NEAR: f32 = 0.3;
 
 /// Words that say nothing about the topic.
-const COMMON: [&str; 98] = [
+const COMMON: &[&str] = &[
     "a", "about", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but",
     "by", "can", "come", "could", "did", "do", "does", "for", "from", "get", "go", "had", "has",
     "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its",
@@ -24,7 +24,9 @@ const COMMON: [&str; 98] = [
     "one", "only", "or", "our", "out", "over", "say", "see", "she", "should", "so", "some", "take",
     "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "thing",
     "this", "to", "up", "us", "very", "was", "way", "we", "were", "what", "when", "where", "which",
-    "who", "why", "will", "with", "would", "you", "your",
+    "who", "why", "will", "with", "would", "you", "your", "every", "really", "first", "last",
+    "still", "even", "much", "many", "must", "may", "might", "never", "always", "too", "also",
+    "let", "want", "need", "give", "told", "said", "ask", "please", "yes", "hello", "good",
 ];
 
 /// Words that a sentence cannot begin with and be understood by itself.
@@ -33,22 +35,47 @@ const LEANING: [&str; 14] = [
     "such", "both",
 ];
 
-/// The lore for a reply: at most two sentences, the best first.
-pub(super) fn choose(scene: &Scene) -> Vec<&LoreSentence> {
+/// The lore a reply uses.
+#[derive(Debug, Default)]
+pub(super) struct Chosen<'a> {
+    /// At most two sentences, in the order they are told.
+    pub(super) sentences: Vec<&'a LoreSentence>,
+    /// Whether the story has told them before.
+    pub(super) again: bool,
+}
+
+/// Chooses the lore for a reply. What the story has told already comes up again only if
+/// nothing else answers, and never twice in a row.
+pub(super) fn choose(scene: &Scene) -> Chosen<'_> {
     let weights = weights(scene);
-    let told = scene.told.to_lowercase();
-    let fresh: Vec<&LoreSentence> = scene
-        .lore
-        .iter()
-        .filter(|sentence| !told.contains(core_of(&sentence.text).as_str()))
-        .filter(|sentence| !is_about(&sentence.text, scene.persona.as_deref()))
-        .collect();
-    let stands = |sentence: &LoreSentence| !leans(&sentence.text);
-    let Some(first) = best(&fresh, &weights, stands).or_else(|| nearest(&fresh, scene)) else {
-        return Vec::new();
+    let not_in = |told: &str| -> Vec<&LoreSentence> {
+        let told = told.to_lowercase();
+        let sentences = scene.lore.iter();
+        sentences
+            .filter(|sentence| !told.contains(core_of(&sentence.text).as_str()))
+            .filter(|sentence| !is_about(&sentence.text, scene.persona.as_deref()))
+            .collect()
     };
-    let second = follower(&fresh, first).or_else(|| {
-        best(&fresh, &weights, |other| {
+    let stands = |sentence: &LoreSentence| !leans(&sentence.text);
+    let fresh = not_in(&scene.told);
+    if let Some(first) = best(&fresh, &weights, stands) {
+        return Chosen { sentences: with_second(&fresh, first, &weights, scene), again: false };
+    }
+    if let Some(first) = best(&not_in(&scene.told_last), &weights, stands) {
+        return Chosen { sentences: vec![first], again: true };
+    }
+    Chosen { sentences: nearest(&fresh, scene).into_iter().collect(), again: false }
+}
+
+/// The first sentence, and one that goes with it if there is any.
+fn with_second<'a>(
+    fresh: &[&'a LoreSentence],
+    first: &'a LoreSentence,
+    weights: &HashMap<String, f64>,
+    scene: &Scene,
+) -> Vec<&'a LoreSentence> {
+    let second = follower(fresh, first).or_else(|| {
+        best(fresh, weights, |other| {
             !leans(&other.text) && other.text != first.text && shares_more(other, first, scene)
         })
     });
@@ -82,11 +109,12 @@ fn follower<'a>(fresh: &[&'a LoreSentence], first: &LoreSentence) -> Option<&'a 
 /// Whether another sentence answers a part of the message that the first one leaves open.
 fn shares_more(other: &LoreSentence, first: &LoreSentence, scene: &Scene) -> bool {
     let used: HashSet<String> = terms(&first.text).collect();
-    let asked: HashSet<String> = terms(&scene.ask).collect();
+    let asked: HashSet<String> = topics(scene).collect();
     terms(&other.text).any(|term| asked.contains(&term) && !used.contains(&term))
 }
 
-/// The heaviest sentence, the first of equals.
+/// The heaviest sentence, the first of equals. A sentence carries half of what the one
+/// that leans on it weighs: together they are one answer.
 fn best<'a>(
     sentences: &[&'a LoreSentence],
     weights: &HashMap<String, f64>,
@@ -94,17 +122,34 @@ fn best<'a>(
 ) -> Option<&'a LoreSentence> {
     let mut best: Option<(&LoreSentence, f64)> = None;
     for sentence in sentences.iter().copied().filter(|sentence| fits(sentence)) {
-        let distinct: HashSet<String> = terms(&sentence.text).collect();
-        let mut shared: Vec<f64> =
-            distinct.iter().filter_map(|term| weights.get(term).copied()).collect();
-        // Adding in a fixed order keeps the sum, and so the choice, the same in every run.
-        shared.sort_by(f64::total_cmp);
-        let weight: f64 = shared.iter().sum();
-        if weight > 0.0 && best.is_none_or(|(_, least)| weight > least) {
-            best = Some((sentence, weight));
+        let own = weight(&sentence.text, weights);
+        let leaning = follower(sentences, sentence).map(|next| weight(&next.text, weights));
+        let total = own + leaning.unwrap_or_default() / 2.0;
+        if total > 0.0 && best.is_none_or(|(_, least)| total > least) {
+            best = Some((sentence, total));
         }
     }
     best.map(|(sentence, _)| sentence)
+}
+
+/// How many words of a sentence count as what it is about.
+const SUBJECT: usize = 4;
+
+/// What a sentence weighs; a shared word that it begins with weighs half as much again.
+fn weight(sentence: &str, weights: &HashMap<String, f64>) -> f64 {
+    let subject: String = sentence.split_inclusive(char::is_whitespace).take(SUBJECT).collect();
+    let subject: HashSet<String> = terms(&subject).collect();
+    let distinct: HashSet<String> = terms(sentence).collect();
+    let mut shared: Vec<f64> = distinct
+        .iter()
+        .filter_map(|term| {
+            let weight = weights.get(term)?;
+            Some(if subject.contains(term) { weight * 1.5 } else { *weight })
+        })
+        .collect();
+    // Adding in a fixed order keeps the sum, and so the choice, the same in every run.
+    shared.sort_by(f64::total_cmp);
+    shared.iter().sum()
 }
 
 /// What each word of the conversation weighs: more, the fewer sentences of lore have it.
@@ -121,8 +166,22 @@ fn weights(scene: &Scene) -> HashMap<String, f64> {
         spread.get(term).map(|count| (1.0 + total / f64::from(*count)).ln()).unwrap_or_default()
     };
     let earlier = terms(&scene.before).map(|term| (EARLIER * rarity(&term), term));
-    let asked = terms(&scene.ask).map(|term| (rarity(&term), term));
+    let asked = topics(scene).map(|term| (rarity(&term), term));
     earlier.chain(asked).map(|(weight, term)| (term, weight)).collect()
+}
+
+/// What a message is about: its telling words, without the verb of "I draw …", and the
+/// speaker if it says "you".
+fn topics(scene: &Scene) -> impl Iterator<Item = String> {
+    let ask = scene.ask.trim_start_matches('*');
+    let done = ask.strip_prefix("I ").and_then(|rest| rest.split_once(' '));
+    let about = done.map_or(ask, |(_verb, rest)| rest);
+    let to_speaker = ask
+        .split(|letter: char| !letter.is_alphanumeric())
+        .any(|word| matches!(word.to_lowercase().as_str(), "you" | "your" | "yourself"));
+    let speaker = scene.speaker.as_ref().filter(|_| to_speaker).map(|speaker| &speaker.name);
+    let speaker = speaker.map(|name| terms(name).collect::<Vec<_>>()).unwrap_or_default();
+    terms(about).chain(speaker)
 }
 
 /// The telling words of a text, without their endings. A run of CJK gives its pairs of
@@ -173,8 +232,15 @@ fn leans(sentence: &str) -> bool {
 }
 
 /// Whether a sentence is about somebody: it begins with their name.
-pub(super) fn is_about(sentence: &str, name: Option<&str>) -> bool {
+fn is_about(sentence: &str, name: Option<&str>) -> bool {
     name.and_then(|name| name.split(' ').next()).is_some_and(|first| {
         sentence.strip_prefix(first).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
     })
+}
+
+/// Whether a sentence names somebody, by their full name or a part of it.
+pub(super) fn names(sentence: &str, name: &str) -> bool {
+    let parts: Vec<&str> =
+        name.split(' ').filter(|part| part.starts_with(char::is_uppercase)).collect();
+    sentence.split(|letter: char| !letter.is_alphanumeric()).any(|word| parts.contains(&word))
 }

@@ -13,12 +13,14 @@ pub(super) struct Scene {
     pub(super) persona: Option<String>,
     /// The last user message, without a speaker prefix.
     pub(super) ask: String,
-    /// The two messages before it, for what "it" may mean.
+    /// The user message before it, for what "it" may mean.
     pub(super) before: String,
     /// Sentences about the world, in the order of the prompt.
     pub(super) lore: Vec<LoreSentence>,
     /// Everything the model has said so far.
     pub(super) told: String,
+    /// What it said last.
+    pub(super) told_last: String,
     /// Decides between equally good words.
     pub(super) seed: u64,
 }
@@ -53,13 +55,7 @@ impl Scene {
         let persona = ask
             .and_then(|message| message.name.clone())
             .or_else(|| system.iter().find_map(|content| persona_in(content)));
-        let before: Vec<&str> = messages[..last_user.unwrap_or_default()]
-            .iter()
-            .rev()
-            .filter(|message| matches!(message.role, Role::User | Role::Assistant))
-            .take(2)
-            .map(|message| message.content.as_str())
-            .collect();
+        let before = of_role(&messages[..last_user.unwrap_or_default()], Role::User).last();
         let speaker = speaker(messages, &system)
             .filter(|name| Some(name) != persona.as_ref())
             .map(|name| Character { possessive: possessive(&name, &system), name });
@@ -68,9 +64,10 @@ impl Scene {
             speaker,
             ask: ask.unwrap_or_default().trim().to_owned(),
             persona,
-            before: before.join("\n"),
+            before: before.unwrap_or_default().to_owned(),
             lore,
             told: of_role(messages, Role::Assistant).collect::<Vec<_>>().join("\n"),
+            told_last: of_role(messages, Role::Assistant).last().unwrap_or_default().to_owned(),
             seed: hash.finish_u64(),
         }
     }
