@@ -75,6 +75,11 @@ impl Address {
         url
     }
 
+    /// Whether the connection uses TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.base.scheme() == "https"
+    }
+
     /// Whether the server runs on this machine, where no proxy can reach it.
     pub fn is_loopback(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default();
@@ -115,6 +120,8 @@ mod tests {
     fn what_is_shown_has_no_credentials() {
         let address = Address::parse(" https://user:pass@host:8443/v1/?key=1#x ").unwrap();
         assert_eq!(address.shown(), "https://host:8443/v1");
+        assert!(address.is_encrypted());
+        assert!(!Address::parse("http://host").unwrap().is_encrypted());
     }
 
     #[test]

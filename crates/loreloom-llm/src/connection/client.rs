@@ -23,6 +23,11 @@ pub(crate) fn browserless_client(address: &Address) -> Result<reqwest::Client, C
     if address.is_loopback() {
         builder = builder.no_proxy();
     }
+    if !address.is_encrypted() {
+        // Loading the system's certificates takes time, and fails in a container that has
+        // none: a connection without TLS must not depend on them.
+        builder = builder.tls_certs_only([]);
+    }
     builder.build().map_err(|source| ConnectionError::Client { source })
 }
 

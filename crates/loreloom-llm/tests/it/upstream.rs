@@ -5,7 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, Method, StatusCode};
-use loreloom_llm::{connection::Address, secret::Secret, upstream::HttpUpstream};
+use loreloom_llm::{
+    connection::{Address, ConnectionError},
+    secret::Secret,
+    upstream::HttpUpstream,
+};
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
@@ -162,4 +166,15 @@ async fn nobody_listening_is_unreachable() {
     drop(server);
     let result = upstream.send(call(b"{}", &[])).await;
     assert!(matches!(result, Err(UpstreamError::Unreachable { .. })));
+}
+
+/// Encrypted connections are set up with the system's certificates; nothing is sent here.
+#[test]
+fn a_client_for_https_can_be_built() {
+    let address = Address::parse("https://models.example/v1").unwrap();
+    match HttpUpstream::new(address, None) {
+        Ok(_built) => {}
+        Err(ConnectionError::Client { .. }) => println!("skipped: no certificates here"),
+        Err(error) => panic!("{error}"),
+    }
 }

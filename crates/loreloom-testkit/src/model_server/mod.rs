@@ -25,6 +25,7 @@ mod wire;
 
 use std::{io, net::SocketAddr, sync::Arc, thread, time::Duration};
 
+use axum::serve::ListenerExt as _;
 use tokio::{net::TcpListener, sync::oneshot};
 
 use self::serve::Shared;
@@ -70,6 +71,9 @@ impl ModelServer {
         let thread = thread::Builder::new().name("model-server".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
+                // Scripts time every write; the kernel must not gather them. A socket that
+                // refuses is only slower.
+                let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
                 tokio::select! {
                     _ended = axum::serve(listener, router).into_future() => {}
                     _stopped = stopped => {}
