@@ -150,12 +150,14 @@ mod tests {
     }
 
     const STREAM: &str = "\u{feff}: hello\r\ndata: {\"a\":\"né 日本\"}\r\n\r\n\
+        data: three\r\ndata: four\r\n\r\n\
         event: delta\rdata:one\rdata: two\r\rid: 7\n\nretry: 3\ndata\n\nevent: lost\n\n\
         data: [DONE]\n\ndata: cut";
 
     fn events_of_stream() -> Vec<Event> {
         vec![
             event("", "{\"a\":\"né 日本\"}"),
+            event("", "three\nfour"),
             event("delta", "one\ntwo"),
             event("", ""),
             event("", "[DONE]"),

@@ -138,7 +138,8 @@ struct Writing {
 impl Writing {
     async fn step(state: Option<Self>) -> Option<(io::Result<Bytes>, Option<Self>)> {
         let mut state = state?;
-        if state.written > 0 {
+        // Even a sleep of nothing waits for the timer's next tick.
+        if state.written > 0 && !state.pause.is_zero() {
             tokio::time::sleep(state.pause).await;
         }
         // A write goes out only when the body is pending; without this a cut would swallow
