@@ -89,25 +89,23 @@ pub(super) fn lore_of(content: &str, first_block: usize) -> Vec<LoreSentence> {
         .collect()
 }
 
-/// The text without tags, bracketed notes and signs of Markdown at the start of lines.
+/// The text without tags, brackets and the signs of Markdown. What stands in brackets
+/// stays: many books write all their lore in them.
 fn without_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    let mut closing: Vec<char> = Vec::new();
+    let mut in_tag = false;
     for letter in text.chars() {
         match letter {
-            '<' => closing.push('>'),
-            '[' => closing.push(']'),
-            // A lone bracket must not swallow the rest of the prompt.
+            '<' => in_tag = true,
+            '>' if in_tag => in_tag = false,
+            // A lone `<` must not swallow the rest of the prompt.
             '\n' => {
-                closing.clear();
+                in_tag = false;
                 plain.push('\n');
             }
-            _ if closing.last() == Some(&letter) => {
-                closing.pop();
-            }
-            '*' | '#' | '`' => {}
-            _ if closing.is_empty() => plain.push(letter),
-            _ => {}
+            '[' | ']' | '*' | '#' | '`' => {}
+            _ if in_tag => {}
+            _ => plain.push(letter),
         }
     }
     plain
@@ -198,6 +196,8 @@ mod tests {
     fn lore_is_told_from_instructions_headings_and_markup() {
         let content = "# World\n\
             [Start a new Chat]\n\
+            [Style: terse, tactile, never sweet.]\n\
+            [ The ferryman of [[Olm]] takes no silver. ]\n\
             <lore name=\"Gate\">The Ashen Gate has been shut for forty years.</lore>\n\
             Write Mira's next reply in a fictional chat between Mira and Wren.\n\
             Never mention the sea. Keep Ivo brief.\n\
@@ -210,9 +210,10 @@ mod tests {
             .map(|sentence| (sentence.text, sentence.block))
             .collect();
         let expected = [
-            ("The Ashen Gate has been shut for forty years.", 12),
-            ("Mira keeps the key.", 16),
-            ("Nobody else knows where it is.", 16),
+            ("The ferryman of Olm takes no silver.", 13),
+            ("The Ashen Gate has been shut for forty years.", 14),
+            ("Mira keeps the key.", 18),
+            ("Nobody else knows where it is.", 18),
         ];
         assert_eq!(found, expected.map(|(text, block)| (text.to_owned(), block)));
     }
