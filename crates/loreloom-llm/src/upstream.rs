@@ -13,10 +13,10 @@ use http::{
         TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
 };
-use loreloom_memory::ports::{Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 
 use crate::{
-    connection::{Address, ConnectionError, bearer, browserless_client, causes},
+    connection::{Address, ConnectionError, bearer, browserless_client, causes, passing},
     secret::Secret,
 };
 
@@ -66,6 +66,10 @@ impl Upstream for HttpUpstream {
             })
         });
         Ok(UpstreamReply { status, headers, body: Box::pin(body) })
+    }
+
+    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading> {
+        passing(path, content_type)
     }
 }
 

@@ -1,1 +1,19 @@
-//! Placeholder.
+//! Loreloom's server: a proxy that weaves lore into requests on their way to a model, and
+//! pages that show what it did.
+//!
+//! The server is handed a store, an upstream and a clock through the traits of
+//! `loreloom-memory`; it names no database and no HTTP client.
+
+mod app;
+mod lore;
+mod pages;
+mod proxy;
+mod router;
+mod story;
+
+pub use self::{
+    app::{App, AppParts, Defaults},
+    lore::{Lore, LoreError},
+    router::router,
+    story::LastTurn,
+};

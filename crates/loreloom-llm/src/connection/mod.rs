@@ -22,6 +22,7 @@ pub use self::{
 pub(crate) use self::{
     client::{browserless_client, causes},
     model::bearer,
+    reading::passing,
 };
 
 use std::time::Duration;

@@ -7,11 +7,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
 use loreloom_core::{
     chat::Role, digest::Hasher, prompt::PromptMessage, tokens::TokenCounter as _, units::Timestamp,
 };
-use loreloom_memory::ports::{Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 use serde_json::{Value, json};
 
 use super::model::{OFFLINE_MODEL, Telling, tell};
-use crate::tokenizers::FastEstimate;
+use crate::{connection::passing, tokenizers::FastEstimate};
 
 /// Answers `/chat/completions` and `/models` as an OpenAI-compatible server would.
 ///
@@ -137,6 +137,10 @@ impl OfflineUpstream {
 impl Upstream for OfflineUpstream {
     async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError> {
         Ok(self.answer(&call))
+    }
+
+    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading> {
+        passing(path, content_type)
     }
 }
 

@@ -17,5 +17,5 @@ pub use self::{
         ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord,
         TurnSummary,
     },
-    upstream::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
+    upstream::{BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
 };

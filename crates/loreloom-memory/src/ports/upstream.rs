@@ -38,6 +38,20 @@ pub struct UpstreamReply {
 pub trait Upstream: Send + Sync {
     /// Sends a request and returns once the answer's headers are there.
     async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError>;
+
+    /// Reads the text of its answers to `path`, for the story; only the upstream knows how
+    /// it writes them.
+    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading>;
+}
+
+/// Puts the text of a reply together while its bytes pass by.
+pub trait ReplyReading: Send {
+    /// Takes the next bytes.
+    fn push(&mut self, bytes: &[u8]);
+
+    /// The text without think blocks, once the last byte is there; `None` if the reply is
+    /// not complete or makes no sense.
+    fn finish(self: Box<Self>) -> Option<String>;
 }
 
 /// The upstream gave no answer, or stopped in the middle of one.

@@ -115,7 +115,7 @@ fn book_of(value: &Value) -> Book {
         let mut entry = entry(at);
         let keys = row["key"].as_array().into_iter().flatten().filter_map(Value::as_str);
         entry.activation.keys = keys.map(Key::parse).collect();
-        entry.content = row["content"].as_str().unwrap_or_default().to_owned();
+        row["content"].as_str().unwrap_or_default().clone_into(&mut entry.content);
         entry.placement.order = row["order"].as_f64();
         book.entries.push(entry);
     }

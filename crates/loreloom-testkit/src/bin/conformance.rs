@@ -66,7 +66,8 @@ fn execute(arguments: &Arguments) -> Result<Summary, String> {
         .map_err(|error| describe(&error))?;
     print(&summary).map_err(|error| format!("the result cannot be printed: {error}"))?;
     if let Some(path) = &arguments.passing {
-        let names: String = summary.passing().map(|name| format!("{name}\n")).collect();
+        let names: Vec<&str> = summary.passing().collect();
+        let names = names.join("\n") + "\n";
         #[expect(clippy::disallowed_methods, reason = "the path is in the error")]
         std::fs::write(path, names).map_err(|error| format!("`{}`: {error}", path.display()))?;
     }

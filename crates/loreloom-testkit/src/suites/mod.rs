@@ -16,3 +16,8 @@ pub fn named(name: &str) -> Option<Box<dyn Suite>> {
         _ => None,
     }
 }
+
+/// Whether a file is a case file by its name.
+fn is_json(relative: &str) -> bool {
+    std::path::Path::new(relative).extension().is_some_and(|extension| extension == "json")
+}

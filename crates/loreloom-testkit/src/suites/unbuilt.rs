@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::is_json;
 use crate::conformance::Suite;
 
 /// Fails every case it finds.
@@ -9,7 +10,7 @@ pub(super) struct Unbuilt;
 
 impl Suite for Unbuilt {
     fn cases(&self, relative: &str, bytes: &[u8]) -> Option<Result<Vec<Value>, String>> {
-        if !relative.ends_with(".json") {
+        if !is_json(relative) {
             return None;
         }
         let value: Value = match serde_json::from_slice(bytes) {

@@ -5,6 +5,7 @@ mod unit;
 
 use serde_json::Value;
 
+use super::is_json;
 use crate::conformance::{Suite, first_difference};
 
 /// The suite, run under the `sillytavern-1.19` profile.
@@ -12,7 +13,7 @@ pub(super) struct WorldInfo;
 
 impl Suite for WorldInfo {
     fn cases(&self, relative: &str, bytes: &[u8]) -> Option<Result<Vec<Value>, String>> {
-        relative.ends_with(".json").then(|| {
+        is_json(relative).then(|| {
             serde_json::from_slice(bytes).map(|case| vec![case]).map_err(|error| error.to_string())
         })
     }

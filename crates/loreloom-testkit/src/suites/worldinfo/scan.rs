@@ -242,9 +242,9 @@ fn text(value: &Value) -> &str {
 }
 
 fn scopes(book: &Value) -> Vec<String> {
-    match &book["scope"] {
-        Value::Array(names) => names.iter().map(|name| text(name).to_owned()).collect(),
-        name => vec![text(name).to_owned()],
+    match book["scope"].as_array() {
+        Some(names) => names.iter().map(|name| text(name).to_owned()).collect(),
+        None => vec![text(&book["scope"]).to_owned()],
     }
 }
 
@@ -358,14 +358,14 @@ fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Valu
     for one in placed.iter().rev() {
         let Bucket::AtDepth(depth, role) = one.bucket else { continue };
         let wanted = depth.unwrap_or(DEFAULT_DEPTH);
-        match groups.iter_mut().find(|(known, _, its, _)| *known == Some(wanted) && *its == role) {
-            Some((_, _, _, texts)) => texts.insert(0, &one.text),
-            None => {
-                let raw = one.activated.entry(library).raw.as_deref().unwrap_or_default();
-                let null =
-                    serde_json::from_str(raw).is_ok_and(|raw: Value| raw.get("depth").is_some());
-                groups.push((depth, null, role, vec![&one.text]));
-            }
+        let known =
+            groups.iter_mut().find(|(known, _, its, _)| *known == Some(wanted) && *its == role);
+        if let Some((_, _, _, texts)) = known {
+            texts.insert(0, &one.text);
+        } else {
+            let raw = one.activated.entry(library).raw.as_deref().unwrap_or_default();
+            let null = serde_json::from_str(raw).is_ok_and(|raw: Value| raw.get("depth").is_some());
+            groups.push((depth, null, role, vec![&one.text]));
         }
     }
     groups

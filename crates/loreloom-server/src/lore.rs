@@ -1,0 +1,92 @@
+//! The books the server weaves from, compiled.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loreloom_core::{
+    book::Book,
+    dice::TurnDice,
+    library::{Library, Roster},
+    report::Verdict,
+    rules::Rules,
+    state::StoryState,
+    tokens::TokenCounter,
+    turn::{Instruments, Turn, TurnCache},
+    weave::{self, Woven},
+};
+
+/// Books, rules and what is remembered of texts already scanned.
+pub struct Lore {
+    library: Library,
+    roster: Roster,
+    rules: Rules,
+    cache: Mutex<TurnCache>,
+}
+
+/// The books cannot be used together.
+#[derive(Debug, thiserror::Error)]
+pub enum LoreError {
+    /// Two books have the same id.
+    #[error("two books have the id `{id}`")]
+    TwoBooks {
+        /// The id.
+        id: String,
+    },
+}
+
+impl Lore {
+    /// Compiles books.
+    pub fn new(books: Vec<Arc<Book>>, rules: Rules) -> Result<Self, LoreError> {
+        for (at, book) in books.iter().enumerate() {
+            if books[..at].iter().any(|other| other.id == book.id) {
+                return Err(LoreError::TwoBooks { id: book.id.to_string() });
+            }
+        }
+        let library = Library::compile(books, &rules.world_info);
+        let roster = Roster::all(&library, rules.world_info.strategy);
+        Ok(Self { library, roster, rules, cache: Mutex::default() })
+    }
+
+    /// The compiled books.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Decides a turn.
+    pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
+        self.with(turn, counter, |instruments| {
+            weave::weave(&self.library, &self.roster, turn, state, &self.rules, instruments)
+        })
+    }
+
+    /// The verdicts of all entries for a turn that was decided.
+    pub fn verdicts(
+        &self,
+        woven: &Woven,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Vec<Verdict> {
+        self.with(turn, counter, |instruments| {
+            let (library, roster) = (&self.library, &self.roster);
+            weave::verdicts(&woven.report, library, roster, turn, state, &self.rules, instruments)
+        })
+    }
+
+    fn with<R>(
+        &self,
+        turn: &Turn<'_>,
+        counter: &dyn TokenCounter,
+        decide: impl FnOnce(&mut Instruments<'_>) -> R,
+    ) -> R {
+        let last_user = turn.answers;
+        let mut dice = TurnDice::at(turn.seed, turn.chat, last_user);
+        // A panic while scanning leaves the cache usable: it only ever gains whole entries.
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        decide(&mut Instruments { counter, dice: &mut dice, cache: &mut cache })
+    }
+}

@@ -1,0 +1,7 @@
+//! The proxy: requests pass through, with lore woven in.
+
+mod chat;
+mod prompt;
+mod tee;
+
+pub(crate) use self::chat::{chat_completions, pass_through};

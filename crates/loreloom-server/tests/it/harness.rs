@@ -1,0 +1,92 @@
+//! A Loreloom server on loopback with an upstream of the test's choosing.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use loreloom_core::{
+    book::{Book, Entry, Key, Position},
+    ids::TenantId,
+    rules::Rules,
+    tokens::ByteEstimate,
+    units::{Timestamp, Tokens},
+};
+use loreloom_llm::{connection::Address, upstream::HttpUpstream};
+use loreloom_memory::ports::{Clock, Node, StoryStore};
+use loreloom_server::{App, AppParts, Defaults, Lore, router};
+use loreloom_store::MemoryStore;
+use loreloom_testkit::model_server::ModelServer;
+use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
+
+/// A clock that stands still.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_000)
+    }
+}
+
+pub(crate) struct Loreloom {
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) app: App,
+}
+
+impl Loreloom {
+    /// Starts a server in front of a scripted model.
+    pub(crate) async fn before(model: &ModelServer) -> Self {
+        let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
+        let store = Arc::new(MemoryStore::default());
+        let app = App::new(AppParts {
+            tenant: TenantId::local(),
+            lore: Lore::new(vec![Arc::new(book())], Rules::default()).unwrap(),
+            store: Arc::clone(&store) as Arc<dyn StoryStore>,
+            upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
+            clock: Arc::new(Still),
+            counter: Arc::new(ByteEstimate),
+            defaults: Defaults {
+                context: Tokens(4096),
+                user: "Mira".to_owned(),
+                speaker: None,
+                seed: 0,
+            },
+            tasks: TaskTracker::new(),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let routes = router(app.clone());
+        app.tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self { address, store, app }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The story's current path, once it has `length` messages.
+    pub(crate) async fn story(&self, length: usize) -> Vec<Node> {
+        let tenant = TenantId::local();
+        for _ in 0..500 {
+            if let Some(chat) = self.store.chats(&tenant).await.unwrap().first() {
+                let path = self.store.path(&tenant, &chat.chat.id, chat.chat.tip).await.unwrap();
+                if path.len() == length {
+                    return path;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the story never had {length} messages");
+    }
+}
+
+/// One entry, found by the word “bell”.
+fn book() -> Book {
+    let mut book = Book::new("world", "World");
+    let mut entry = Entry::new("world/0");
+    entry.name = "The bell".to_owned();
+    entry.activation.keys = vec![Key::parse("bell")];
+    entry.content = "The bell of Harrow is cracked.".to_owned();
+    entry.placement.position = Position::AfterCharacter;
+    book.entries.push(entry);
+    book
+}

@@ -1,0 +1,10 @@
+//! The server against the scripted model server, over real sockets.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test whose surroundings cannot be set up has failed"
+)]
+
+mod harness;
+mod proxy;

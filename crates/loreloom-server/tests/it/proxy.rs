@@ -1,0 +1,169 @@
+//! Requests pass through with lore woven in; replies enter the story.
+
+use std::time::Duration;
+
+use loreloom_core::chat::Role;
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+use serde_json::{Value, json};
+
+use crate::harness::Loreloom;
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn ask(text: &str, stream: bool) -> Value {
+    json!({
+        "model": "m", "stream": stream, "logit_bias": {"42": -1.5}, "unknown": [1, {"b": null}],
+        "messages": [{"role": "system", "content": "You are Torvald."}, {"role": "user", "content": text}],
+    })
+}
+
+async fn post(loreloom: &Loreloom, body: &Value) -> reqwest::Response {
+    let client = reqwest::Client::new();
+    client.post(loreloom.url(CHAT)).json(body).send().await.unwrap()
+}
+
+#[tokio::test]
+async fn lore_is_woven_in_and_unknown_fields_survive() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("It rings."))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let response = post(&loreloom, &ask("Ring the bell!", false)).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["x-loreloom-woven"], "1");
+    let reply: Value = response.json().await.unwrap();
+    assert_eq!(reply["choices"][0]["message"]["content"], "It rings.");
+
+    let sent = model.received().remove(0).json;
+    let mut expected = ask("Ring the bell!", false);
+    let lore = json!({"role": "system", "content": "The bell of Harrow is cracked."});
+    expected["messages"].as_array_mut().unwrap().insert(1, lore);
+    assert_eq!(sent, expected);
+
+    let story = loreloom.story(2).await;
+    let told: Vec<_> = story.iter().map(|node| (node.message.role, &*node.message.text)).collect();
+    assert_eq!(told, [(Role::User, "Ring the bell!"), (Role::Assistant, "It rings.")]);
+}
+
+#[tokio::test]
+async fn a_stream_arrives_byte_for_byte_and_enters_the_story() {
+    let reply = Reply::chunks(["It ", "rings, ", "грустно."]).split_every(5);
+    let model = ModelServer::start(Script::new().on(CHAT, reply.clone()).on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let direct = reqwest::Client::new()
+        .post(format!("{}{CHAT}", model.base_url()))
+        .json(&ask("Ring the bell!", true))
+        .send()
+        .await
+        .unwrap();
+    let direct = direct.bytes().await.unwrap();
+    let woven = post(&loreloom, &ask("Ring the bell!", true)).await;
+    assert_eq!(woven.headers()["content-type"], "text/event-stream");
+    let woven = woven.bytes().await.unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert_eq!(without_ids(&text(&woven)), without_ids(&text(&direct)));
+    assert!(text(&woven).ends_with("data: [DONE]\n\n"));
+    assert_eq!(loreloom.story(2).await[1].message.text, "It rings, грустно.");
+}
+
+/// The scripted server makes ids from the request, which lore has changed.
+fn without_ids(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let json =
+            line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok());
+        json.map_or_else(
+            || line.to_owned(),
+            |mut json| {
+                json["id"] = Value::Null;
+                json.to_string()
+            },
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn errors_of_the_upstream_are_passed_on() {
+    for (status, body) in
+        [(429, r#"{"error":{"message":"slow down"}}"#), (500, "broken"), (401, "{}")]
+    {
+        let reply = Reply::status(status, body).header("retry-after", "7");
+        let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+        let loreloom = Loreloom::before(&model).await;
+        let response = post(&loreloom, &ask("Ring the bell!", true)).await;
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(response.headers()["retry-after"], "7");
+        assert_eq!(response.text().await.unwrap(), body);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_ends_with_an_error_and_is_no_story() {
+    let reply = Reply::chunks(["It ", "rings."]).cut_after(1);
+    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let text = post(&loreloom, &ask("Ring the bell!", true)).await.text().await.unwrap();
+    assert!(text.contains("\"upstream_cut\""), "{text}");
+    assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+    assert_eq!(loreloom.story(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_cancels_the_generation() {
+    let pace = Duration::from_millis(30);
+    let reply = Reply::chunks(vec!["word "; 200]).paced(pace);
+    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let mut response = post(&loreloom, &ask("Ring the bell!", true)).await;
+    assert!(response.chunk().await.unwrap().is_some());
+    drop(response);
+    model.wait_for_disconnects(1).await;
+    assert_eq!(loreloom.story(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_chat_request_passes_through_with_a_warning() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let response = post(&loreloom, &json!({"model": "m", "prompt": "x"})).await;
+    assert_eq!(response.headers()["x-loreloom-warning"], "`messages` is not a list of objects");
+    assert_eq!(model.received()[0].json, json!({"model": "m", "prompt": "x"}));
+}
+
+#[tokio::test]
+async fn models_and_unknown_paths_are_the_upstreams() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    for path in ["/v1/models", "/v1/nothing"] {
+        let ours = reqwest::get(loreloom.url(path)).await.unwrap();
+        let theirs = reqwest::get(format!("{}{path}", model.base_url())).await.unwrap();
+        assert_eq!(ours.status(), theirs.status(), "{path}");
+        assert_eq!(ours.bytes().await.unwrap(), theirs.bytes().await.unwrap(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    drop(model);
+    let response = post(&loreloom, &ask("Ring the bell!", false)).await;
+    assert_eq!(response.status(), 502);
+    let body: Value = response.json().await.unwrap();
+    assert_eq!(body["error"]["code"], "upstream_unreachable");
+}
+
+#[tokio::test]
+async fn the_page_shows_the_last_turn_without_any_script() {
+    let model =
+        ModelServer::start(Script::new().on(CHAT, Reply::text("<script>x</script>"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    post(&loreloom, &ask("Ring the <b>bell</b>!", false)).await.bytes().await.unwrap();
+    loreloom.story(2).await;
+    let page = reqwest::get(loreloom.url("/")).await.unwrap();
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    let page = page.text().await.unwrap();
+    assert!(page.contains("The bell of Harrow is cracked.</mark>"), "{page}");
+    assert!(page.contains("&lt;script&gt;x&lt;/script&gt;") && !page.contains("<script"), "{page}");
+    assert!(page.contains("“bell” in message 1"), "{page}");
+    drop(loreloom.app);
+}
