@@ -1,3 +1,49 @@
-//! The `loreloom` command.
+//! The `loreloom` command: arguments and wiring.
 
-fn main() {}
+mod clock;
+mod commands;
+mod files;
+mod lore;
+mod tokenizer;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// Lore and memory for long stories with language models.
+#[derive(Debug, Parser)]
+#[command(name = "loreloom", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("LORELOOM_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let mut out = io::stdout().lock();
+    match arguments.command.run(&mut out) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that has seen enough (`| head`) is no failure.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nothing is left to do if even the error cannot be told.
+            let _unwritten = writeln!(io::stderr(), "loreloom: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

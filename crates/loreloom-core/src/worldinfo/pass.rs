@@ -279,10 +279,9 @@ impl<'a> Scanner<'a> {
         candidates
     }
 
-    /// Remembers why an entry was stopped, unless it got further in an earlier pass.
+    /// Remembers why an entry was stopped: the rule that stopped it when it got furthest.
     pub(super) fn stop(&mut self, key: SeatKey, stop: Stop) {
-        let known = self.stops.get(&key).map_or(0, Stop::progress);
-        if stop.progress() >= known {
+        if self.stops.get(&key).is_none_or(|known| stop.progress() > known.progress()) {
             self.stops.insert(key, stop);
         }
     }

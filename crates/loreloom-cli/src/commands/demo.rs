@@ -1,0 +1,192 @@
+//! The demonstration: a small world and a short story, with no model at all.
+
+use std::{
+    io::Write,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use bytes::Bytes;
+use clap::Args;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
+use loreloom_core::{
+    ids::EntryId,
+    report::{Outcome, Verdict, words},
+    rules::Profile,
+    turn::Speaker,
+    units::Tokens,
+};
+use loreloom_formats::{ImportOptions, import};
+use loreloom_llm::{connection::Address, offline::OfflineUpstream, upstream::HttpUpstream};
+use loreloom_memory::ports::{StoryStore, Upstream, UpstreamCall};
+use loreloom_server::{App, Defaults, LastTurn, Lore};
+use loreloom_store::SqliteStore;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::serve::{Server, app, runtime, stop_asked};
+use crate::tokenizer::TokenizerArguments;
+
+const WORLD: &[u8] = include_bytes!("../../assets/demo/world.json");
+const STORY: &[u8] = include_bytes!("../../assets/demo/story.json");
+
+/// Play a short story through a small world, with no model, and show what was woven in.
+///
+/// Nothing is kept: the story lives in memory.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// End after the story instead of serving on
+    #[arg(long)]
+    exit: bool,
+
+    /// The port; 0 takes any that is free
+    #[arg(long, default_value_t = 8686)]
+    port: u16,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+/// The story that ships in the binary.
+#[derive(Deserialize)]
+struct Story {
+    title: String,
+    character: String,
+    user: String,
+    main: String,
+    opening: String,
+    turns: Vec<String>,
+}
+
+impl Demo {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let story: Story = serde_json::from_slice(STORY)?;
+        let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
+        let lore = Lore::new(vec![Arc::new(book)], Profile::Loreloom.rules())?;
+        let store: Arc<dyn StoryStore> = Arc::new(SqliteStore::in_memory()?);
+        let defaults = Defaults {
+            context: Tokens(2048),
+            user: story.user.clone(),
+            speaker: Some(Speaker {
+                name: story.character.clone(),
+                filter_name: Some(story.character.clone()),
+                tags: None,
+            }),
+            seed: 7,
+        };
+        let entries = lore.library().len();
+        let app =
+            app(lore, store, Arc::new(OfflineUpstream::default()), &self.tokenizer, defaults)?;
+        runtime()?.block_on(async {
+            let server = start(app.clone(), self.port, self.exit).await?;
+            let address = server.address;
+            writeln!(
+                out,
+                "{}\n{entries} entries of lore, no model: the built-in storyteller speaks.\n",
+                story.title
+            )?;
+            play(out, &app, address, &story).await?;
+            if self.exit {
+                return server.until(std::future::ready(())).await;
+            }
+            writeln!(out, "The last turn, and why: http://{address}/")?;
+            writeln!(out, "Front ends connect to:   http://{address}/v1")?;
+            writeln!(out, "Ctrl-C ends.")?;
+            out.flush()?;
+            server.until(stop_asked()).await
+        })
+    }
+}
+
+/// A demo that ends at once takes any port if its own is in use.
+async fn start(app: App, port: u16, exit: bool) -> anyhow::Result<Server> {
+    let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    match Server::start(app.clone(), address(port)).await {
+        Err(_) if exit => Server::start(app, address(0)).await,
+        started => started.context("another port can be chosen with `--port`, 0 takes any"),
+    }
+}
+
+async fn play(
+    out: &mut dyn Write,
+    app: &App,
+    address: SocketAddr,
+    story: &Story,
+) -> anyhow::Result<()> {
+    let proxy = HttpUpstream::new(Address::parse(&format!("http://{address}/v1"))?, None)?;
+    let mut messages = vec![
+        json!({ "role": "system", "content": story.main }),
+        json!({ "role": "assistant", "name": story.character, "content": story.opening }),
+    ];
+    writeln!(out, "{}: {}\n", story.character, story.opening)?;
+    for (at, text) in story.turns.iter().enumerate() {
+        messages.push(json!({ "role": "user", "name": story.user, "content": text }));
+        let reply = ask(&proxy, &messages).await?;
+        messages.push(json!({ "role": "assistant", "name": story.character, "content": reply }));
+        let last = stored(app, messages.len() - 1).await?;
+        writeln!(out, "── turn {} ─────────────────────────────────────────", at + 1)?;
+        writeln!(out, "{}: {text}", story.user)?;
+        print_woven(out, app, &last)?;
+        writeln!(out, "{}: {reply}\n", story.character)?;
+    }
+    Ok(())
+}
+
+/// Sends the story so far through the proxy, as a front end would.
+async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert("x-loreloom-chat", HeaderValue::from_static("demo"));
+    let body = json!({ "model": "offline", "messages": messages, "stream": true });
+    let path = "/chat/completions";
+    let call = UpstreamCall {
+        method: Method::POST,
+        path: path.to_owned(),
+        headers,
+        body: Bytes::from(body.to_string()),
+    };
+    let reply = proxy.send(call).await?;
+    anyhow::ensure!(reply.status.is_success(), "the demo's own server answered {}", reply.status);
+    let mut reading = proxy.reading(path, "text/event-stream");
+    let mut stream = reply.body;
+    while let Some(bytes) = stream.next().await {
+        reading.push(&bytes?);
+    }
+    reading.finish().context("the reply was cut off")
+}
+
+/// The last turn, once its reply is stored: that happens after the stream has ended.
+async fn stored(app: &App, length: usize) -> anyhow::Result<LastTurn> {
+    for _ in 0..200 {
+        if let Some(last) = app.last_turn().await?
+            && last.reply.is_some()
+            && last.record.report.facts.chat_length.0 as usize + 1 == length
+        {
+            return Ok(last);
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    anyhow::bail!("the turn was not stored within two seconds")
+}
+
+fn print_woven(out: &mut dyn Write, app: &App, last: &LastTurn) -> anyhow::Result<()> {
+    let library = app.lore.library();
+    let names = |id: &EntryId| {
+        library.find(id).map_or_else(|| id.to_string(), |ix| library.entry(ix).title().to_owned())
+    };
+    let report = &last.record.report;
+    let woven = |verdict: &&Verdict| matches!(verdict.outcome, Outcome::Activated { .. });
+    for verdict in report.verdicts.iter().filter(woven) {
+        writeln!(out, "  + {:<20} {}", verdict.title, words::sentence(verdict, &names))?;
+    }
+    for verdict in report.verdicts.iter().filter(|verdict| !woven(verdict)) {
+        writeln!(out, "  - {:<20} {}", verdict.title, words::sentence(verdict, &names))?;
+    }
+    for budget in &report.budgets {
+        writeln!(out, "  = {} of {} tokens", budget.used, budget.limit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! Running the proxy.
+
+use std::{
+    io::Write,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
+use loreloom_llm::{
+    connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
+    upstream::HttpUpstream,
+};
+use loreloom_memory::ports::{StoryStore, Upstream};
+use loreloom_server::{App, AppParts, Defaults, Lore, router};
+use loreloom_store::SqliteStore;
+use tokio::{net::TcpListener, sync::oneshot};
+use tokio_util::task::TaskTracker;
+
+use crate::{clock::SystemClock, lore::LoreArguments, tokenizer::TokenizerArguments};
+
+/// Run the proxy between a front end and a model.
+///
+/// Set the front end's API address to the printed one, with `/v1`.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The model's server with its path, for example `http://127.0.0.1:11434/v1`, or
+    /// `offline` for the built-in storyteller
+    #[arg(long, default_value = "offline", value_name = "URL")]
+    upstream: String,
+
+    /// The environment variable that holds the upstream's key
+    #[arg(long, value_name = "VARIABLE")]
+    key_env: Option<String>,
+
+    #[command(flatten)]
+    lore: LoreArguments,
+
+    /// The port; 0 takes any that is free
+    #[arg(long, default_value_t = 8686)]
+    port: u16,
+
+    /// The folder stories are kept in
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+
+    /// The user's name, where requests do not say it
+    #[arg(long, default_value = "User", value_name = "NAME")]
+    user: String,
+
+    /// The character's name, where requests do not say it
+    #[arg(long = "char", value_name = "NAME")]
+    character: Option<String>,
+
+    /// The model's context size
+    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
+    context: u32,
+
+    /// The seed of all rolls
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+impl Serve {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let data = match self.data.clone() {
+            Some(folder) => folder,
+            None => default_data()?,
+        };
+        let app = self.app(open_store(&data)?)?;
+        // Everything is warm before the port opens: the first turn waits for nothing.
+        StaticEmbedder::embedded();
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
+        runtime()?.block_on(async {
+            let server = Server::start(app, address).await?;
+            writeln!(out, "listening on http://{}", server.address)?;
+            out.flush()?;
+            server.until(stop_asked()).await
+        })
+    }
+
+    fn app(&self, store: Arc<dyn StoryStore>) -> anyhow::Result<App> {
+        let speaker = self.character.as_ref().map(|name| Speaker {
+            name: name.clone(),
+            filter_name: Some(name.clone()),
+            tags: None,
+        });
+        let defaults = Defaults {
+            context: Tokens(self.context),
+            user: self.user.clone(),
+            speaker,
+            seed: self.seed,
+        };
+        app(self.lore.load()?, store, self.upstream()?, &self.tokenizer, defaults)
+    }
+
+    fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
+        if self.upstream == "offline" {
+            return Ok(Arc::new(OfflineUpstream::default()));
+        }
+        let address = Address::parse(&self.upstream)?;
+        #[expect(clippy::disallowed_methods, reason = "the user named this variable")]
+        let key = match &self.key_env {
+            Some(name) => {
+                Some(std::env::var(name).with_context(|| format!("`{name}` is not set"))?)
+            }
+            None => None,
+        };
+        let key = key.map(|key| Secret::new(&key));
+        Ok(Arc::new(HttpUpstream::new(address, key.as_ref())?))
+    }
+}
+
+/// A server made of these parts.
+pub(super) fn app(
+    lore: Lore,
+    store: Arc<dyn StoryStore>,
+    upstream: Arc<dyn Upstream>,
+    tokenizer: &TokenizerArguments,
+    defaults: Defaults,
+) -> anyhow::Result<App> {
+    Ok(App::new(AppParts {
+        tenant: TenantId::local(),
+        lore,
+        store,
+        upstream,
+        clock: Arc::new(SystemClock),
+        counter: tokenizer.load()?,
+        defaults,
+        tasks: TaskTracker::new(),
+    }))
+}
+
+/// A runtime for one command.
+pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime cannot be started")
+}
+
+/// A server that is listening.
+pub(super) struct Server {
+    /// Where.
+    pub(super) address: SocketAddr,
+    app: App,
+    stop: oneshot::Sender<()>,
+    stopped: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    /// Opens the port.
+    pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(address)
+            .await
+            .with_context(|| format!("{address} cannot be listened on"))?;
+        let address = listener.local_addr()?;
+        let (stop, asked) = oneshot::channel::<()>();
+        let routes = router(app.clone());
+        let serving = axum::serve(listener, routes).with_graceful_shutdown(async move {
+            // A dropped sender means the same as a sent word.
+            let _either = asked.await;
+        });
+        let stopped = app.tasks.spawn(async move { serving.await });
+        Ok(Self { address, app, stop, stopped })
+    }
+
+    /// Serves until `asked`, then lets running requests and their stores finish.
+    pub(super) async fn until(self, asked: impl Future<Output = ()>) -> anyhow::Result<()> {
+        asked.await;
+        // The server has gone already if nobody hears this.
+        let _gone = self.stop.send(());
+        self.stopped.await??;
+        self.app.tasks.close();
+        self.app.tasks.wait().await;
+        Ok(())
+    }
+}
+
+/// Ctrl-C or a termination signal.
+pub(super) async fn stop_asked() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}
+
+fn open_store(folder: &std::path::Path) -> anyhow::Result<Arc<dyn StoryStore>> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+    let file = folder.join("stories.sqlite");
+    let store = SqliteStore::open(&file)
+        .with_context(|| format!("`{}` cannot be opened", file.display()))?;
+    Ok(Arc::new(store))
+}
+
+/// The user's data folder.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where users keep their data is told by the environment"
+)]
+fn default_data() -> anyhow::Result<PathBuf> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    set("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".local/share")))
+        .or_else(|| set("APPDATA").map(PathBuf::from))
+        .map(|folder| folder.join("loreloom"))
+        .context("no data folder is known: say one with `--data FOLDER`")
+}

@@ -1,0 +1,43 @@
+//! Verdicts as a table for the terminal.
+
+use std::io::{self, Write};
+
+use loreloom_core::{
+    ids::EntryId,
+    library::Library,
+    report::{Outcome, Verdict, words},
+};
+
+/// The longest title that is shown whole.
+const WIDEST: usize = 28;
+
+/// Prints verdicts, those that fired first.
+pub(crate) fn print(
+    out: &mut dyn Write,
+    verdicts: &[Verdict],
+    library: &Library,
+) -> io::Result<()> {
+    let names = |id: &EntryId| {
+        library.find(id).map_or_else(|| id.to_string(), |ix| library.entry(ix).title().to_owned())
+    };
+    let width = verdicts.iter().map(|verdict| verdict.title.chars().count()).max().unwrap_or(5);
+    let width = width.clamp(5, WIDEST);
+    writeln!(out, "{:<width$}  {:<8}  {:>6}  WHY", "ENTRY", "VERDICT", "TOKENS")?;
+    for verdict in verdicts {
+        let (word, tokens) = match &verdict.outcome {
+            Outcome::Activated { tokens, .. } => ("woven", tokens.to_string()),
+            Outcome::Stopped(_) => ("out", "-".to_owned()),
+        };
+        let title = cut(&verdict.title, width);
+        let why = words::sentence(verdict, &names);
+        writeln!(out, "{title:<width$}  {word:<8}  {tokens:>6}  {why}")?;
+    }
+    Ok(())
+}
+
+fn cut(title: &str, width: usize) -> String {
+    if title.chars().count() <= width {
+        return title.to_owned();
+    }
+    title.chars().take(width - 1).chain(['…']).collect()
+}

@@ -1,0 +1,91 @@
+//! Loading lorebooks from files.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use loreloom_core::{
+    book::Book,
+    rules::{Profile, Rules},
+};
+use loreloom_formats::{ImportOptions, Severity, import};
+use loreloom_server::Lore;
+
+use crate::files;
+
+/// Which lore is used, and by which rules.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LoreArguments {
+    /// A lorebook file; may be given several times
+    #[arg(long = "book", value_name = "FILE")]
+    books: Vec<PathBuf>,
+
+    /// The rules lore is matched by
+    #[arg(long, value_enum, default_value_t = ProfileName::Loreloom)]
+    profile: ProfileName,
+
+    /// How many messages are scanned for keys
+    #[arg(long, value_name = "MESSAGES")]
+    depth: Option<u32>,
+
+    /// The share of the context that lore may fill, in per cent
+    #[arg(long, value_name = "PERCENT")]
+    budget: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProfileName {
+    /// The peers' rules without their defects
+    Loreloom,
+    /// `SillyTavern` 1.19 to the letter
+    #[value(name = "sillytavern-1.19")]
+    SillyTavern119,
+}
+
+impl LoreArguments {
+    /// The books and rules these arguments name.
+    pub(crate) fn load(&self) -> anyhow::Result<Lore> {
+        let mut books: Vec<Arc<Book>> = Vec::new();
+        for path in &self.books {
+            books.push(Arc::new(load_book(path, &books)?));
+        }
+        Ok(Lore::new(books, self.rules())?)
+    }
+
+    fn rules(&self) -> Rules {
+        let profile = match self.profile {
+            ProfileName::Loreloom => Profile::Loreloom,
+            ProfileName::SillyTavern119 => Profile::SillyTavern119,
+        };
+        let mut rules = profile.rules();
+        if let Some(depth) = self.depth {
+            rules.world_info.depth = depth;
+        }
+        if let Some(percent) = self.budget {
+            rules.world_info.budget_percent = percent;
+        }
+        rules
+    }
+}
+
+fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+    let name = files::stem(path);
+    let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
+    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
+    let id = if taken(&name) {
+        numbered.find(|id| !taken(id)).unwrap_or_default()
+    } else {
+        name.clone()
+    };
+    let imported = import(&files::read(path)?, &ImportOptions::new(id).named(name))
+        .with_context(|| format!("`{}`", path.display()))?;
+    for note in imported.notes.iter().filter(|note| note.severity == Severity::Warning) {
+        // The book is usable; a warning that cannot be shown must not stop that.
+        let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());
+    }
+    Ok(imported.book)
+}

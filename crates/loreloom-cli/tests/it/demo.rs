@@ -1,0 +1,37 @@
+//! `loreloom demo`.
+
+use tempfile::TempDir;
+
+use crate::run::printed;
+
+#[test]
+fn the_demo_tells_its_story_and_ends() {
+    let home = TempDir::new().unwrap();
+    let text = printed(home.path(), &["demo", "--exit", "--port", "0"]);
+    assert_eq!(text.matches("── turn ").count(), 8, "{text}");
+    for (turn, woven) in [
+        (1, "+ The causeway         “causeway” in message 2, by Mira; before the character"),
+        (
+            1,
+            "+ Bell Harrow          “Bell Harrow” in the text of The causeway (brought in by The causeway)",
+        ),
+        (
+            3,
+            "+ Teague               “brother” in message 6, by Mira, with “whistle”; after the character",
+        ),
+        (
+            4,
+            "+ The brass whistle    fired before and stays until message 9; in the chat at depth 2",
+        ),
+        (6, "- Rumour of gold       rolled "),
+        (7, "+ The lamp oil debt    “debt” in message 14, by Mira; before the character"),
+    ] {
+        let part = text.split("── turn ").nth(turn).unwrap();
+        assert!(part.contains(woven), "turn {turn} lacks {woven}\n{text}");
+    }
+    assert_eq!(
+        text,
+        printed(home.path(), &["demo", "--exit", "--port", "0"]),
+        "not the same twice"
+    );
+}

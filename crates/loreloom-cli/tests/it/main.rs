@@ -1,0 +1,12 @@
+//! The real binary, as a person runs it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test whose surroundings cannot be set up has failed"
+)]
+
+mod demo;
+mod run;
+mod serve;
+mod weave;

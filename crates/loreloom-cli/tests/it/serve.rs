@@ -1,0 +1,101 @@
+//! `loreloom serve`, killed and started again.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::run::{loreloom, refused, write};
+
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(home: &Path) -> Self {
+        let arguments = ["serve", "--port", "0", "--data", "data", "--book", "book.json"];
+        let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+        Self { child, url }
+    }
+
+    async fn last_turn(&self) -> Value {
+        reqwest::get(format!("{}/api/last-turn", self.url)).await.unwrap().json().await.unwrap()
+    }
+
+    async fn say(&self, messages: &[Value]) -> String {
+        let body = json!({ "model": "offline", "messages": messages });
+        let request = reqwest::Client::new()
+            .post(format!("{}/v1/chat/completions", self.url))
+            .header("x-loreloom-chat", "story")
+            .json(&body);
+        let reply: Value = request.send().await.unwrap().json().await.unwrap();
+        reply["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+    }
+
+    /// The last turn, once its reply is `text`.
+    async fn stored(&self, text: &str) -> Value {
+        for _ in 0..500 {
+            let last = self.last_turn().await;
+            if last["reply"] == text {
+                return last;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the reply was never stored");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+const BOOK: &str =
+    r#"{"entries":{"0":{"uid":0,"key":["bell"],"content":"The bell is cracked.","position":1}}}"#;
+
+#[tokio::test]
+async fn a_killed_server_reopens_with_every_finished_turn() {
+    // Fails only if another test was faster.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    let mut messages = Vec::new();
+    for turn in 1..=3 {
+        let server = Server::start(home.path());
+        messages.push(json!({ "role": "user", "content": format!("{turn}. The bell!") }));
+        let reply = server.say(&messages).await;
+        messages.push(json!({ "role": "assistant", "content": reply }));
+        let before = server.stored(&reply).await;
+        // Dropping kills without warning.
+        drop(server);
+        let again = Server::start(home.path());
+        assert_eq!(again.last_turn().await, before);
+        assert_eq!(before["turn"], turn);
+        let spans = before["record"]["report"]["spans"].as_array().unwrap();
+        assert_eq!(spans.len(), 1, "{before}");
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_refused() {
+    let home = TempDir::new().unwrap();
+    let error = refused(home.path(), &["serve", "--book", "none.json", "--data", "d"]);
+    assert!(error.starts_with("loreloom: `none.json` cannot be read: "), "{error}");
+    let error = refused(home.path(), &["serve", "--upstream", "not a url", "--data", "d"]);
+    assert_eq!(error.lines().count(), 1, "{error}");
+    let error = refused(home.path(), &["serve", "--tokenizer", "nothing", "--data", "d"]);
+    assert!(error.contains("`nothing` is neither a known tokenizer nor a file"), "{error}");
+}

@@ -1,0 +1,127 @@
+//! `loreloom weave`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{printed, refused, write};
+
+const BOOK: &str = r#"{"entries":{
+  "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"The bell is cracked.","position":1,"order":10},
+  "1":{"uid":1,"key":["tower"],"comment":"The tower","content":"The tower leans.","position":0,"order":20},
+  "2":{"uid":2,"key":["rope"],"comment":"The rope","content":"The rope is new.","position":0,"disable":true},
+  "3":{"uid":3,"key":["bell"],"keysecondary":["priest"],"selective":true,"comment":"The priest","content":"He is deaf.","position":0}
+}}"#;
+
+const JSONL: &str = r#"{"user_name":"Mira","character_name":"Torvald","chat_metadata":{}}
+{"name":"Torvald","is_user":false,"mes":"The tower is far behind us."}
+{"name":"Mira","is_user":true,"mes":"I am tired."}
+{"name":"Torvald","is_user":false,"mes":"Then rest."}
+{"name":"Mira","is_user":true,"mes":"Did you hear the bell?"}
+"#;
+
+const MESSAGES: &str = r#"[{"role":"system","content":"You are Torvald."},{"role":"user","content":"Did you hear the bell?"}]"#;
+
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    write(home.path(), "chat.jsonl", JSONL);
+    write(home.path(), "messages.json", MESSAGES);
+    home
+}
+
+fn weave<'a>(extra: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["weave", "--book", "book.json"];
+    arguments.extend_from_slice(extra);
+    arguments
+}
+
+fn json(home: &Path, extra: &[&str]) -> Value {
+    serde_json::from_str(&printed(home, &weave(extra))).unwrap()
+}
+
+#[test]
+fn the_prompt_is_printed_with_its_lore() {
+    let home = home();
+    let text = printed(home.path(), &weave(&["--chat", "messages.json"]));
+    assert_eq!(
+        text,
+        "[system]\nYou are Torvald.\n\n[system]\nThe bell is cracked.\n\n[user]\nDid you hear the bell?\n\n\
+         lore: 5 of 2048 tokens (o200k_base)\n"
+    );
+}
+
+#[test]
+fn why_explains_hits_and_misses() {
+    let home = home();
+    let text = printed(home.path(), &weave(&["--chat", "chat.jsonl", "--why"]));
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("ENTRY")).collect();
+    assert_eq!(
+        table,
+        [
+            "ENTRY       VERDICT   TOKENS  WHY",
+            "The bell    woven          5  “bell” in message 4, by Mira; after the character",
+            "The priest  out            -  “bell” was found, but none of “priest” was",
+            "The tower   out            -  “tower” is 4 messages back, but only the last 2 messages are scanned",
+            "The rope    out            -  switched off",
+        ]
+    );
+}
+
+#[test]
+fn scripts_get_spans_and_codes() {
+    let home = home();
+    let value = json(home.path(), &["--chat", "chat.jsonl", "--why", "--json"]);
+    let span = &value["report"]["spans"][0];
+    let message = usize::try_from(span["message"].as_u64().unwrap()).unwrap();
+    let text = value["messages"][message]["content"].as_str().unwrap();
+    let at = |key: &str| usize::try_from(span[key].as_u64().unwrap()).unwrap();
+    assert_eq!(&text[at("start")..at("end")], "The bell is cracked.");
+    let codes: Vec<&str> = value["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|verdict| verdict["outcome"]["code"].as_str().unwrap_or("activated"))
+        .collect();
+    assert_eq!(codes, ["activated", "secondary", "out_of_reach", "disabled"]);
+    assert_eq!(value["verdicts"][0]["outcome"]["trigger"]["primary"]["at"]["start"], 17);
+}
+
+#[test]
+fn a_budget_that_is_too_small_lets_nothing_in() {
+    let home = home();
+    let extra = ["--chat", "chat.jsonl", "--json", "--context", "20", "--depth", "4"];
+    let value = json(home.path(), &extra);
+    assert_eq!(value["report"]["budgets"][0]["limit"], 5);
+    assert_eq!(value["report"]["budgets"][0]["overflowed"], true);
+    assert_eq!(value["report"]["spans"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn bad_files_are_refused_with_file_and_place() {
+    let home = home();
+    for (file, text, expected) in [
+        ("cut.json", "{\"entries\":{\"0\":", "`cut.json`: not valid JSON: "),
+        ("empty.json", "", "`empty.json`: the file is empty"),
+        ("list.json", "[1,2]", "`list.json`: "),
+        ("number.json", "{\"entries\":{\"0\":5}}", "`number.json`: "),
+    ] {
+        write(home.path(), file, text);
+        let arguments = ["weave", "--book", file, "--chat", "chat.jsonl"];
+        let error = if file == "number.json" {
+            let output = crate::run::run(home.path(), &arguments);
+            String::from_utf8(output.stderr).unwrap()
+        } else {
+            refused(home.path(), &arguments)
+        };
+        assert!(error.starts_with(&format!("loreloom: {expected}")), "{error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    }
+    let error = refused(home.path(), &weave(&["--chat", "nothing.jsonl"]));
+    assert!(error.starts_with("loreloom: `nothing.jsonl` cannot be read: "), "{error}");
+    let error = refused(home.path(), &weave(&["--chat", "book.json"]));
+    assert!(error.starts_with("loreloom: `book.json`: not a lorebook, card or chat"), "{error}");
+    let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--generation", "loud"]));
+    assert!(error.contains("found `loud`"), "{error}");
+}
