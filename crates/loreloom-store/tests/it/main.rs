@@ -2,6 +2,7 @@
 
 mod agreement;
 mod openers;
+mod size;
 
 mod memory {
     use crate::openers::memory;
