@@ -3,7 +3,9 @@
 //! Several processes may open the same file. Every write is one transaction that is on disk
 //! when it returns (write-ahead log, `synchronous = FULL`).
 
+mod checkpoint;
 mod connect;
+mod nodes;
 mod pool;
 mod read;
 mod rows;
@@ -170,11 +172,11 @@ impl StoryStore for SqliteStore {
         chat: &ChatId,
         tip: PrefixHash,
     ) -> Result<Vec<Node>, StoreError> {
-        self.snapshot(tenant, chat, move |snapshot| snapshot.path(tip)).await
+        self.snapshot(tenant, chat, move |snapshot| nodes::path(snapshot, tip)).await
     }
 
     async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError> {
-        self.snapshot(tenant, chat, read::tree).await
+        self.snapshot(tenant, chat, nodes::tree).await
     }
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
