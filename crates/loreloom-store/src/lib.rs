@@ -25,6 +25,10 @@ mod checks;
 mod codec;
 mod fold;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
 pub use self::{memory::MemoryStore, sqlite::SqliteStore};

@@ -27,15 +27,10 @@ use loreloom_memory::ports::{
     ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 
-use self::{
-    connect::Location,
-    pool::Pool,
-    read::Snapshot,
-    write::{Committed, extend},
-};
+use self::{connect::Location, pool::Pool, read::Snapshot};
 use crate::{
     checks,
-    codec::{Draft, KeptPath, RecentPaths},
+    codec::{Committed, Draft, KeptPath, RecentPaths},
 };
 
 /// Keeps stories in SQLite. Clones share their connections.
@@ -77,10 +72,7 @@ impl SqliteStore {
         let write =
             move |connection: &mut _| write::commit_turn(connection, &owner, &id, draft, seen);
         let committed = self.pool.write(write).await?;
-        self.recent(|recent| match &committed {
-            Committed::Stored(_, path) => recent.put(tenant, chat, Arc::clone(path)),
-            Committed::Stale => recent.forget(tenant, chat),
-        });
+        self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
     }
 
@@ -158,11 +150,7 @@ impl StoryStore for SqliteStore {
         let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
         let write = move |connection: &mut _| write::commit_reply(connection, &owner, &id, &given);
         let number = self.pool.write(write).await?;
-        self.recent(|recent| {
-            if let Some(longer) = extend(&recent.get(tenant, chat), reply, number) {
-                recent.put(tenant, chat, longer);
-            }
-        });
+        self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
         Ok(())
     }
 

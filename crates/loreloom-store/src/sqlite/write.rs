@@ -3,8 +3,6 @@
 //! `BEGIN IMMEDIATE` takes the database's only write lock before anything is read, so the
 //! version that is checked is the version that is written over, whichever process writes.
 
-use std::sync::Arc;
-
 use loreloom_core::{
     chat::{Message, PathItem},
     ids::{ChatId, PrefixHash, TenantId},
@@ -15,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 
 use super::rows::{ChatRow, Doing, Hash};
 use crate::codec::{
-    Draft, Finished, KeptPath, NodeColumns, Told, not_json, pack, text_hash, told_hash,
+    Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash,
 };
 
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
@@ -50,14 +48,6 @@ pub(super) fn open_chat(
     let row = ChatRow::get(&transaction, tenant, chat)?;
     transaction.commit().doing(doing)?;
     Ok(row.record)
-}
-
-/// A stored turn, and its path for the next commit.
-pub(super) enum Committed {
-    /// The turn is stored.
-    Stored(TurnId, KeptPath),
-    /// The draft relied on a node that is not there: draft again without.
-    Stale,
 }
 
 /// Stores a drafted turn.
@@ -337,17 +327,4 @@ impl Writer<'_> {
         ])?;
         self.transaction.commit()
     }
-}
-
-/// Puts a reply at the end of a kept path, if that is where it belongs.
-pub(super) fn extend(path: &KeptPath, reply: &Reply, number: i64) -> Option<KeptPath> {
-    let end = path.last().map_or_else(PrefixHash::default, |kept| kept.prefix);
-    if path.is_empty() || end != reply.node.parent {
-        return None;
-    }
-    let Message { role, text, .. } = reply.node.message.clone();
-    let kept = crate::codec::Kept { prefix: reply.node.prefix, number: Some(number), role, text };
-    let mut longer = Vec::clone(path);
-    longer.push(Arc::new(kept));
-    Some(Arc::new(longer))
 }

@@ -21,3 +21,10 @@ mod sqlite_memory {
 
     loreloom_testkit::store_suite!(sqlite_memory());
 }
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use crate::openers::postgres;
+
+    loreloom_testkit::store_suite!(postgres());
+}

@@ -7,19 +7,22 @@
 use std::{
     fmt,
     io::{BufRead, BufReader, Write},
-    path::Path as FilePath,
+    path::PathBuf,
     process::{Command, Stdio},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
+use async_trait::async_trait;
 use loreloom_core::{
     chat::{Path, Role},
     digest::Hasher,
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
+use loreloom_memory::ports::{StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_store::SqliteStore;
 
 use super::{Checked, Failure, Opener, fixture};
 
@@ -203,17 +206,25 @@ async fn missing(
 }
 
 /// An opener of a database file.
-pub fn sqlite_at(path: &FilePath) -> impl Opener + use<> {
-    SqliteAt(path.to_owned())
+#[derive(Clone, Debug)]
+pub struct SqliteAt(pub PathBuf);
+
+#[async_trait]
+impl Opener for SqliteAt {
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+        Ok(Arc::new(SqliteStore::open(&self.0)?))
+    }
 }
 
-struct SqliteAt(std::path::PathBuf);
+/// An opener of a PostgreSQL database, by its address.
+#[cfg(feature = "postgres")]
+#[derive(Clone, Debug)]
+pub struct PostgresAt(pub String);
 
-#[async_trait::async_trait]
-impl Opener for SqliteAt {
-    async fn open(
-        &self,
-    ) -> Result<std::sync::Arc<dyn StoryStore>, loreloom_memory::ports::StoreError> {
-        Ok(std::sync::Arc::new(loreloom_store::SqliteStore::open(&self.0)?))
+#[cfg(feature = "postgres")]
+#[async_trait]
+impl Opener for PostgresAt {
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+        Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
     }
 }
