@@ -3,6 +3,7 @@
 mod agreement;
 mod openers;
 mod size;
+mod sqlite;
 
 mod memory {
     use crate::openers::memory;
