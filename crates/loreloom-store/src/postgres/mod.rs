@@ -130,6 +130,18 @@ impl StoryStore for PostgresStore {
         Ok(())
     }
 
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let mut client = client(&self.pool).await?;
+        write::move_tip(&mut client, tenant, chat, tip, seen, now).await
+    }
+
     async fn path(
         &self,
         tenant: &TenantId,

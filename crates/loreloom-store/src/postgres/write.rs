@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 use tokio_postgres::{Row, types::ToSql};
 
 use super::rows::{ChatRow, Doing, Purpose, digest};
-use crate::codec::{
-    Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash,
+use crate::{
+    checks,
+    codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
 };
 
 /// Makes a chat if there is none.
@@ -55,10 +56,7 @@ pub(super) async fn commit_turn(
     seen: Option<u64>,
 ) -> Result<Committed, StoreError> {
     let mut writer = Writer::begin(client, tenant, chat).await?;
-    let found = writer.row.record.version;
-    if let Some(expected) = seen.filter(|seen| *seen != found) {
-        return Err(StoreError::Conflict { chat: chat.clone(), expected, found });
-    }
+    checks::version_was_seen(&writer.row.record, seen)?;
     let Some((new, parent)) = writer.junction(&draft).await? else { return Ok(Committed::Stale) };
     let wanted = draft.messages(new);
     let said: Vec<&Message> = wanted.iter().map(|(_, item)| &item.message).collect();
@@ -109,6 +107,28 @@ pub(super) async fn commit_reply(
     }
     writer.finish(reply.created).await?;
     Ok(number)
+}
+
+/// Moves the tip to a stored node.
+pub(super) async fn move_tip(
+    client: &mut Client,
+    tenant: &TenantId,
+    chat: &ChatId,
+    tip: PrefixHash,
+    seen: Option<u64>,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    let mut writer = Writer::begin(client, tenant, chat).await?;
+    checks::version_was_seen(&writer.row.record, seen)?;
+    let places = writer.positions(&[tip]).await?;
+    if Position::of(tip, &places).is_none() {
+        return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
+    }
+    writer.row.record.tip = tip;
+    let version = writer.row.record.version + 1;
+    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
+    writer.finish(now).await?;
+    Ok(record)
 }
 
 /// Where a node is: its branch, `None` above the first message, and its depth.

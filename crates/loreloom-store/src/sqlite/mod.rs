@@ -154,6 +154,20 @@ impl StoryStore for SqliteStore {
         Ok(())
     }
 
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let (tenant, chat) = (tenant.clone(), chat.clone());
+        let write =
+            move |connection: &mut _| write::move_tip(connection, &tenant, &chat, tip, seen, now);
+        self.pool.write(write).await
+    }
+
     async fn path(
         &self,
         tenant: &TenantId,

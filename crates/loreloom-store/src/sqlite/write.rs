@@ -12,8 +12,9 @@ use loreloom_memory::ports::{ChatRecord, Reply, StoreError, TurnId};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{ChatRow, Doing, Hash};
-use crate::codec::{
-    Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash,
+use crate::{
+    checks,
+    codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
 };
 
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
@@ -61,10 +62,7 @@ pub(super) fn commit_turn(
     let doing = "storing a turn";
     let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
-    if let Some(expected) = seen.filter(|seen| *seen != row.record.version) {
-        let (chat, found) = (chat.clone(), row.record.version);
-        return Err(StoreError::Conflict { chat, expected, found });
-    }
+    checks::version_was_seen(&row.record, seen)?;
     let mut writer = Writer { transaction, tenant, row };
     let Some((new, parent)) = writer.junction(&draft).doing(doing)? else {
         return Ok(Committed::Stale);
@@ -115,6 +113,30 @@ pub(super) fn commit_reply(
     }
     writer.finish(reply.created).doing(doing)?;
     Ok(number)
+}
+
+/// Moves the tip to a stored node.
+pub(super) fn move_tip(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    tip: PrefixHash,
+    seen: Option<u64>,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    let doing = "moving a chat's tip";
+    let transaction = begin(connection)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    checks::version_was_seen(&row.record, seen)?;
+    let mut writer = Writer { transaction, tenant, row };
+    if writer.position(tip).doing(doing)?.is_none() {
+        return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
+    }
+    writer.row.record.tip = tip;
+    let version = writer.row.record.version + 1;
+    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
+    writer.finish(now).doing(doing)?;
+    Ok(record)
 }
 
 /// Where a node is: its branch, `None` above the first message, and its depth.
