@@ -21,8 +21,10 @@
 //! # }
 //! ```
 
+pub mod archive;
 mod checks;
 mod codec;
+pub mod doctor;
 mod fold;
 mod memory;
 #[cfg(feature = "postgres")]

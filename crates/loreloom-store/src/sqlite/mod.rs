@@ -9,6 +9,7 @@ mod nodes;
 mod pool;
 mod read;
 mod rows;
+mod upkeep;
 mod write;
 
 use std::{

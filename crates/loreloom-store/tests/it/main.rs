@@ -4,6 +4,7 @@ mod agreement;
 mod openers;
 mod size;
 mod sqlite;
+mod upkeep;
 
 mod memory {
     use crate::openers::memory;
