@@ -9,12 +9,13 @@ mod nodes;
 mod pool;
 mod read;
 mod rows;
+mod told;
 mod upkeep;
 mod write;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -28,7 +29,12 @@ use loreloom_memory::ports::{
     ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 
-use self::{connect::Location, pool::Pool, read::Snapshot};
+use self::{
+    connect::Location,
+    pool::Pool,
+    read::Snapshot,
+    told::{Known, ToldNodes},
+};
 use crate::{
     checks,
     codec::{Committed, Draft, KeptPath, RecentPaths},
@@ -39,6 +45,7 @@ use crate::{
 pub struct SqliteStore {
     pool: Arc<Pool>,
     recent: Arc<Mutex<RecentPaths>>,
+    told: Arc<Mutex<ToldNodes>>,
 }
 
 impl SqliteStore {
@@ -55,11 +62,37 @@ impl SqliteStore {
     }
 
     fn at(location: Location) -> Result<Self, StoreError> {
-        Ok(Self { pool: Arc::new(Pool::open(location)?), recent: Arc::default() })
+        let pool = Arc::new(Pool::open(location)?);
+        Ok(Self { pool, recent: Arc::default(), told: Arc::default() })
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
-        look(&mut self.recent.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.recent))
+    }
+
+    /// The path to `tip`, if all of it was read before.
+    fn path_told(&self, tenant: &TenantId, chat: &ChatId, tip: PrefixHash) -> Known {
+        lock(&self.told).walk(tenant, chat, tip)
+    }
+
+    /// Reads the part of a path before `tip` that was not read before.
+    async fn read_path(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Result<(), StoreError> {
+        let (told, owner, id) = (Arc::clone(&self.told), tenant.clone(), chat.clone());
+        let read = move |snapshot: &Snapshot<'_>| {
+            let is_known = |node| lock(&told).contains(&owner, &id, node);
+            let some = lock(&told).knows(&owner, &id);
+            let since = if some { nodes::since(snapshot, tip, is_known)? } else { None };
+            let nodes = since.map_or_else(|| nodes::path(snapshot, tip), Ok)?;
+            let nodes: Vec<_> = nodes.into_iter().map(Arc::new).collect();
+            lock(&told).learn(&owner, &id, &nodes);
+            Ok(())
+        };
+        self.snapshot(tenant, chat, read).await
     }
 
     async fn try_commit(
@@ -88,6 +121,10 @@ impl SqliteStore {
         let read = move |connection: &mut _| read(&Snapshot::of(connection, &tenant, &chat)?);
         self.pool.read(read).await
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -175,7 +212,16 @@ impl StoryStore for SqliteStore {
         chat: &ChatId,
         tip: PrefixHash,
     ) -> Result<Vec<Node>, StoreError> {
-        self.snapshot(tenant, chat, move |snapshot| nodes::path(snapshot, tip)).await
+        let mut known = self.path_told(tenant, chat, tip);
+        if known.before != PrefixHash::default() {
+            self.read_path(tenant, chat, known.before).await?;
+            known = self.path_told(tenant, chat, tip);
+        }
+        if known.nodes.is_empty() || known.before != PrefixHash::default() {
+            // Nothing is said yet, or others made us forget in between.
+            return self.snapshot(tenant, chat, move |snapshot| nodes::path(snapshot, tip)).await;
+        }
+        Ok(known.nodes.iter().rev().map(|node| Node::clone(node)).collect())
     }
 
     async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError> {

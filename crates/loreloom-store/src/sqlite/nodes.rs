@@ -67,6 +67,57 @@ pub(super) fn path(snapshot: &Snapshot<'_>, tip: PrefixHash) -> Result<Vec<Node>
     with_texts(snapshot, bare.doing(doing)?, |node| std::mem::replace(&mut parent, node.prefix))
 }
 
+/// The nodes from the newest known one on, without it, to `tip`; `None` if they are spread
+/// over too many branches to be looked for one by one.
+pub(super) fn since(
+    snapshot: &Snapshot<'_>,
+    tip: PrefixHash,
+    is_known: impl Fn(PrefixHash) -> bool,
+) -> Result<Option<Vec<Node>>, StoreError> {
+    let doing = "reading the end of a path";
+    let missing = || StoreError::NoNode { chat: snapshot.row.record.id.clone(), node: tip };
+    let mut next = Some(end(snapshot, tip).doing(doing)?.ok_or_else(missing)?);
+    let (mut newest_first, mut parent) = (Vec::new(), PrefixHash::default());
+    let mut branches = 0;
+    while let Some(run) = next {
+        branches += 1;
+        if branches > MANY {
+            return Ok(None);
+        }
+        let known = back(snapshot, &run, &is_known, &mut newest_first).doing(doing)?;
+        if let Some(known) = known {
+            parent = known;
+            break;
+        }
+        next = above(snapshot, run.branch).doing(doing)?;
+    }
+    newest_first.reverse();
+    let parent_of = |node: &Bare| std::mem::replace(&mut parent, node.prefix);
+    with_texts(snapshot, newest_first, parent_of).map(Some)
+}
+
+/// Reads a run backwards, up to a node that is known.
+fn back(
+    snapshot: &Snapshot<'_>,
+    run: &Run,
+    is_known: impl Fn(PrefixHash) -> bool,
+    nodes: &mut Vec<Bare>,
+) -> rusqlite::Result<Option<PrefixHash>> {
+    const WHERE: &str =
+        "WHERE tenant = ?1 AND chat = ?2 AND branch = ?3 AND depth <= ?4 ORDER BY depth DESC";
+    let mut select = snapshot.transaction.prepare_cached(&[COLUMNS, WHERE].concat())?;
+    let key = params![snapshot.tenant.as_str(), snapshot.row.number, run.branch, run.last];
+    let mut rows = select.query(key)?;
+    while let Some(row) = rows.next()? {
+        let node = Bare::of(row)?;
+        if is_known(node.prefix) {
+            return Ok(Some(node.prefix));
+        }
+        nodes.push(node);
+    }
+    Ok(None)
+}
+
 /// All nodes, branch by branch: a branch hangs on an older one.
 pub(super) fn tree(snapshot: &Snapshot<'_>) -> Result<Vec<Node>, StoreError> {
     let doing = "reading a chat's tree";
@@ -91,30 +142,37 @@ struct Run {
 
 /// The runs that make up the path to `tip`, oldest first.
 fn runs(snapshot: &Snapshot<'_>, tip: PrefixHash) -> rusqlite::Result<Option<Vec<Run>>> {
-    let (tenant, chat) = (snapshot.tenant.as_str(), snapshot.row.number);
+    let Some(mut run) = end(snapshot, tip)? else { return Ok(None) };
+    let mut runs = Vec::new();
+    while let Some(older) = above(snapshot, run.branch)? {
+        runs.push(std::mem::replace(&mut run, older));
+    }
+    runs.push(run);
+    runs.reverse();
+    Ok(Some(runs))
+}
+
+/// The run that ends in a node.
+fn end(snapshot: &Snapshot<'_>, tip: PrefixHash) -> rusqlite::Result<Option<Run>> {
     let mut find = snapshot.transaction.prepare_cached(
         "SELECT branch, depth FROM nodes WHERE tenant = ?1 AND chat = ?2 AND prefix = ?3",
     )?;
-    let key = params![tenant, chat, Hash(tip.0)];
-    let end = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-    let Some((mut branch, mut last)) = find.query_row(key, end).optional()? else {
-        return Ok(None);
-    };
-    let mut above = snapshot.transaction.prepare_cached(
+    let key = params![snapshot.tenant.as_str(), snapshot.row.number, Hash(tip.0)];
+    find.query_row(key, |row| Ok(Run { branch: row.get(0)?, last: row.get(1)? })).optional()
+}
+
+/// The run that a branch hangs on, if it does not begin the story.
+fn above(snapshot: &Snapshot<'_>, branch: i64) -> rusqlite::Result<Option<Run>> {
+    let mut find = snapshot.transaction.prepare_cached(
         "SELECT parent_branch, parent_depth FROM branches \
          WHERE tenant = ?1 AND chat = ?2 AND branch = ?3",
     )?;
-    let mut runs = Vec::new();
-    loop {
-        let key = params![tenant, chat, branch];
-        let (parent, depth): (Option<i64>, i64) =
-            above.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        runs.push(Run { branch, last });
-        let Some(parent) = parent else { break };
-        (branch, last) = (parent, depth);
-    }
-    runs.reverse();
-    Ok(Some(runs))
+    let key = params![snapshot.tenant.as_str(), snapshot.row.number, branch];
+    let run = |row: &Row<'_>| {
+        let last = row.get(1)?;
+        Ok(row.get::<_, Option<i64>>(0)?.map(|branch| Run { branch, last }))
+    };
+    find.query_row(key, run)
 }
 
 /// The nodes of runs, one search for each.
