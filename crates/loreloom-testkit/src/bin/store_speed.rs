@@ -1,13 +1,15 @@
 //! How fast the SQLite store reads long paths and commits turns; run it in release:
-//! `store_speed`.
+//! `store_speed`, or `store_speed commits` for the commits alone.
 //!
-//! Numbers are of this machine and its disk; nothing is asserted.
+//! Numbers are of this machine and its disk; nothing is asserted. On a busy machine the
+//! processor time says more than the clock.
 
 use std::{
     io::{Write, stdout},
     time::{Duration, Instant},
 };
 
+use cpu_time::ProcessTime;
 use loreloom_core::{
     chat::{Path, Role},
     ids::{ChatId, TenantId},
@@ -35,12 +37,13 @@ const SHAPES: [Shape; 3] = [
 #[tokio::main]
 async fn main() -> Checked {
     let directory = tempfile::tempdir()?;
-    for shape in SHAPES {
+    let commits_alone = std::env::args().nth(1).is_some_and(|part| part == "commits");
+    for shape in SHAPES.into_iter().filter(|_| !commits_alone) {
         let file = directory.path().join(format!("{} {}.sqlite", shape.name, shape.messages));
         let store = SqliteStore::open(&file)?;
         let path = build(&store, shape).await?;
         drop(store);
-        reads(&SqliteStore::open(&file)?, shape, &path).await?;
+        reads(&file, shape, &path).await?;
     }
     commits(&SqliteStore::open(directory.path().join("commits.sqlite"))?).await
 }
@@ -70,22 +73,26 @@ fn delta(number: u64) -> StateDelta {
     fixture::sticky(&format!("entry {}", number % 40), 5)
 }
 
-async fn reads(store: &SqliteStore, shape: Shape, path: &Path) -> Checked {
+async fn reads(file: &std::path::Path, shape: Shape, path: &Path) -> Checked {
     let (tenant, chat) = (TenantId::local(), path.chat());
-    let (mut paths, mut states) = (Vec::new(), Vec::new());
-    for _ in 0..40 {
-        let begun = Instant::now();
-        let nodes = store.path(&tenant, chat, path.prefix()).await?;
-        paths.push(begun.elapsed());
-        if nodes.len() != path.items().len() {
-            return Err(format!("the path has {} messages", nodes.len()).into());
+    let (mut cold, mut warm, mut states) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let store = SqliteStore::open(file)?;
+        for paths in [&mut cold, &mut warm] {
+            let begun = Instant::now();
+            let nodes = store.path(&tenant, chat, path.prefix()).await?;
+            paths.push(begun.elapsed());
+            if nodes.len() != path.items().len() {
+                return Err(format!("the path has {} messages", nodes.len()).into());
+            }
         }
         let begun = Instant::now();
         let _state = store.state(&tenant, path).await?;
         states.push(begun.elapsed());
     }
     let Shape { name, messages, .. } = shape;
-    say(&format!("{name}, {messages} messages: path"), &mut paths)?;
+    say(&format!("{name}, {messages} messages: path, first time"), &mut cold)?;
+    say(&format!("{name}, {messages} messages: path, again"), &mut warm)?;
     say(&format!("{name}, {messages} messages: state"), &mut states)
 }
 
@@ -95,12 +102,14 @@ async fn commits(store: &SqliteStore) -> Checked {
     store.open_chat(&tenant, &chat, "Commits", Timestamp(0)).await?;
     let mut path = Path::new(chat.clone());
     let (mut turns, mut replies) = (Vec::new(), Vec::new());
+    let mut processor = Duration::ZERO;
     for number in 0..1000 {
         path.push(fixture::said(Role::User, &fixture::prose(number, 40)));
         let turn = fixture::lively_turn(&path, number, 30);
-        let begun = Instant::now();
+        let (begun, busy) = (Instant::now(), ProcessTime::now());
         let id = store.commit_turn(&tenant, &path, &turn, None).await?;
         turns.push(begun.elapsed());
+        processor += busy.elapsed();
         path.push(fixture::said(Role::Assistant, &fixture::prose(number + 5000, 120)));
         let reply = fixture::reply(id, &path, 1).ok_or("a reply")?;
         let begun = Instant::now();
@@ -108,6 +117,7 @@ async fn commits(store: &SqliteStore) -> Checked {
         replies.push(begun.elapsed());
     }
     say("1000 turns, whole story in each prompt: commit", &mut turns)?;
+    writeln!(stdout(), "their processor time: {:.2?} each", processor / 1000)?;
     say("their replies: commit", &mut replies)
 }
 
