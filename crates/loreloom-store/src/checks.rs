@@ -1,7 +1,7 @@
 //! Rules that every store holds its callers to, before anything is written.
 
 use loreloom_core::chat::{Path, identity};
-use loreloom_memory::ports::{Node, StoreError, TurnRecord};
+use loreloom_memory::ports::{ChatRecord, Node, StoreError, TurnRecord};
 
 /// A turn must hang on the end of the path it comes with.
 pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
@@ -18,6 +18,16 @@ pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreEr
         });
     }
     Ok(())
+}
+
+/// A writer that names a version must have seen the last one.
+pub(crate) fn version_was_seen(chat: &ChatRecord, seen: Option<u64>) -> Result<(), StoreError> {
+    match seen {
+        Some(expected) if expected != chat.version => {
+            Err(StoreError::Conflict { chat: chat.id.clone(), expected, found: chat.version })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// A node's name must follow from its parent and its message.

@@ -21,10 +21,16 @@
 //! # }
 //! ```
 
+pub mod archive;
 mod checks;
 mod codec;
+pub mod doctor;
 mod fold;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
 pub use self::{memory::MemoryStore, sqlite::SqliteStore};

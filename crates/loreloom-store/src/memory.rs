@@ -108,11 +108,23 @@ impl Story {
         Ok(nodes)
     }
 
-    fn commit_turn(&mut self, path: &Path, turn: &TurnRecord, seen: Option<u64>) -> Commit {
-        if let Some(expected) = seen.filter(|seen| *seen != self.chat.version) {
-            let (chat, found) = (self.chat.id.clone(), self.chat.version);
-            return Err(StoreError::Conflict { chat, expected, found });
+    fn move_tip(
+        &mut self,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        checks::version_was_seen(&self.chat, seen)?;
+        if tip != PrefixHash::default() {
+            self.node(tip)?;
         }
+        self.chat.tip = tip;
+        self.touch(now);
+        Ok(self.chat.clone())
+    }
+
+    fn commit_turn(&mut self, path: &Path, turn: &TurnRecord, seen: Option<u64>) -> Commit {
+        checks::version_was_seen(&self.chat, seen)?;
         let mut parent = PrefixHash::default();
         for item in path.items() {
             let message = item.message.clone();
@@ -226,6 +238,17 @@ impl StoryStore for MemoryStore {
     ) -> Result<(), StoreError> {
         checks::node_is_named_right(&reply.node)?;
         self.write(tenant, chat, |story| story.commit_reply(reply))
+    }
+
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        self.write(tenant, chat, |story| story.move_tip(tip, seen, now))
     }
 
     async fn path(

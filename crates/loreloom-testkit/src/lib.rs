@@ -3,5 +3,6 @@
 pub mod bench;
 pub mod conformance;
 pub mod model_server;
+pub mod postgres;
 pub mod store_suite;
 pub mod suites;

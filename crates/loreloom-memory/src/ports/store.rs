@@ -160,6 +160,19 @@ pub trait StoryStore: Send + Sync {
         reply: &Reply,
     ) -> Result<(), StoreError>;
 
+    /// Moves the chat's tip to a node that is stored, or to all zeros: going back, or to
+    /// another branch, before anything is said there. Returns the chat as it now is.
+    ///
+    /// Fails with [`StoreError::Conflict`] if `seen` is given and is not the chat's version.
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError>;
+
     /// The nodes from the first message to `tip`, oldest first.
     async fn path(
         &self,

@@ -9,6 +9,7 @@ use loreloom_core::{
     chat::{Message, Role},
     ids::{ChatId, PrefixHash, TenantId},
 };
+use loreloom_memory::ports::{Node, TurnId};
 
 /// Paths are forgotten beyond this many bytes of text, least recently used first.
 const LIMIT: usize = 64 << 20;
@@ -35,6 +36,14 @@ impl Kept {
 
 /// A path of stored nodes, oldest first.
 pub(crate) type KeptPath = Arc<Vec<Arc<Kept>>>;
+
+/// What became of a draft.
+pub(crate) enum Committed {
+    /// The turn is stored; its path for the next commit.
+    Stored(TurnId, KeptPath),
+    /// The draft relied on a node that is not there: draft again without.
+    Stale,
+}
 
 #[derive(Debug)]
 struct Recent {
@@ -70,8 +79,27 @@ impl RecentPaths {
         }
     }
 
-    /// Forgets a chat's path.
-    pub(crate) fn forget(&mut self, tenant: &TenantId, chat: &ChatId) {
+    /// Remembers what a commit found out.
+    pub(crate) fn learn(&mut self, tenant: &TenantId, chat: &ChatId, committed: &Committed) {
+        match committed {
+            Committed::Stored(_, path) => self.put(tenant, chat, Arc::clone(path)),
+            Committed::Stale => self.forget(tenant, chat),
+        }
+    }
+
+    /// Puts a stored reply at the end of its chat's path, if that is where it belongs.
+    pub(crate) fn extend(&mut self, tenant: &TenantId, chat: &ChatId, node: &Node, number: i64) {
+        let path = self.get(tenant, chat);
+        if path.last().is_none_or(|end| end.prefix != node.parent) {
+            return;
+        }
+        let Message { role, text, .. } = node.message.clone();
+        let mut longer = Vec::clone(&path);
+        longer.push(Arc::new(Kept { prefix: node.prefix, number: Some(number), role, text }));
+        self.put(tenant, chat, Arc::new(longer));
+    }
+
+    fn forget(&mut self, tenant: &TenantId, chat: &ChatId) {
         if let Some(at) = self.recent.iter().position(|recent| recent.is(tenant, chat))
             && let Some(gone) = self.recent.remove(at)
         {

@@ -17,7 +17,7 @@ mod record;
 
 pub(crate) use self::{
     draft::{Draft, Finished, not_json},
-    kept::{Kept, KeptPath, RecentPaths},
+    kept::{Committed, Kept, KeptPath, RecentPaths},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
     record::{Body, Deltas, Wanted, delta_from, delta_text, report_from},

@@ -5,7 +5,7 @@ use std::{path::Path, thread::sleep, time::Duration};
 use loreloom_memory::ports::StoreError;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
-use super::rows::Doing;
+use super::{checkpoint::PAGES_AT_MOST, rows::Doing};
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
@@ -13,6 +13,9 @@ const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_storie
 
 /// How long a writer waits for another process's transaction.
 const BUSY: Duration = Duration::from_secs(30);
+
+/// Pages a connection may keep: a story of some thousand messages.
+const CACHE_KIB: i64 = 16 << 10;
 
 /// Statements kept ready on each connection; more than the store has.
 const STATEMENTS: usize = 64;
@@ -46,6 +49,8 @@ fn settings(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", PAGES_AT_MOST)?;
     connection.pragma_update(None, "foreign_keys", true)
 }
 

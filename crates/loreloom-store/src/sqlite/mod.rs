@@ -3,15 +3,19 @@
 //! Several processes may open the same file. Every write is one transaction that is on disk
 //! when it returns (write-ahead log, `synchronous = FULL`).
 
+mod checkpoint;
 mod connect;
+mod nodes;
 mod pool;
 mod read;
 mod rows;
+mod told;
+mod upkeep;
 mod write;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -29,11 +33,11 @@ use self::{
     connect::Location,
     pool::Pool,
     read::Snapshot,
-    write::{Committed, extend},
+    told::{Known, ToldNodes},
 };
 use crate::{
     checks,
-    codec::{Draft, KeptPath, RecentPaths},
+    codec::{Committed, Draft, KeptPath, RecentPaths},
 };
 
 /// Keeps stories in SQLite. Clones share their connections.
@@ -41,6 +45,7 @@ use crate::{
 pub struct SqliteStore {
     pool: Arc<Pool>,
     recent: Arc<Mutex<RecentPaths>>,
+    told: Arc<Mutex<ToldNodes>>,
 }
 
 impl SqliteStore {
@@ -57,11 +62,37 @@ impl SqliteStore {
     }
 
     fn at(location: Location) -> Result<Self, StoreError> {
-        Ok(Self { pool: Arc::new(Pool::open(location)?), recent: Arc::default() })
+        let pool = Arc::new(Pool::open(location)?);
+        Ok(Self { pool, recent: Arc::default(), told: Arc::default() })
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
-        look(&mut self.recent.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.recent))
+    }
+
+    /// The path to `tip`, if all of it was read before.
+    fn path_told(&self, tenant: &TenantId, chat: &ChatId, tip: PrefixHash) -> Known {
+        lock(&self.told).walk(tenant, chat, tip)
+    }
+
+    /// Reads the part of a path before `tip` that was not read before.
+    async fn read_path(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Result<(), StoreError> {
+        let (told, owner, id) = (Arc::clone(&self.told), tenant.clone(), chat.clone());
+        let read = move |snapshot: &Snapshot<'_>| {
+            let is_known = |node| lock(&told).contains(&owner, &id, node);
+            let some = lock(&told).knows(&owner, &id);
+            let since = if some { nodes::since(snapshot, tip, is_known)? } else { None };
+            let nodes = since.map_or_else(|| nodes::path(snapshot, tip), Ok)?;
+            let nodes: Vec<_> = nodes.into_iter().map(Arc::new).collect();
+            lock(&told).learn(&owner, &id, &nodes);
+            Ok(())
+        };
+        self.snapshot(tenant, chat, read).await
     }
 
     async fn try_commit(
@@ -75,10 +106,7 @@ impl SqliteStore {
         let write =
             move |connection: &mut _| write::commit_turn(connection, &owner, &id, draft, seen);
         let committed = self.pool.write(write).await?;
-        self.recent(|recent| match &committed {
-            Committed::Stored(_, path) => recent.put(tenant, chat, Arc::clone(path)),
-            Committed::Stale => recent.forget(tenant, chat),
-        });
+        self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
     }
 
@@ -93,6 +121,10 @@ impl SqliteStore {
         let read = move |connection: &mut _| read(&Snapshot::of(connection, &tenant, &chat)?);
         self.pool.read(read).await
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
@@ -156,12 +188,22 @@ impl StoryStore for SqliteStore {
         let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
         let write = move |connection: &mut _| write::commit_reply(connection, &owner, &id, &given);
         let number = self.pool.write(write).await?;
-        self.recent(|recent| {
-            if let Some(longer) = extend(&recent.get(tenant, chat), reply, number) {
-                recent.put(tenant, chat, longer);
-            }
-        });
+        self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
         Ok(())
+    }
+
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let (tenant, chat) = (tenant.clone(), chat.clone());
+        let write =
+            move |connection: &mut _| write::move_tip(connection, &tenant, &chat, tip, seen, now);
+        self.pool.write(write).await
     }
 
     async fn path(
@@ -170,11 +212,20 @@ impl StoryStore for SqliteStore {
         chat: &ChatId,
         tip: PrefixHash,
     ) -> Result<Vec<Node>, StoreError> {
-        self.snapshot(tenant, chat, move |snapshot| snapshot.path(tip)).await
+        let mut known = self.path_told(tenant, chat, tip);
+        if known.before != PrefixHash::default() {
+            self.read_path(tenant, chat, known.before).await?;
+            known = self.path_told(tenant, chat, tip);
+        }
+        if known.nodes.is_empty() || known.before != PrefixHash::default() {
+            // Nothing is said yet, or others made us forget in between.
+            return self.snapshot(tenant, chat, move |snapshot| nodes::path(snapshot, tip)).await;
+        }
+        Ok(known.nodes.iter().rev().map(|node| Node::clone(node)).collect())
     }
 
     async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError> {
-        self.snapshot(tenant, chat, read::tree).await
+        self.snapshot(tenant, chat, nodes::tree).await
     }
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {

@@ -15,7 +15,10 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use super::connect::{Location, connect, prepare};
+use super::{
+    checkpoint::Checkpointer,
+    connect::{Location, connect, prepare},
+};
 
 /// Reads that may run at once.
 const READERS: usize = 4;
@@ -23,9 +26,15 @@ const READERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Pool {
     location: Location,
-    writer: Arc<Queue<Connection>>,
+    writer: Arc<Queue<Writer>>,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    connection: Connection,
+    checkpointer: Option<Checkpointer>,
 }
 
 impl Pool {
@@ -33,9 +42,13 @@ impl Pool {
     pub(super) fn open(location: Location) -> Result<Self, StoreError> {
         let mut connection = connect(&location)?;
         prepare(&mut connection)?;
+        let checkpointer = match location {
+            Location::File(_) => Some(Checkpointer::start(connect(&location)?)?),
+            Location::Memory => None,
+        };
         Ok(Self {
             location,
-            writer: Arc::new(Queue::new(connection)),
+            writer: Arc::new(Queue::new(Writer { connection, checkpointer })),
             idle: Arc::default(),
             reading: Arc::new(Semaphore::new(READERS)),
         })
@@ -46,8 +59,15 @@ impl Pool {
         &self,
         write: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let mut connection = Arc::clone(&self.writer).lock_owned().await;
-        blocking(move || write(&mut connection)).await
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        blocking(move || {
+            let result = write(&mut writer.connection)?;
+            if let Some(checkpointer) = &mut writer.checkpointer {
+                checkpointer.committed();
+            }
+            Ok(result)
+        })
+        .await
     }
 
     /// Runs `read` on a reading connection.

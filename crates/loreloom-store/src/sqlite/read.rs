@@ -5,20 +5,18 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, StoreError, TurnId, TurnRecord, TurnSummary,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::rows::{ChatRow, Doing, Hash, Reading};
-use crate::codec::{
-    Body, Deltas, NodeColumns, Told, Wanted, delta_from, generation_from, report_from, unpack,
-};
+use crate::codec::{Body, Deltas, Told, Wanted, delta_from, generation_from, report_from, unpack};
 
 /// A chat inside one snapshot.
 pub(super) struct Snapshot<'connection> {
-    transaction: Transaction<'connection>,
-    tenant: &'connection TenantId,
-    row: ChatRow,
+    pub(super) transaction: Transaction<'connection>,
+    pub(super) tenant: &'connection TenantId,
+    pub(super) row: ChatRow,
 }
 
 /// All chats of a tenant.
@@ -68,76 +66,6 @@ impl<'connection> Snapshot<'connection> {
         Ok(Self { transaction, tenant, row })
     }
 
-    /// The nodes from the first message to `tip`.
-    pub(super) fn path(&self, tip: PrefixHash) -> Result<Vec<Node>, StoreError> {
-        if tip == PrefixHash::default() {
-            return Ok(Vec::new());
-        }
-        let runs = self.runs(tip).doing("reading a path")?;
-        let runs =
-            runs.ok_or_else(|| StoreError::NoNode { chat: self.row.record.id.clone(), node: tip })?;
-        let mut nodes = Vec::new();
-        let mut parent = PrefixHash::default();
-        for run in runs {
-            self.run(&run, &mut parent, &mut nodes)?;
-        }
-        Ok(nodes)
-    }
-
-    /// The runs of nodes that make up the path to `tip`, oldest first.
-    fn runs(&self, tip: PrefixHash) -> rusqlite::Result<Option<Vec<Run>>> {
-        let (tenant, chat) = (self.tenant.as_str(), self.row.number);
-        let mut find = self.transaction.prepare_cached(
-            "SELECT branch, depth FROM nodes WHERE tenant = ?1 AND chat = ?2 AND prefix = ?3",
-        )?;
-        let key = params![tenant, chat, Hash(tip.0)];
-        let end = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let Some((mut branch, mut last)) = find.query_row(key, end).optional()? else {
-            return Ok(None);
-        };
-        let mut above = self.transaction.prepare_cached(
-            "SELECT parent_branch, parent_depth FROM branches \
-             WHERE tenant = ?1 AND chat = ?2 AND branch = ?3",
-        )?;
-        let mut runs = Vec::new();
-        loop {
-            let key = params![tenant, chat, branch];
-            let (parent, depth): (Option<i64>, i64) =
-                above.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
-            runs.push(Run { branch, last });
-            let Some(parent) = parent else { break };
-            (branch, last) = (parent, depth);
-        }
-        runs.reverse();
-        Ok(Some(runs))
-    }
-
-    fn run(
-        &self,
-        run: &Run,
-        parent: &mut PrefixHash,
-        nodes: &mut Vec<Node>,
-    ) -> Result<(), StoreError> {
-        let doing = "reading a path";
-        let mut select = self
-            .transaction
-            .prepare_cached(
-                "SELECT n.prefix, n.message_id, n.name, n.hidden, n.extensions, m.role, m.text \
-                 FROM nodes n JOIN messages m USING (tenant, chat, message) \
-                 WHERE n.tenant = ?1 AND n.chat = ?2 AND n.branch = ?3 AND n.depth <= ?4 \
-                 ORDER BY n.depth",
-            )
-            .doing(doing)?;
-        let key = params![self.tenant.as_str(), self.row.number, run.branch, run.last];
-        let mut rows = select.query(key).doing(doing)?;
-        while let Some(row) = rows.next().doing(doing)? {
-            let node = node(row, 0, *parent)?;
-            *parent = node.prefix;
-            nodes.push(node);
-        }
-        Ok(())
-    }
-
     /// One turn.
     pub(super) fn turn(&self, turn: TurnId) -> Result<Option<TurnRecord>, StoreError> {
         let Ok(number) = i64::try_from(turn.0) else { return Ok(None) };
@@ -185,21 +113,15 @@ impl<'connection> Snapshot<'connection> {
         let doing = "reading a turn's texts";
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
         let mut wanted = Wanted::default();
-        let mut messages = self
-            .transaction
-            .prepare_cached(
-                "SELECT message, role, text FROM messages \
-                 WHERE tenant = ?1 AND chat = ?2 AND message BETWEEN ?3 AND ?4",
-            )
-            .doing(doing)?;
         for (first, last) in body.message_ranges() {
-            let mut rows = messages.query(params![tenant, chat, first, last]).doing(doing)?;
-            while let Some(row) = rows.next().doing(doing)? {
-                let number: i64 = row.get(0).doing(doing)?;
-                let (role, text) = (row.get(1).doing(doing)?, row.get(2).doing(doing)?);
-                let told = Told::from_columns(role, text).reading(|| self.what("a message"))?;
-                wanted.told.insert(number, told);
-            }
+            self.told(
+                first,
+                last,
+                |_| true,
+                |number, told| {
+                    wanted.told.insert(number, told);
+                },
+            )?;
         }
         let mut texts = self
             .transaction
@@ -215,41 +137,38 @@ impl<'connection> Snapshot<'connection> {
         Ok(wanted)
     }
 
-    fn what(&self, part: &str) -> String {
+    /// Calls `take` with the messages `first..=last` that are `wanted`, in order.
+    pub(super) fn told(
+        &self,
+        first: i64,
+        last: i64,
+        mut wanted: impl FnMut(i64) -> bool,
+        mut take: impl FnMut(i64, Told),
+    ) -> Result<(), StoreError> {
+        let doing = "reading messages";
+        let mut select = self
+            .transaction
+            .prepare_cached(
+                "SELECT message, role, text FROM messages \
+                 WHERE tenant = ?1 AND chat = ?2 AND message BETWEEN ?3 AND ?4 ORDER BY message",
+            )
+            .doing(doing)?;
+        let key = params![self.tenant.as_str(), self.row.number, first, last];
+        let mut rows = select.query(key).doing(doing)?;
+        while let Some(row) = rows.next().doing(doing)? {
+            let number: i64 = row.get(0).doing(doing)?;
+            if wanted(number) {
+                let (role, text) = (row.get(1).doing(doing)?, row.get(2).doing(doing)?);
+                let told = Told::from_columns(role, text);
+                take(number, told.reading(|| self.what(&format!("message {number}")))?);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn what(&self, part: &str) -> String {
         format!("{part} of chat `{}`", self.row.record.id)
     }
-}
-
-/// All nodes, branch by branch: a branch hangs on an older one.
-pub(super) fn tree(snapshot: &Snapshot<'_>) -> Result<Vec<Node>, StoreError> {
-    let doing = "reading a chat's tree";
-    let mut select = snapshot
-        .transaction
-        .prepare_cached(
-            "SELECT n.branch, p.prefix, \
-             n.prefix, n.message_id, n.name, n.hidden, n.extensions, m.role, m.text \
-             FROM nodes n JOIN messages m USING (tenant, chat, message) \
-             JOIN branches b USING (tenant, chat, branch) \
-             LEFT JOIN nodes p ON p.tenant = b.tenant AND p.chat = b.chat \
-             AND p.branch = b.parent_branch AND p.depth = b.parent_depth \
-             WHERE n.tenant = ?1 AND n.chat = ?2 ORDER BY n.branch, n.depth",
-        )
-        .doing(doing)?;
-    let mut rows =
-        select.query(params![snapshot.tenant.as_str(), snapshot.row.number]).doing(doing)?;
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut last_branch = None;
-    while let Some(row) = rows.next().doing(doing)? {
-        let branch: i64 = row.get(0).doing(doing)?;
-        let fork: Option<Hash> = row.get(1).doing(doing)?;
-        let parent = match nodes.last().filter(|_| last_branch == Some(branch)) {
-            Some(before) => before.prefix,
-            None => fork.map_or_else(PrefixHash::default, |hash| PrefixHash(hash.0)),
-        };
-        nodes.push(node(row, 2, parent)?);
-        last_branch = Some(branch);
-    }
-    Ok(nodes)
 }
 
 /// The deltas of all turns.
@@ -300,12 +219,6 @@ pub(super) fn turns(snapshot: &Snapshot<'_>) -> Result<Vec<TurnSummary>, StoreEr
     rows.into_iter().map(summary).collect()
 }
 
-/// Nodes of one branch, up to a depth.
-struct Run {
-    branch: i64,
-    last: i64,
-}
-
 struct TurnRow {
     at: PrefixHash,
     generation: i64,
@@ -313,22 +226,4 @@ struct TurnRow {
     delta: Option<String>,
     body: Vec<u8>,
     report: Vec<u8>,
-}
-
-/// The node in the seven columns from `first` on.
-fn node(row: &Row<'_>, first: usize, parent: PrefixHash) -> Result<Node, StoreError> {
-    let columns = || -> rusqlite::Result<_> {
-        let prefix = PrefixHash(row.get::<_, Hash>(first)?.0);
-        let id = MessageId(row.get::<_, Hash>(first + 1)?.0);
-        let columns = NodeColumns {
-            name: row.get(first + 2)?,
-            hidden: row.get(first + 3)?,
-            extensions: row.get(first + 4)?,
-        };
-        Ok((prefix, id, columns, row.get(first + 5)?, row.get(first + 6)?))
-    };
-    let (prefix, message_id, columns, role, text) = columns().doing("reading a node")?;
-    let told = Told::from_columns(role, text);
-    let message = told.and_then(|told| columns.message(told));
-    Ok(Node { prefix, parent, message_id, message: message.reading(|| format!("node {prefix}"))? })
 }

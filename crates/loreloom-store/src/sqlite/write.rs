@@ -3,8 +3,6 @@
 //! `BEGIN IMMEDIATE` takes the database's only write lock before anything is read, so the
 //! version that is checked is the version that is written over, whichever process writes.
 
-use std::sync::Arc;
-
 use loreloom_core::{
     chat::{Message, PathItem},
     ids::{ChatId, PrefixHash, TenantId},
@@ -14,8 +12,9 @@ use loreloom_memory::ports::{ChatRecord, Reply, StoreError, TurnId};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{ChatRow, Doing, Hash};
-use crate::codec::{
-    Draft, Finished, KeptPath, NodeColumns, Told, not_json, pack, text_hash, told_hash,
+use crate::{
+    checks,
+    codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
 };
 
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
@@ -52,14 +51,6 @@ pub(super) fn open_chat(
     Ok(row.record)
 }
 
-/// A stored turn, and its path for the next commit.
-pub(super) enum Committed {
-    /// The turn is stored.
-    Stored(TurnId, KeptPath),
-    /// The draft relied on a node that is not there: draft again without.
-    Stale,
-}
-
 /// Stores a drafted turn.
 pub(super) fn commit_turn(
     connection: &mut Connection,
@@ -71,10 +62,7 @@ pub(super) fn commit_turn(
     let doing = "storing a turn";
     let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
-    if let Some(expected) = seen.filter(|seen| *seen != row.record.version) {
-        let (chat, found) = (chat.clone(), row.record.version);
-        return Err(StoreError::Conflict { chat, expected, found });
-    }
+    checks::version_was_seen(&row.record, seen)?;
     let mut writer = Writer { transaction, tenant, row };
     let Some((new, parent)) = writer.junction(&draft).doing(doing)? else {
         return Ok(Committed::Stale);
@@ -125,6 +113,30 @@ pub(super) fn commit_reply(
     }
     writer.finish(reply.created).doing(doing)?;
     Ok(number)
+}
+
+/// Moves the tip to a stored node.
+pub(super) fn move_tip(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    tip: PrefixHash,
+    seen: Option<u64>,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    let doing = "moving a chat's tip";
+    let transaction = begin(connection)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    checks::version_was_seen(&row.record, seen)?;
+    let mut writer = Writer { transaction, tenant, row };
+    if writer.position(tip).doing(doing)?.is_none() {
+        return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
+    }
+    writer.row.record.tip = tip;
+    let version = writer.row.record.version + 1;
+    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
+    writer.finish(now).doing(doing)?;
+    Ok(record)
 }
 
 /// Where a node is: its branch, `None` above the first message, and its depth.
@@ -337,17 +349,4 @@ impl Writer<'_> {
         ])?;
         self.transaction.commit()
     }
-}
-
-/// Puts a reply at the end of a kept path, if that is where it belongs.
-pub(super) fn extend(path: &KeptPath, reply: &Reply, number: i64) -> Option<KeptPath> {
-    let end = path.last().map_or_else(PrefixHash::default, |kept| kept.prefix);
-    if path.is_empty() || end != reply.node.parent {
-        return None;
-    }
-    let Message { role, text, .. } = reply.node.message.clone();
-    let kept = crate::codec::Kept { prefix: reply.node.prefix, number: Some(number), role, text };
-    let mut longer = Vec::clone(path);
-    longer.push(Arc::new(kept));
-    Some(Arc::new(longer))
 }

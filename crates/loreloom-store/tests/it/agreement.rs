@@ -1,20 +1,43 @@
 //! All stores agree with the naive model, whatever is done to a story.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use loreloom_core::ids::TenantId;
 use loreloom_testkit::store_suite::{Opener, machine};
 use proptest::{collection::vec, prelude::ProptestConfig, proptest};
 use tokio::runtime::Builder;
 
 use crate::openers::{memory, sqlite_file};
 
+/// Stories of one run share a server, so each has a tenant of its own.
+fn tenant() -> TenantId {
+    static STORIES: AtomicU32 = AtomicU32::new(0);
+    TenantId(format!("agreement {}", STORIES.fetch_add(1, Ordering::Relaxed)))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn stores_agree_with_the_model_on_any_story(deeds in vec(machine::deed(), 1..30)) {
-        let runtime = Builder::new_current_thread().build().expect("a runtime");
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let memory = memory().unwrap().unwrap();
         let sqlite = sqlite_file().unwrap().unwrap();
         let openers: [&dyn Opener; 2] = [&memory, &sqlite];
-        runtime.block_on(machine::run(&openers, "agreement".into(), &deeds)).expect("no failure");
+        runtime.block_on(machine::run(&openers, tenant(), &deeds)).unwrap();
+    }
+}
+
+#[cfg(feature = "postgres")]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn postgres_agrees_with_the_model_on_any_story(deeds in vec(machine::deed(), 1..20)) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        if let Some(postgres) = crate::openers::postgres().unwrap() {
+            let openers: [&dyn Opener; 1] = [&postgres];
+            runtime.block_on(machine::run(&openers, tenant(), &deeds)).unwrap();
+        }
     }
 }

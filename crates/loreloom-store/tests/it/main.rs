@@ -2,6 +2,9 @@
 
 mod agreement;
 mod openers;
+mod size;
+mod sqlite;
+mod upkeep;
 
 mod memory {
     use crate::openers::memory;
@@ -19,4 +22,11 @@ mod sqlite_memory {
     use crate::openers::sqlite_memory;
 
     loreloom_testkit::store_suite!(sqlite_memory());
+}
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use crate::openers::postgres;
+
+    loreloom_testkit::store_suite!(postgres());
 }

@@ -43,3 +43,28 @@ pub(crate) fn sqlite_memory() -> Opened<Shared<SqliteStore>> {
 pub(crate) fn sqlite_file() -> Opened<SqliteFile> {
     Ok(Some(SqliteFile(TempDir::new()?)))
 }
+
+/// One server for all tests of this process, each with tenants of its own.
+#[cfg(feature = "postgres")]
+pub(crate) fn postgres() -> Opened<Postgres> {
+    use std::sync::OnceLock;
+
+    use loreloom_testkit::postgres::Cluster;
+
+    static CLUSTER: OnceLock<Result<Option<Cluster>, String>> = OnceLock::new();
+    let started = CLUSTER.get_or_init(|| Cluster::start().map_err(|error| error.to_string()));
+    let cluster = started.as_ref().map_err(String::as_str)?;
+    Ok(cluster.as_ref().map(|cluster| Postgres(cluster.address())))
+}
+
+/// A database on the test server.
+#[cfg(feature = "postgres")]
+pub(crate) struct Postgres(String);
+
+#[cfg(feature = "postgres")]
+#[async_trait]
+impl Opener for Postgres {
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+        Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
+    }
+}

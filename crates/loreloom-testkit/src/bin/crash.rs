@@ -3,7 +3,7 @@
 
 use std::{
     io::{Write, stdout},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
 };
 
@@ -34,18 +34,24 @@ struct Arguments {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
     Sqlite,
+    #[cfg(feature = "postgres")]
+    Postgres,
 }
 
 impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
+            #[cfg(feature = "postgres")]
+            Self::Postgres => "postgres",
         }
     }
 
     fn opener(self, place: &str) -> Box<dyn Opener> {
         match self {
-            Self::Sqlite => Box::new(crash::sqlite_at(Path::new(place))),
+            Self::Sqlite => Box::new(crash::SqliteAt(place.into())),
+            #[cfg(feature = "postgres")]
+            Self::Postgres => Box::new(crash::PostgresAt(place.to_owned())),
         }
     }
 }
@@ -57,9 +63,18 @@ async fn main() -> Result<(), Failure> {
         let store = arguments.store.opener(place).open().await?;
         return crash::tell(store.as_ref(), &ChatId::from(chat.as_str()), stdout()).await;
     }
-    let directory = tempfile::tempdir()?;
-    let place = directory.path().join("stories.sqlite").display().to_string();
-    let tally = parent(&arguments, &place).await?;
+    let tally = match arguments.store {
+        Kind::Sqlite => {
+            let directory = tempfile::tempdir()?;
+            let place = directory.path().join("stories.sqlite");
+            parent(&arguments, &place.display().to_string()).await?
+        }
+        #[cfg(feature = "postgres")]
+        Kind::Postgres => match loreloom_testkit::postgres::Cluster::start()? {
+            Some(cluster) => parent(&arguments, &cluster.address()).await?,
+            None => return Ok(()),
+        },
+    };
     writeln!(stdout(), "{tally}")?;
     if tally.lost > 0 { Err("acknowledged commits were lost".into()) } else { Ok(()) }
 }

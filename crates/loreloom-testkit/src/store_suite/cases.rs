@@ -30,6 +30,7 @@ pub use super::{
         a_reopened_store_has_everything, a_reply_extends_the_story,
         a_stale_version_is_refused_and_nothing_stored, concurrent_writers_lose_nothing,
         one_of_two_writers_of_a_version_wins, tenants_do_not_see_each_other,
+        the_tip_moves_to_any_stored_node,
     },
 };
 

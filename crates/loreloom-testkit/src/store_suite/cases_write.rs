@@ -65,6 +65,34 @@ pub async fn a_late_reply_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
+/// Going to a stored node, and to the beginning.
+pub async fn the_tip_moves_to_any_stored_node(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "move_tip").await?;
+    let Scene { store, tenant, chat } = &scene;
+    let (left, right) = (dialogue(chat, &["a", "b", "c"]), dialogue(chat, &["a", "x"]));
+    for path in [&left, &right] {
+        scene.commit(path, StateDelta::default()).await?;
+    }
+    for (version, tip) in [(3, left.prefix()), (4, left.items()[0].prefix), (5, fixture::root())] {
+        let now = Timestamp(40 + version);
+        let seen = Some(version.unsigned_abs() - 1);
+        let moved = store.move_tip(tenant, chat, tip, seen, now).await?;
+        assert_eq!((moved.tip, moved.updated), (tip, now));
+        assert_eq!(moved.version, version.unsigned_abs());
+        assert_eq!(scene.record().await?, moved);
+    }
+    assert_eq!(store.chats(tenant).await?[0].messages, 0);
+    let nowhere = PrefixHash(Digest([3; 16]));
+    let missing = store.move_tip(tenant, chat, nowhere, None, Timestamp(1)).await.err();
+    assert!(matches!(missing, Some(StoreError::NoNode { .. })), "{missing:?}");
+    let stale = store.move_tip(tenant, chat, left.prefix(), Some(2), Timestamp(1)).await.err();
+    assert!(matches!(stale, Some(StoreError::Conflict { found: 5, .. })), "{stale:?}");
+    let stranger = store.move_tip(tenant, &"no".into(), left.prefix(), None, Timestamp(1)).await;
+    assert!(matches!(stranger.err(), Some(StoreError::NoChat { .. })));
+    assert_eq!((scene.record().await?.tip, scene.record().await?.version), (fixture::root(), 5));
+    Ok(())
+}
+
 /// A turn of another chat or node, a node with another name: refused.
 pub async fn a_contradiction_is_refused_and_nothing_stored(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "contradiction").await?;

@@ -2,24 +2,28 @@
 //!
 //! A child process tells a story and prints a line for every commit that has returned. The
 //! parent kills it (SIGKILL, no chance to tidy up) after a random while, opens the store and
-//! looks for every line it read. A line that was printed but is not stored is a loss.
+//! looks for every line it read. A line that was printed but is not stored is a loss. The
+//! same check serves a child that runs out of space in the middle of writing.
 
 use std::{
     fmt,
     io::{BufRead, BufReader, Write},
-    path::Path as FilePath,
+    path::PathBuf,
     process::{Command, Stdio},
+    sync::Arc,
     thread,
     time::Duration,
 };
 
+use async_trait::async_trait;
 use loreloom_core::{
     chat::{Path, Role},
     digest::Hasher,
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
+use loreloom_memory::ports::{StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_store::SqliteStore;
 
 use super::{Checked, Failure, Opener, fixture};
 
@@ -123,10 +127,9 @@ pub async fn run(
     for cycle in 0..cycles {
         let chat = chat_of(cycle);
         let dice = Hasher::new("crash").number(seed).number(cycle).finish_u64();
-        // Mostly in the middle of commits, sometimes while the database is being opened.
-        let after = Duration::from_micros(dice % 60_000);
-        let wait_for_first = !dice.is_multiple_of(8);
-        let lines = kill(command(&chat), after, wait_for_first)?;
+        // After some commits, often none, and then somewhere in the middle of the next.
+        let (commits, after) = (dice % 64, Duration::from_micros(dice / 64 % 5000));
+        let lines = kill(command(&chat), commits, after)?;
         tally.lost += missing(opener, &chat, &lines).await?;
         tally.acknowledged += lines.len() as u64;
         tally.cycles += 1;
@@ -135,39 +138,64 @@ pub async fn run(
     Ok(tally)
 }
 
-/// Starts a child, kills it and returns what it had acknowledged.
-fn kill(
-    mut command: Command,
-    after: Duration,
-    wait_for_first: bool,
-) -> Result<Vec<Acknowledged>, Failure> {
+/// Starts a child, kills it a while `after` it has acknowledged `commits` commits, and
+/// returns all that it acknowledged.
+fn kill(mut command: Command, commits: u64, after: Duration) -> Result<Vec<Acknowledged>, Failure> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().ok_or("the child's output")?);
-    let mut first = String::new();
-    if wait_for_first {
-        output.read_line(&mut first)?;
-        if first.is_empty() {
+    let mut lines = Vec::new();
+    for _ in 0..commits {
+        if !read_line(&mut output, &mut lines)? {
             return Err(format!("the child ended by itself: {}", child.wait()?).into());
         }
     }
     thread::sleep(after);
     child.kill()?;
     child.wait()?;
-    let mut lines = Vec::from([first]);
-    // The last line may be cut off: then nobody has read it and it is not acknowledged.
-    let mut line = String::new();
-    while output.read_line(&mut line)? > 0 {
-        if line.ends_with('\n') {
-            lines.push(line.clone());
-        }
-        line.clear();
+    while read_line(&mut output, &mut lines)? {}
+    Ok(lines)
+}
+
+/// Starts a child that cannot go on for ever and returns all that it acknowledged before
+/// it gave up.
+fn outlive(mut command: Command) -> Result<Vec<Acknowledged>, Failure> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut output = BufReader::new(child.stdout.take().ok_or("the child's output")?);
+    let mut lines = Vec::new();
+    while read_line(&mut output, &mut lines)? {}
+    if child.wait()?.success() {
+        return Err("the child ended without an error".into());
     }
-    let written = lines.iter().map(|line| line.trim_end()).filter(|line| !line.is_empty());
-    written
-        .map(|line| {
-            Acknowledged::parse(line).ok_or_else(|| format!("the child said `{line}`").into())
-        })
-        .collect()
+    Ok(lines)
+}
+
+/// Reads one line; `false` at the end. A line that is cut off was not acknowledged.
+fn read_line(output: &mut impl BufRead, lines: &mut Vec<Acknowledged>) -> Result<bool, Failure> {
+    let mut line = String::new();
+    output.read_line(&mut line)?;
+    let Some(line) = line.strip_suffix('\n') else { return Ok(false) };
+    let known = Acknowledged::parse(line).ok_or_else(|| format!("the child said `{line}`"))?;
+    lines.push(known);
+    Ok(true)
+}
+
+/// Lets the child run into errors of writing: `command` makes one whose files may not grow
+/// beyond so many bytes, and each cycle allows a little more.
+pub async fn run_out_of_space(
+    opener: &dyn Opener,
+    command: impl Fn(&ChatId, u64) -> Command,
+    cycles: u64,
+    step: u64,
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::default();
+    for cycle in 0..cycles {
+        let chat = chat_of(cycle);
+        let lines = outlive(command(&chat, (cycle + 1) * step))?;
+        tally.lost += missing(opener, &chat, &lines).await?;
+        tally.acknowledged += lines.len() as u64;
+        tally.cycles += 1;
+    }
+    Ok(tally)
 }
 
 /// How many acknowledged commits are not there, whole, in a store opened afresh.
@@ -203,17 +231,25 @@ async fn missing(
 }
 
 /// An opener of a database file.
-pub fn sqlite_at(path: &FilePath) -> impl Opener + use<> {
-    SqliteAt(path.to_owned())
+#[derive(Clone, Debug)]
+pub struct SqliteAt(pub PathBuf);
+
+#[async_trait]
+impl Opener for SqliteAt {
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+        Ok(Arc::new(SqliteStore::open(&self.0)?))
+    }
 }
 
-struct SqliteAt(std::path::PathBuf);
+/// An opener of a PostgreSQL database, by its address.
+#[cfg(feature = "postgres")]
+#[derive(Clone, Debug)]
+pub struct PostgresAt(pub String);
 
-#[async_trait::async_trait]
-impl Opener for SqliteAt {
-    async fn open(
-        &self,
-    ) -> Result<std::sync::Arc<dyn StoryStore>, loreloom_memory::ports::StoreError> {
-        Ok(std::sync::Arc::new(loreloom_store::SqliteStore::open(&self.0)?))
+#[cfg(feature = "postgres")]
+#[async_trait]
+impl Opener for PostgresAt {
+    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+        Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
     }
 }

@@ -31,13 +31,6 @@ pub fn dialogue(chat: &ChatId, texts: &[&str]) -> Path {
     Path::of(chat.clone(), roles.zip(texts).map(|(role, text)| said(role, text)))
 }
 
-/// The path without its last message.
-pub fn parent(path: &Path) -> Path {
-    let items = path.items();
-    let fewer = &items[..items.len().saturating_sub(1)];
-    Path::of(path.chat().clone(), fewer.iter().map(|item| item.message.clone()))
-}
-
 /// The path with one message more.
 pub fn then(path: &Path, role: Role, text: &str) -> Path {
     let mut longer = path.clone();
@@ -88,8 +81,9 @@ pub fn history(path: &Path) -> Vec<PromptMessage> {
 
 /// The reply that extends `path` to `longer`.
 pub fn reply(turn: TurnId, longer: &Path, at: i64) -> Option<Reply> {
-    let parent = parent(longer).prefix();
-    let item = longer.items().last()?.clone();
+    let mut newest = longer.items().iter().rev();
+    let item = newest.next()?.clone();
+    let parent = newest.next().map_or_else(root, |item| item.prefix);
     let (prefix, message_id, message) = (item.prefix, item.id, item.message);
     let node = Node { prefix, parent, message_id, message };
     Some(Reply { turn, node, created: Timestamp(at) })

@@ -49,6 +49,7 @@ macro_rules! store_suite {
             a_renamed_persona_keeps_the_stored_nodes
             a_reply_extends_the_story
             a_late_reply_leaves_the_tip_alone
+            the_tip_moves_to_any_stored_node
             a_contradiction_is_refused_and_nothing_stored
             a_stale_version_is_refused_and_nothing_stored
             swipes_are_siblings

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use loreloom_core::ids::ChatId;
-use loreloom_testkit::store_suite::crash;
+use loreloom_testkit::store_suite::crash::{self, SqliteAt};
 
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
@@ -14,8 +14,46 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         command.args(["--store", "sqlite", "--child"]).arg(&place).arg(chat.as_str());
         command
     };
-    let tally = crash::run(&crash::sqlite_at(&place), command, 20, 7, |_| ()).await.unwrap();
+    let tally = crash::run(&SqliteAt(place.clone()), command, 20, 7, |_| ()).await.unwrap();
     println!("{tally}");
     assert_eq!((tally.cycles, tally.lost), (20, 0));
-    assert!(tally.acknowledged > 20, "the child hardly did anything: {tally}");
+    assert!(tally.acknowledged > 300, "the child hardly did anything: {tally}");
+}
+
+#[tokio::test]
+async fn nothing_acknowledged_is_lost_when_writing_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("stories.sqlite");
+    // With the signal ignored, writing beyond the limit is an error that the store sees:
+    // in the log, in the database, in the middle of a page.
+    let script = r#"trap "" XFSZ; ulimit -f "$1"; shift; exec "$@""#;
+    let command = |chat: &ChatId, bytes: u64| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "limited"]).arg((bytes / 512).to_string());
+        command.arg(env!("CARGO_BIN_EXE_crash")).args(["--store", "sqlite", "--child"]);
+        command.arg(&place).arg(chat.as_str());
+        command
+    };
+    let opener = SqliteAt(place.clone());
+    let tally = crash::run_out_of_space(&opener, command, 12, 150_000).await.unwrap();
+    println!("{tally}");
+    assert_eq!((tally.cycles, tally.lost), (12, 0));
+    assert!(tally.acknowledged > 50, "the child hardly did anything: {tally}");
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn nothing_acknowledged_is_lost_when_the_client_of_a_server_is_killed() {
+    let Some(cluster) = loreloom_testkit::postgres::Cluster::start().unwrap() else { return };
+    let address = cluster.address();
+    let command = |chat: &ChatId| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crash"));
+        command.args(["--store", "postgres", "--child", &address, chat.as_str()]);
+        command
+    };
+    let opener = crash::PostgresAt(address.clone());
+    let tally = crash::run(&opener, command, 10, 7, |_| ()).await.unwrap();
+    println!("{tally}");
+    assert_eq!((tally.cycles, tally.lost), (10, 0));
+    assert!(tally.acknowledged > 100, "the child hardly did anything: {tally}");
 }

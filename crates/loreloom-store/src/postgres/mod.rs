@@ -1,0 +1,184 @@
+//! Stories in PostgreSQL, for when one machine is not enough.
+//!
+//! The layout is SQLite's. Writers of one chat wait for each other at the chat's row
+//! (`SELECT … FOR UPDATE`), writers of different chats do not meet. Lookups and inserts go
+//! in arrays, so that the number of round trips does not grow with the path.
+
+mod connect;
+mod read;
+mod rows;
+mod write;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use deadpool_postgres::Pool;
+use loreloom_core::{
+    chat::Path,
+    ids::{ChatId, PrefixHash, TenantId},
+    state::StoryState,
+    units::Timestamp,
+};
+use loreloom_memory::ports::{
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+};
+
+use self::{
+    read::Snapshot,
+    rows::{ChatRow, Doing, client},
+};
+use crate::{
+    checks,
+    codec::{Committed, Draft, KeptPath, RecentPaths},
+};
+
+/// Keeps stories in PostgreSQL. Clones share their connections.
+#[derive(Clone, Debug)]
+pub struct PostgresStore {
+    pool: Pool,
+    recent: Arc<Mutex<RecentPaths>>,
+}
+
+impl PostgresStore {
+    /// Connects to the database that `address` names, as libpq writes it
+    /// (`postgresql://user@host/name` or `host=… dbname=…`), and brings it to the newest
+    /// schema.
+    ///
+    /// Fails with [`StoreError::TooNew`] if a newer version made it.
+    pub async fn connect(address: &str) -> Result<Self, StoreError> {
+        let pool = connect::pool(address)?;
+        connect::prepare(&pool).await?;
+        Ok(Self { pool, recent: Arc::default() })
+    }
+
+    fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
+        look(&mut self.recent.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn try_commit(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        draft: Draft,
+        seen: Option<u64>,
+    ) -> Result<Committed, StoreError> {
+        let mut client = client(&self.pool).await?;
+        let committed = write::commit_turn(&mut client, tenant, chat, draft, seen).await?;
+        self.recent(|recent| recent.learn(tenant, chat, &committed));
+        Ok(committed)
+    }
+}
+
+#[async_trait]
+impl StoryStore for PostgresStore {
+    async fn chats(&self, tenant: &TenantId) -> Result<Vec<ChatSummary>, StoreError> {
+        read::chats(&client(&self.pool).await?, tenant).await
+    }
+
+    async fn chat(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Option<ChatRecord>, StoreError> {
+        let client = client(&self.pool).await?;
+        let row = ChatRow::find(&client, tenant, chat).await.doing("reading a chat")?;
+        row.map(|row| Ok(ChatRow::of(&row)?.record)).transpose()
+    }
+
+    async fn open_chat(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        title: &str,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        write::open_chat(&mut client(&self.pool).await?, tenant, chat, title, now).await
+    }
+
+    async fn commit_turn(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        turn: &TurnRecord,
+        seen: Option<u64>,
+    ) -> Result<TurnId, StoreError> {
+        checks::turn_belongs(path, turn)?;
+        let kept = self.recent(|recent| recent.get(tenant, path.chat()));
+        let draft = Draft::of(path, turn, &kept)?;
+        match self.try_commit(tenant, path.chat(), draft, seen).await? {
+            Committed::Stored(turn, _) => return Ok(turn),
+            Committed::Stale => (),
+        }
+        let draft = Draft::of(path, turn, &KeptPath::default())?;
+        match self.try_commit(tenant, path.chat(), draft, seen).await? {
+            Committed::Stored(turn, _) => Ok(turn),
+            // The empty path is always there.
+            Committed::Stale => Err(StoreError::NoChat { chat: path.chat().clone() }),
+        }
+    }
+
+    async fn commit_reply(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        reply: &Reply,
+    ) -> Result<(), StoreError> {
+        checks::node_is_named_right(&reply.node)?;
+        let mut client = client(&self.pool).await?;
+        let number = write::commit_reply(&mut client, tenant, chat, reply).await?;
+        self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
+        Ok(())
+    }
+
+    async fn move_tip(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let mut client = client(&self.pool).await?;
+        write::move_tip(&mut client, tenant, chat, tip, seen, now).await
+    }
+
+    async fn path(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Result<Vec<Node>, StoreError> {
+        let mut client = client(&self.pool).await?;
+        Snapshot::of(&mut client, tenant, chat).await?.path(tip).await
+    }
+
+    async fn tree(&self, tenant: &TenantId, chat: &ChatId) -> Result<Vec<Node>, StoreError> {
+        let mut client = client(&self.pool).await?;
+        Snapshot::of(&mut client, tenant, chat).await?.tree().await
+    }
+
+    async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
+        let mut client = client(&self.pool).await?;
+        let deltas = Snapshot::of(&mut client, tenant, path.chat()).await?.deltas().await?;
+        deltas.fold(path)
+    }
+
+    async fn turns(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<TurnSummary>, StoreError> {
+        let mut client = client(&self.pool).await?;
+        Snapshot::of(&mut client, tenant, chat).await?.turns().await
+    }
+
+    async fn turn(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turn: TurnId,
+    ) -> Result<Option<TurnRecord>, StoreError> {
+        let mut client = client(&self.pool).await?;
+        Snapshot::of(&mut client, tenant, chat).await?.turn(turn).await
+    }
+}

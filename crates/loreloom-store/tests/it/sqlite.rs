@@ -1,0 +1,102 @@
+//! What only SQLite does: files, schemas, and several processes on one file.
+
+use loreloom_core::{ids::TenantId, units::Timestamp};
+use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_store::SqliteStore;
+use rusqlite::Connection;
+use tempfile::tempdir;
+
+#[tokio::test]
+async fn a_newer_database_is_refused_and_left_alone() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    drop(SqliteStore::open(&file).unwrap());
+    let database = Connection::open(&file).unwrap();
+    database.execute("UPDATE schema_version SET version = 99", []).unwrap();
+    let refused = SqliteStore::open(&file).unwrap_err();
+    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 1 }), "{refused:?}");
+    let expected = "the database has schema 99, this version knows up to 1: use a newer loreloom";
+    assert_eq!(refused.to_string(), expected);
+    let kept = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
+    assert_eq!(kept, Ok(99));
+}
+
+#[test]
+fn somebody_elses_database_is_refused_and_left_alone() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("other.sqlite");
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    let refused = SqliteStore::open(&file).unwrap_err();
+    let expected = "the database is damaged: it has tables but no `schema_version`: it is not \
+                    one of loreloom's";
+    assert_eq!(refused.to_string(), expected);
+    let tables = other.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| {
+        row.get::<_, String>(0)
+    });
+    assert_eq!(tables.as_deref(), Ok("recipes"));
+    let mode = other.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+    assert_eq!(mode.as_deref(), Ok("delete"));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("notes.txt");
+    #[expect(clippy::disallowed_methods, reason = "the test makes the file it needs")]
+    std::fs::write(&file, "These are notes, not a database. ".repeat(40)).unwrap();
+    let refused = SqliteStore::open(&file).unwrap_err();
+    assert!(matches!(refused, StoreError::Database { .. }), "{refused:?}");
+    assert!(SqliteStore::open(directory.path().join("no/such/directory.sqlite")).is_err());
+}
+
+#[tokio::test]
+async fn many_openings_at_once_make_one_schema() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    let openings: Vec<_> = (0..8)
+        .map(|number: i64| {
+            let file = file.clone();
+            tokio::task::spawn_blocking(move || (number, SqliteStore::open(file)))
+        })
+        .collect();
+    let tenant = TenantId::local();
+    for opening in openings {
+        let (number, store) = opening.await.unwrap();
+        let chat = format!("chat {number}").into();
+        store.unwrap().open_chat(&tenant, &chat, "", Timestamp(number)).await.unwrap();
+    }
+    assert_eq!(SqliteStore::open(&file).unwrap().chats(&tenant).await.unwrap().len(), 8);
+}
+
+#[test]
+fn the_file_has_a_write_ahead_log() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    let _store = SqliteStore::open(&file).unwrap();
+    let other = Connection::open(&file).unwrap();
+    let mode = other.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+    assert_eq!(mode.as_deref(), Ok("wal"));
+}
+
+#[test]
+fn every_primary_key_leads_with_the_tenant() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    drop(SqliteStore::open(&file).unwrap());
+    let database = Connection::open(&file).unwrap();
+    let mut tables = database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_version'")
+        .unwrap();
+    let names: Vec<String> =
+        tables.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(names.len(), 7);
+    for name in names {
+        let first = database
+            .query_row("SELECT name FROM pragma_table_info(?1) WHERE pk = 1", [&name], |row| {
+                row.get::<_, String>(0)
+            })
+            .unwrap();
+        assert_eq!(first, "tenant", "table {name}");
+    }
+}

@@ -1,0 +1,125 @@
+//! A private PostgreSQL server for tests.
+//!
+//! It lives in a temporary directory, listens on a socket there and nowhere else, and syncs
+//! to disk as a real one does. A small shell holds the other end of a pipe: when the test
+//! process ends, however it ends, the pipe closes and the shell stops the server and removes
+//! the directory.
+
+use std::{
+    io::{Error, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+};
+
+use crate::store_suite::Failure;
+
+/// Waits for the pipe to close, then tidies up.
+const KEEPER: &str =
+    r#"cat >/dev/null; "$1" -D "$2/data" -m immediate stop >/dev/null; rm -rf "$2""#;
+
+/// A running server.
+#[derive(Debug)]
+pub struct Cluster {
+    directory: PathBuf,
+    /// Holds the pipe.
+    _keeper: Child,
+}
+
+impl Cluster {
+    /// Starts a server; `None`, and a line that says so, if there is none to start here.
+    pub fn start() -> Result<Option<Self>, Failure> {
+        let Some(programs) = programs() else {
+            let line = "skipped: no PostgreSQL server programs (initdb, pg_ctl) are installed";
+            writeln!(std::io::stdout(), "{line}")?;
+            return Ok(None);
+        };
+        let directory = tempfile::Builder::new().prefix("loreloom-pg-").tempdir()?.keep();
+        let account = Account::find()?;
+        account.give(&directory)?;
+        let data = directory.join("data");
+        let mut initdb = account.command(&programs.join("initdb"));
+        initdb.args(["-A", "trust", "-U", "loreloom", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
+        succeed(initdb.output()?)?;
+        let options = format!(
+            "-k {} -c listen_addresses='' -c fsync=on -c synchronous_commit=on -c max_connections=200",
+            directory.display()
+        );
+        let mut start = account.command(&programs.join("pg_ctl"));
+        start.arg("-D").arg(&data).args(["-w", "-o", &options]);
+        // The server would inherit a pipe and never close it.
+        start.arg("-l").arg(directory.join("log")).arg("start");
+        start.stdout(Stdio::null()).stderr(Stdio::null());
+        if !start.status()?.success() {
+            return Err(format!("pg_ctl could not start a server in {}", data.display()).into());
+        }
+        let mut keeper = account.command(Path::new("sh"));
+        keeper.args(["-c", KEEPER, "keeper"]).arg(programs.join("pg_ctl")).arg(&directory);
+        let keeper = keeper.stdin(Stdio::piped()).spawn()?;
+        Ok(Some(Self { directory, _keeper: keeper }))
+    }
+
+    /// The address of its database.
+    pub fn address(&self) -> String {
+        format!("host={} user=loreloom dbname=postgres", self.directory.display())
+    }
+}
+
+/// The directory of the server's programs: the newest installed, else where `PATH` says.
+fn programs() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut installed: Vec<(u32, PathBuf)> = versions
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .collect();
+    installed.sort();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let newest_first = installed.into_iter().rev().map(|(_, bin)| bin);
+    let mut places = newest_first.chain(std::env::split_paths(&path));
+    places.find(|bin| bin.join("initdb").exists() && bin.join("pg_ctl").exists())
+}
+
+/// Who runs the server: it refuses to run as root.
+#[derive(Clone, Copy, Debug)]
+enum Account {
+    Ours,
+    Postgres,
+}
+
+impl Account {
+    fn find() -> Result<Self, Failure> {
+        let id = succeed(Command::new("id").arg("-u").output()?)?;
+        Ok(if id.trim() == "0" { Self::Postgres } else { Self::Ours })
+    }
+
+    fn command(self, program: &Path) -> Command {
+        match self {
+            Self::Ours => Command::new(program),
+            Self::Postgres => {
+                let mut command = Command::new("runuser");
+                command.args(["-u", "postgres", "--"]).arg(program);
+                command.current_dir("/");
+                command
+            }
+        }
+    }
+
+    fn give(self, directory: &Path) -> Result<(), Failure> {
+        match self {
+            Self::Ours => Ok(()),
+            Self::Postgres => {
+                let mut chown = Command::new("chown");
+                succeed(chown.arg("postgres").arg(directory).output()?).map(drop)
+            }
+        }
+    }
+}
+
+fn succeed(output: Output) -> Result<String, Failure> {
+    if output.status.success() {
+        return Ok(String::from_utf8(output.stdout)?);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Error::other(said).into())
+}
