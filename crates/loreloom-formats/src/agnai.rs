@@ -77,8 +77,7 @@ impl Schema for MemoryBook {
     fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
         let mut map = Map::new();
         let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
-        let name = if entry.name.is_empty() { entry.title() } else { &entry.name };
-        put("name", json!(name));
+        put("name", json!(keys::only_name(entry)));
         put("entry", json!(entry.content));
         put("keywords", crate::sillytavern::raw_keys(&entry.activation.keys).into());
         let order = entry.placement.order.unwrap_or(0.0);

@@ -18,6 +18,8 @@ use crate::{
 /// A list of cards.
 pub(crate) struct StoryCards;
 
+/// The type of a card that is of no particular one.
+const UNTYPED: &str = "Custom";
 const ENTRY: [&str; 8] = ["keys", "value", "entry", "title", "type", "description", "isNot", "id"];
 
 impl Schema for StoryCards {
@@ -42,7 +44,8 @@ impl Schema for StoryCards {
         entry.comment = fields.text(&["description"]);
         entry.content = fields.text(&["value", "entry"]);
         let kind = fields.text(&["type"]);
-        entry.rest.tags = if kind.is_empty() { Vec::new() } else { vec![kind] };
+        let is_named = !kind.is_empty() && !kind.eq_ignore_ascii_case(UNTYPED);
+        entry.rest.tags = if is_named { vec![kind] } else { Vec::new() };
         let keys = fields.joined_keys(&["keys"]);
         if fields.flag(&["isNot"]).unwrap_or(false) {
             entry.activation.constant = true;
@@ -68,17 +71,14 @@ impl Schema for StoryCards {
             put("entry", json!(entry.content));
         } else {
             put("value", json!(entry.content));
-            put("type", json!(entry.rest.tags.first().map_or("Custom", String::as_str)));
-            put("title", json!(if entry.name.is_empty() { entry.title() } else { &entry.name }));
+            put("type", json!(entry.rest.tags.first().map_or(UNTYPED, String::as_str)));
+            put("title", json!(entry.name));
             put("description", json!(entry.comment));
         }
         if is_legacy || is_not {
             put("isNot", json!(is_not));
         }
         map.extend(entry.extensions.clone());
-        if !is_legacy {
-            map.entry("useForCharacterCreation").or_insert_with(|| json!(false));
-        }
         map
     }
 

@@ -101,7 +101,7 @@ impl Schema for JanitorBook {
         let when = &entry.activation;
         let mut map = Map::new();
         let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
-        put("name", json!(if entry.name.is_empty() { entry.title() } else { &entry.name }));
+        put("name", json!(entry.name));
         put("key", raw_keys(&when.keys).into());
         put("keysRaw", json!(keys::joined(&when.keys)));
         if row.is_some_and(|row| row.get("keywordsRaw").is_some()) {

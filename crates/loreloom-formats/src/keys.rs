@@ -1,7 +1,7 @@
 //! Keys written as one text, and ids.
 
 use loreloom_core::{
-    book::{Key, OriginalId},
+    book::{Entry, Key, OriginalId},
     digest::Hasher,
 };
 
@@ -14,6 +14,11 @@ pub(crate) fn joined(keys: &[Key]) -> String {
         Key::Regex(regex) => regex.raw.clone(),
     };
     keys.iter().map(raw).collect::<Vec<_>>().join(", ")
+}
+
+/// The name in a format that has only one of name and comment.
+pub(crate) fn only_name(entry: &Entry) -> &str {
+    if entry.name.is_empty() { &entry.comment } else { &entry.name }
 }
 
 /// An id as the file has it: a whole number or text.

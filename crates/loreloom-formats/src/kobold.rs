@@ -131,7 +131,7 @@ impl Schema for Kobold {
     fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
         match self {
             Self::Lite => lite(entry, row),
-            Self::United => united(entry, row),
+            Self::United => united(entry),
         }
     }
 
@@ -177,7 +177,7 @@ fn lite(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
     let anti: Vec<_> = when.exclude_any.iter().flatten().cloned().collect();
     put("keyanti", json!(keys::joined(&anti)));
     put("content", json!(entry.content));
-    put("comment", json!(if entry.name.is_empty() { &entry.comment } else { &entry.name }));
+    put("comment", json!(keys::only_name(entry)));
     put("folder", Value::Null);
     put("selective", json!(when.secondary.active || !anti.is_empty()));
     put("constant", json!(when.constant));
@@ -190,11 +190,11 @@ fn lite(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
     map
 }
 
-fn united(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+fn united(entry: &Entry) -> Map<String, Value> {
     let when = &entry.activation;
     let mut map = Map::new();
     let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
-    put("title", json!(if entry.name.is_empty() { entry.title() } else { &entry.name }));
+    put("title", json!(entry.name));
     put("key", raw_keys(&when.keys).into());
     put("keysecondary", raw_keys(&when.secondary.keys).into());
     let anti: Vec<_> = when.exclude_any.iter().flatten().cloned().collect();
@@ -207,8 +207,8 @@ fn united(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
     put("comment", json!(entry.comment));
     put("selective", json!(when.secondary.active || !anti.is_empty()));
     map.extend(entry.extensions.clone());
-    let manual = row.and_then(|row| row.get("manual_text")).and_then(Node::as_str);
-    if manual.is_none_or(|text| !text.is_empty()) {
+    // Empty where the text is made from attributes.
+    if map.get("manual_text") != Some(&json!("")) {
         map.insert("manual_text".into(), json!(entry.content));
     }
     for (name, value) in

@@ -24,6 +24,7 @@ mod crossing;
 mod detect;
 mod document;
 mod error;
+mod examine;
 mod export;
 mod import;
 mod janitor;
@@ -48,6 +49,7 @@ pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
     detect::{Format, detect},
     error::FormatError,
+    examine::{Examination, Outcome, RoundTrip, examine},
     export::{ExportOptions, Exported, Loss, export},
     import::{ImportOptions, Imported, OddValues, import},
     limits::Limits,

@@ -129,7 +129,7 @@ impl Schema for Lorebook {
         put("text", json!(entry.content));
         put("contextConfig", Value::Object(config(entry)));
         put("lastUpdatedAt", entry.rest.last_updated.clone().unwrap_or_else(|| json!(0)));
-        put("displayName", json!(if entry.name.is_empty() { entry.title() } else { &entry.name }));
+        put("displayName", json!(keys::only_name(entry)));
         put("keys", crate::sillytavern::raw_keys(&when.keys).into());
         put("searchRange", json!(when.scan.characters.unwrap_or(1000)));
         put("enabled", json!(when.enabled));

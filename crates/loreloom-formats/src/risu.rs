@@ -1,13 +1,13 @@
 //! `RisuAI` lorebooks and modules.
 
 use loreloom_core::{
-    book::{Book, Entry, Folder, Key, OriginalId, RegexKey},
+    book::{Book, Entry, Folder, Key, OriginalId},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
 
 use crate::{
-    json::{Node, js, layout::number},
+    json::{Node, layout::number},
     keys,
     note::Notes,
     rows::Row,
@@ -94,11 +94,10 @@ impl Schema for Risu {
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
-        let use_regex = row.node.get("useRegex").is_some_and(js::truthy);
         entry.name = fields.text(&["comment"]);
         entry.content = fields.text(&["content"]);
-        entry.activation.keys = patterns(fields.joined_keys(&["key"]), use_regex);
-        entry.activation.secondary.keys = patterns(fields.joined_keys(&["secondkey"]), use_regex);
+        entry.activation.keys = fields.joined_keys(&["key"]);
+        entry.activation.secondary.keys = fields.joined_keys(&["secondkey"]);
         entry.activation.secondary.active = fields.flag(&["selective"]).unwrap_or(false);
         let is_constant = row.node.get("mode").and_then(Node::as_str) == Some("constant");
         entry.activation.constant = fields.flag(&["alwaysActive"]).unwrap_or(is_constant);
@@ -130,7 +129,7 @@ impl Schema for Risu {
         put("key", json!(keys::joined(&when.keys)));
         put("secondkey", json!(keys::joined(&when.secondary.keys)));
         put("insertorder", number(entry.placement.order.unwrap_or(100.0)));
-        put("comment", json!(if entry.name.is_empty() { &entry.comment } else { &entry.name }));
+        put("comment", json!(keys::only_name(entry)));
         put("content", json!(entry.content));
         put("alwaysActive", json!(when.constant));
         put("selective", json!(when.secondary.active));
@@ -175,15 +174,4 @@ impl Schema for Risu {
 fn is_folder(row: &Node<'_>) -> bool {
     row.get("mode").and_then(Node::as_str) == Some("folder")
         || row.get("key").and_then(Node::as_str).is_some_and(|key| key.starts_with(FOLDER_MARK))
-}
-
-/// With `useRegex` a key without slashes is a pattern as well.
-fn patterns(keys: Vec<Key>, use_regex: bool) -> Vec<Key> {
-    let read = |key: Key| match key {
-        Key::Literal(raw) if use_regex => {
-            Key::Regex(RegexKey { pattern: raw.clone(), raw, flags: String::new() })
-        }
-        key @ (Key::Literal(_) | Key::Regex(_)) => key,
-    };
-    keys.into_iter().map(read).collect()
 }

@@ -40,7 +40,7 @@ const BOOK_FIELDS: [&str; 6] =
     ["name", "description", "scan_depth", "token_budget", "recursive_scanning", "entries"];
 
 /// Fields of an entry that are modelled.
-pub(super) const ENTRY_FIELDS: [&str; 14] = [
+pub(super) const ENTRY_FIELDS: [&str; 15] = [
     "id",
     "keys",
     "secondary_keys",
@@ -54,6 +54,7 @@ pub(super) const ENTRY_FIELDS: [&str; 14] = [
     "position",
     "priority",
     "case_sensitive",
+    "use_regex",
     "extensions",
 ];
 
@@ -146,8 +147,8 @@ impl Schema for CardBook {
         reader.read(id)
     }
 
-    fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
-        book_write::entry(entry)
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        book_write::entry(entry, row)
     }
 
     fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
@@ -184,9 +185,9 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
         Entry {
             id,
             original_id: None,
-            name: self.fields.text(&["name"]),
-            comment: self.fields.text(&["comment"]),
-            content: self.fields.text(&["content"]),
+            name: self.fields.text(&["name", "displayName", "title"]),
+            comment: self.fields.text(&["comment", "memo"]),
+            content: self.fields.text(&["content", "entry", "text", "value"]),
             prefix: String::new(),
             suffix: String::new(),
             activation: self.activation(),
@@ -237,13 +238,13 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
     fn activation(&mut self) -> Activation {
         let logic = self.extra_number("selectiveLogic");
         Activation {
-            enabled: self.fields.flag(&["enabled"]).unwrap_or(true),
+            enabled: self.enabled(),
             constant: self.fields.flag(&["constant"]).unwrap_or(false),
-            keys: self.keys("keys"),
+            keys: self.keys(&["keys", "key", "keywords"]),
             secondary: Secondary {
                 active: self.fields.flag(&["selective"]).unwrap_or(false),
                 logic: self.logic(logic),
-                keys: self.keys("secondary_keys"),
+                keys: self.keys(&["secondary_keys", "keysecondary"]),
             },
             case_sensitive: self
                 .extra_flag("case_sensitive")
@@ -269,14 +270,19 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
         }
     }
 
+    fn enabled(&mut self) -> bool {
+        let enabled = self.fields.flag(&["enabled"]);
+        enabled.or_else(|| self.fields.flag(&["disable"]).map(|off| !off)).unwrap_or(true)
+    }
+
     /// With `use_regex` a key without slashes is a pattern too, unless SillyTavern wrote
     /// the entry: it sets the flag on all of them.
-    fn keys(&mut self, name: &str) -> Vec<Key> {
+    fn keys(&mut self, names: &[&str]) -> Vec<Key> {
         let use_regex = self.row.node.get("use_regex").is_some_and(js::truthy);
         let by_sillytavern = self.extensions().is_some_and(|fields| {
             fields.get("position").is_some() || fields.get("display_index").is_some()
         });
-        let texts = self.fields.list(&[name]);
+        let texts = self.fields.list(names);
         let read = |text: String| match Key::parse(&text) {
             Key::Literal(raw) if use_regex && !by_sillytavern => {
                 Key::Regex(RegexKey { pattern: raw.clone(), raw, flags: String::new() })
@@ -352,7 +358,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             position: self.position(),
             depth: self.extensions().and_then(|mut fields| fields.count(&["depth"])).map(Depth),
             role: self.role(),
-            order: Some(self.fields.number(&["insertion_order"]).unwrap_or(index)),
+            order: Some(self.fields.number(&["insertion_order", "order"]).unwrap_or(index)),
         }
     }
 

@@ -4,12 +4,13 @@ use loreloom_core::book::{Entry, Key, Position};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    json::layout::number,
+    json::{Node, js, layout::number},
     sillytavern::{logic_number, outlet_name, position_number, raw_keys, role_number},
 };
 
-/// The fields of an entry.
-pub(super) fn entry(entry: &Entry) -> Map<String, Value> {
+/// The fields of an entry. `use_regex` stays as the row has it where that is true: to
+/// some programs it says nothing about the keys.
+pub(super) fn entry(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
     let when = &entry.activation;
     let mut map = Map::new();
     let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
@@ -43,11 +44,29 @@ pub(super) fn entry(entry: &Entry) -> Map<String, Value> {
         }
     }
     let has_patterns = when.keys.iter().any(|key| matches!(key, Key::Regex(_)));
-    if has_patterns || !map.contains_key("use_regex") {
-        map.insert("use_regex".into(), json!(has_patterns));
-    }
+    let was_set = row.and_then(|row| row.get("use_regex")).is_some_and(js::truthy);
+    map.insert("use_regex".into(), json!(has_patterns || was_set));
     map.insert("extensions".into(), Value::Object(extensions));
+    if let Some(row) = row {
+        world_info_names(&mut map, row);
+    }
     map
+}
+
+/// World Info names that the row has beside those of the standard, kept in step: sites
+/// write both and programs read either.
+fn world_info_names(map: &mut Map<String, Value>, row: &Node<'_>) {
+    for (name, twin) in
+        [("key", "keys"), ("keysecondary", "secondary_keys"), ("order", "insertion_order")]
+    {
+        if let (Some(_), Some(value)) = (row.get(name), map.get(twin)) {
+            map.insert(name.to_owned(), value.clone());
+        }
+    }
+    if row.get("disable").is_some() {
+        let disabled = map.get("enabled") == Some(&Value::Bool(false));
+        map.insert("disable".to_owned(), Value::Bool(disabled));
+    }
 }
 
 /// The two positions that the standard knows; others only have SillyTavern's number.

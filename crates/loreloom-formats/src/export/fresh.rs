@@ -135,21 +135,8 @@ pub(super) fn rows(
         tree::at_path(&parsed.root, &path).is_some_and(crate::json::Node::is_object)
     });
     let origin = origin_of(book);
-    let mut next = 0;
-    let mut taken: rustc_hash::FxHashSet<u64> = rustc_hash::FxHashSet::default();
     let mut written = Vec::with_capacity(book.entries.len());
-    let own: Vec<u64> = numbers(&book.entries).collect();
-    for entry in &book.entries {
-        let own_number = match entry.original_id {
-            Some(OriginalId::Number(number)) => u64::try_from(number).ok(),
-            _ => None,
-        };
-        let number = own_number.filter(|number| taken.insert(*number)).unwrap_or_else(|| {
-            while own.contains(&next) || !taken.insert(next) {
-                next += 1;
-            }
-            next
-        });
+    for (entry, number) in book.entries.iter().zip(new_numbers(&book.entries)) {
         let crossed = CrossedEntry { origin, format, number };
         written.push((number, crossed.row(schema, entry, losses)));
     }
@@ -158,6 +145,16 @@ pub(super) fn rows(
         return Value::Object(written.into_iter().map(member).collect());
     }
     Value::Array(written.into_iter().map(|(_, row)| Value::Object(row)).collect())
+}
+
+/// Numbers for entries in a file of another format: their own where those rise, because
+/// objects are read in the order of their keys; else counted from 0.
+fn new_numbers(entries: &[Entry]) -> Vec<u64> {
+    let own: Vec<u64> = numbers(entries).collect();
+    if own.len() == entries.len() && own.is_sorted_by(|a, b| a < b) {
+        return own;
+    }
+    (0..entries.len() as u64).collect()
 }
 
 /// The numbers that entries have as ids.
@@ -224,16 +221,18 @@ fn crossed(
     if origin == format {
         return (extensions.clone(), None);
     }
-    if let Some(keys) = crossing::carried_keys(extensions, format) {
-        return (keys.clone(), None);
-    }
     if let Some(from) = crossing::from(extensions) {
-        return (Extensions::new(), Some(from.clone()));
+        let is_home = from.get("format").and_then(Value::as_str) == Some(format);
+        let keys = crossing::carried_keys(extensions, format).cloned().unwrap_or_default();
+        return (keys, (!is_home).then(|| from.clone()));
     }
-    if extensions.is_empty() && original_id.is_none() {
-        return (Extensions::new(), None);
+    let mut from = json!({ "format": origin });
+    if let Some(id) = original_id {
+        from["id"] = json!(id);
     }
-    let from = json!({ "format": origin, "id": original_id, "keys": extensions });
+    if !extensions.is_empty() {
+        from["keys"] = json!(extensions);
+    }
     (Extensions::new(), Some(from))
 }
 
@@ -297,7 +296,7 @@ fn collect(field: &str, value: &Value, found: &mut dyn FnMut(&str, &Value)) {
 fn means_nothing(field: &str, value: &Value) -> bool {
     let is_nothing = match value {
         Value::Null => true,
-        Value::Bool(value) => !value,
+        Value::Bool(value) => !value && field != "activation.enabled",
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Number(_) | Value::Object(_) => false,

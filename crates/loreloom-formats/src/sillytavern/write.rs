@@ -7,7 +7,10 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use super::fields::Field;
-use crate::json::{Node, layout::number};
+use crate::{
+    json::{Node, layout::number},
+    keys::only_name,
+};
 
 /// The fields of an entry. Of a row whose file has card names beside its own, both are
 /// written.
@@ -34,8 +37,7 @@ fn activation(entry: &Entry, map: &mut Map<String, Value>) {
     let when = &entry.activation;
     put(map, Field::Key, raw(&when.keys));
     put(map, Field::KeySecondary, raw(&when.secondary.keys));
-    let name = if entry.name.is_empty() { &entry.comment } else { &entry.name };
-    put(map, Field::Comment, name.as_str());
+    put(map, Field::Comment, only_name(entry));
     put(map, Field::Content, entry.content.as_str());
     put(map, Field::Constant, when.constant);
     put(map, Field::Vectorized, when.vectorized);

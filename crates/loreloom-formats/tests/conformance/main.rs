@@ -6,6 +6,8 @@
 )]
 
 mod conversions;
+mod crossing;
+mod editing;
 mod formats;
 
 use std::path::{Path, PathBuf};
