@@ -9,6 +9,7 @@ mod conversions;
 mod crossing;
 mod editing;
 mod formats;
+mod hostile;
 
 use std::path::{Path, PathBuf};
 
