@@ -22,6 +22,7 @@ mod card;
 pub mod chat;
 mod crossing;
 mod detect;
+pub mod diff;
 mod document;
 mod error;
 mod examine;
