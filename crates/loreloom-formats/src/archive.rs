@@ -71,7 +71,7 @@ impl<'bytes> Archive<'bytes> {
 }
 
 /// The archive with some files replaced or added; all others are copied as they are
-/// packed.
+/// packed, and so is what stands before the archive (a picture, a program).
 pub(crate) fn with_files(
     bytes: Option<&[u8]>,
     files: &[(String, Vec<u8>)],
@@ -86,8 +86,11 @@ pub(crate) fn with_files(
         out.write_all(content).map_err(broken)
     };
     let mut written: Vec<&str> = Vec::new();
+    let mut prefix: &[u8] = &[];
     if let Some(bytes) = bytes {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
+        let start = usize::try_from(zip.offset()).unwrap_or(usize::MAX);
+        prefix = bytes.get(..start).unwrap_or_default();
         for at in 0..zip.len() {
             let file = zip.by_index_raw(at).map_err(broken)?;
             let found = file.name().map_err(broken)?.into_owned();
@@ -103,7 +106,8 @@ pub(crate) fn with_files(
     for (name, content) in files.iter().filter(|(name, _)| !written.contains(&name.as_str())) {
         put(&mut out, name, content)?;
     }
-    Ok(out.finish().map_err(broken)?.into_inner())
+    let archive = out.finish().map_err(broken)?.into_inner();
+    Ok([prefix, &archive].concat())
 }
 
 #[cfg(test)]
@@ -127,6 +131,18 @@ mod tests {
             ["a", "b", "c", "d"].iter().map(|name| open.read(name).unwrap()).collect();
         assert_eq!(read, [&b"1"[..], b"two", b"3", b"4"]);
         assert!(!open.has("e"));
+    }
+
+    #[test]
+    fn what_stands_before_the_archive_stays() {
+        let before = [b"picture".to_vec(), archive(&[("a", b"1"), ("b", b"2")])].concat();
+        let after = with_files(Some(&before), &[("a".to_owned(), b"one".to_vec())]).unwrap();
+        assert!(after.starts_with(b"picturePK"));
+        let mut open = Archive::open(&after, &Limits::default(), &mut Notes::default()).unwrap();
+        assert_eq!(
+            (open.read("a").unwrap(), open.read("b").unwrap()),
+            (b"one".to_vec(), b"2".to_vec())
+        );
     }
 
     #[test]

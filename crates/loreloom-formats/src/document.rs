@@ -168,7 +168,7 @@ fn archive<'bytes>(
     }
     if archive.has(MANIFEST) {
         let manifest = text::decode(&archive.read(MANIFEST)?, notes).into_owned();
-        let name = first_character(&manifest, options)?;
+        let name = first_character(&manifest, options, notes)?;
         let text = text::decode(&archive.read(&name)?, notes).into_owned();
         let format = Some(Format::Byaf);
         return Ok(Document { format, text: text.into(), part: Part::File(name), card: None });
@@ -191,9 +191,17 @@ fn has_lorebook(text: &str, options: &ImportOptions) -> bool {
 }
 
 /// The first character that a Backyard manifest names.
-fn first_character(manifest: &str, options: &ImportOptions) -> Result<String, FormatError> {
+fn first_character(
+    manifest: &str,
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<String, FormatError> {
     let parsed = json::parse(text::without_bom(manifest), options.limits.nesting)?;
     let characters = parsed.root.get("characters").map_or(&[][..], Node::items);
+    if characters.len() > 1 {
+        let text = format!("only the first of {} was read", characters.len());
+        notes.warn("characters", text);
+    }
     let first = characters.iter().find_map(Node::as_str);
     first.map(str::to_owned).ok_or_else(|| FormatError::Unknown {
         looked_for: "`characters` in `manifest.json`",

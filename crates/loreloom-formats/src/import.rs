@@ -12,7 +12,7 @@ use crate::{
     detect::{self, Format},
     document::{self, Document, Part},
     error::FormatError,
-    json::{self, Json, Node, Oddity, OddityKind},
+    json::{self, Json, Node, Oddity, OddityKind, js},
     limits::Limits,
     note::{ImportNote, Notes},
     perchance,
@@ -86,10 +86,10 @@ pub struct Imported {
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let document = document::open(bytes, options, &mut notes)?;
-    let Read { mut book, card, format } = read(&document, options, &mut notes)?;
+    let Read { mut book, card, format, version } = read(&document, options, &mut notes)?;
     book.origin = Some(Origin {
         format: format.as_str().to_owned(),
-        version: None,
+        version,
         container: document.part.container(),
         style: text::style(&document.text),
         source: Some(Arc::from(document.text.as_ref())),
@@ -102,6 +102,8 @@ pub(crate) struct Read {
     pub(crate) book: Book,
     pub(crate) card: Option<Card>,
     pub(crate) format: Format,
+    /// The version that the file states.
+    pub(crate) version: Option<String>,
 }
 
 /// Reads an opened document.
@@ -113,7 +115,7 @@ pub(crate) fn read(
     let body = text::without_bom(&document.text);
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;
-        return Ok(Read { book, card: None, format: Format::Perchance });
+        return Ok(Read { book, card: None, format: Format::Perchance, version: None });
     }
     let parsed = json::parse(body, options.limits.nesting)?;
     let root = &parsed.root;
@@ -140,7 +142,20 @@ pub(crate) fn read(
     if format == Format::CardV2 && root.get("spec").is_none() {
         notes.warn("spec", "is missing: read as a V2 card because it has a `character_book`");
     }
-    Ok(Read { book, card, format })
+    Ok(Read { book, card, format, version: version(root) })
+}
+
+/// The version of its format that a file states.
+fn version(root: &Node<'_>) -> Option<String> {
+    const NAMES: [&str; 6] = [
+        "spec_version",
+        "lorebookVersion",
+        "storyContainerVersion",
+        "scenarioVersion",
+        "schemaVersion",
+        "ver",
+    ];
+    NAMES.iter().find_map(|name| root.get(name)).filter(|node| !node.is_null()).map(js::text)
 }
 
 /// How the entries of a document are written.

@@ -96,6 +96,14 @@ impl Schema for JanitorBook {
         entry
     }
 
+    /// A known fault of imports on the site: 1 per cent where 100 was meant.
+    fn review(&self, book: &Book, notes: &mut Notes) {
+        let is_one = |entry: &Entry| entry.activation.probability == Some(1.0);
+        if book.entries.len() > 1 && book.entries.iter().all(is_one) {
+            notes.warn("probability", "is 1 in every entry, perhaps 100 was meant: kept as 1");
+        }
+    }
+
     /// Lists and texts of keys are kept in step, because the site reads either.
     fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
         let when = &entry.activation;

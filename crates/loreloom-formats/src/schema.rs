@@ -35,6 +35,9 @@ pub(crate) trait Schema: Sync {
     /// Reads a row.
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry;
 
+    /// Looks at all entries together, for faults that one alone does not show.
+    fn review(&self, _book: &Book, _notes: &mut Notes) {}
+
     /// An entry in the words of the file. `row` is what the file said before, for
     /// formats whose files may say one thing under two names.
     fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value>;

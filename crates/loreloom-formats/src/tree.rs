@@ -77,6 +77,7 @@ fn read_rows(
             read.push((row.rank, inert(&book.id, &row, text)));
             continue;
         }
+        check_size(&row, options)?;
         let original = schema.original_id(&row, notes);
         let id = ids.next(original.as_ref(), || schema.missing_id(&row), notes);
         let mut reading = Reading {
@@ -86,6 +87,10 @@ fn read_rows(
         };
         let mut entry = schema.read_entry(id, &row, &mut reading);
         crossing::restore_entry(&mut entry);
+        let (limit, found) = (options.limits.keys, entry.activation.keys.len());
+        if found > limit {
+            return Err(FormatError::TooMany { what: "keys in one entry", limit, found });
+        }
         entry.original_id = original;
         entry.raw = Some(text[row.node.span.clone()].into());
         read.push((row.rank, entry));
@@ -93,6 +98,15 @@ fn read_rows(
     notes.at_entry(None);
     read.sort_by_key(|(rank, _)| *rank);
     book.entries = read.into_iter().map(|(_, entry)| entry).collect();
+    schema.review(book, notes);
+    Ok(())
+}
+
+fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatError> {
+    let (limit, found) = (options.limits.entry_bytes, row.node.span.len());
+    if found > limit {
+        return Err(FormatError::TooMany { what: "bytes in one entry", limit, found });
+    }
     Ok(())
 }
 

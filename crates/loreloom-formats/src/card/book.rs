@@ -248,7 +248,8 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             },
             case_sensitive: self
                 .extra_flag("case_sensitive")
-                .or_else(|| self.fields.flag(&["case_sensitive"])),
+                .or_else(|| self.fields.flag(&["case_sensitive"]))
+                .or_else(|| self.extra_flag("risu_case_sensitive")),
             whole_words: self.extra_flag("match_whole_words"),
             scan: ScanRange { messages: self.extra_number("scan_depth"), ..ScanRange::default() },
             sources: self.sources(),
@@ -321,7 +322,9 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
 
     fn probability(&mut self) -> Option<f64> {
         let used = self.extra_flag("useProbability").unwrap_or(true);
-        let value = self.extra_number("probability");
+        let value = self
+            .extra_number("probability")
+            .or_else(|| self.extra_number("risu_activationPercent"));
         if let Some(value) = value.filter(|value| !(0.0..=100.0).contains(value)) {
             self.fields.notes().warn("extensions.probability", format!("{value} is not 0 to 100"));
         }

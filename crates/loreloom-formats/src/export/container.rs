@@ -1,13 +1,15 @@
 //! Puts a written text where the format has it: into a picture, an archive, a module.
 
+use std::borrow::Cow;
+
 use loreloom_core::book::{Book, Container};
 use serde_json::{Value, json};
 
-use super::{ExportOptions, fresh_style};
+use super::{ExportOptions, Own, fresh_style};
 use crate::{
     archive, card,
     detect::Format,
-    document::{Document, Part},
+    document::Part,
     error::FormatError,
     json::{self, layout},
     png, risum, text,
@@ -22,13 +24,7 @@ pub(super) fn wrap_fresh(
 ) -> Result<Vec<u8>, FormatError> {
     let text = || layout::to_text(root, &fresh_style(), 0);
     match (format.container(), format) {
-        (Container::Png, _) => {
-            let picture = match options.original {
-                Some(original) if original.starts_with(&png::SIGNATURE) => original.to_vec(),
-                _ => png::blank()?,
-            };
-            in_picture(&picture, &root.to_string(), format, options)
-        }
+        (Container::Png, _) => in_picture(&picture(options)?, &root.to_string(), format, options),
         (Container::Zip, Format::Byaf) => backyard(root, book),
         (Container::Zip, _) => {
             archive::with_files(None, &[("card.json".to_owned(), text().into_bytes())])
@@ -83,30 +79,42 @@ pub(super) fn wrap_patched(
     text: &str,
     card: Option<&str>,
     format: Format,
-    document: &Document<'_>,
+    own: &Own<'_>,
     options: &ExportOptions<'_>,
 ) -> Result<Vec<u8>, FormatError> {
-    let original = options.original.unwrap_or_default();
-    match &document.part {
+    match &own.document.part {
         Part::Whole => Ok(text.as_bytes().to_vec()),
-        Part::Chunk => in_picture(original, text, format, options),
+        Part::Chunk => in_picture(&picture(options)?, text, format, options),
         Part::File(name) => {
-            archive::with_files(Some(original), &[(name.clone(), text.as_bytes().to_vec())])
+            archive::with_files(own.bytes, &[(name.clone(), text.as_bytes().to_vec())])
         }
-        Part::Module(None) => {
-            let (_, end) = risum::unpack(original)?;
-            risum::pack(text.as_bytes(), &original[end..])
-        }
+        Part::Module(None) => risum::pack(text.as_bytes(), assets(own.bytes)?),
         Part::Module(Some(name)) => {
             let mut notes = crate::note::Notes::default();
+            let original = own.bytes.unwrap_or_default();
             let mut open = archive::Archive::open(original, &options.limits, &mut notes)?;
             let module = open.read(name)?;
-            let (_, end) = risum::unpack(&module)?;
-            let mut files = vec![(name.clone(), risum::pack(text.as_bytes(), &module[end..])?)];
+            let packed = risum::pack(text.as_bytes(), assets(Some(&module))?)?;
+            let mut files = vec![(name.clone(), packed)];
             if let Some(card) = card {
                 files.push(("card.json".to_owned(), card.as_bytes().to_vec()));
             }
             archive::with_files(Some(original), &files)
         }
     }
+}
+
+/// The picture that a card travels in.
+fn picture<'a>(options: &ExportOptions<'a>) -> Result<Cow<'a, [u8]>, FormatError> {
+    match options.original {
+        Some(original) if original.starts_with(&png::SIGNATURE) => Ok(Cow::Borrowed(original)),
+        _ => png::blank().map(Cow::Owned),
+    }
+}
+
+/// What stands behind the text of a module.
+fn assets(module: Option<&[u8]>) -> Result<&[u8], FormatError> {
+    let Some(module) = module else { return Ok(&[]) };
+    let (_, end) = risum::unpack(module)?;
+    Ok(&module[end..])
 }

@@ -11,7 +11,7 @@ mod patched;
 mod row;
 
 use loreloom_core::{
-    book::{Book, Indent, TextStyle},
+    book::{Book, Container, Indent, TextStyle},
     ids::EntryId,
 };
 use serde::{Deserialize, Serialize};
@@ -70,8 +70,8 @@ pub fn export(
     options: &ExportOptions<'_>,
 ) -> Result<Exported, FormatError> {
     let reading = reading(book, options);
-    if let Some(document) = own_document(book, format, options, &reading)? {
-        return patched(book, format, options, &document, &reading);
+    if let Some(own) = own_document(book, format, options, &reading) {
+        return patched(book, format, options, &own, &reading);
     }
     let mut losses = Vec::new();
     let bytes = if format == Format::Perchance {
@@ -95,66 +95,72 @@ fn reading(book: &Book, options: &ExportOptions<'_>) -> ImportOptions {
     }
 }
 
-/// The file that the book came from, if it is of this format and at hand.
+/// The file that a book came from.
+struct Own<'a> {
+    document: Document<'a>,
+    /// The file itself; `None` where only the text inside is at hand.
+    bytes: Option<&'a [u8]>,
+}
+
+/// The file that the book came from, if it is of this format.
 fn own_document<'a>(
     book: &'a Book,
     format: Format,
     options: &ExportOptions<'a>,
     reading: &ImportOptions,
-) -> Result<Option<Document<'a>>, FormatError> {
-    let Some(origin) = book.origin.as_ref().filter(|origin| origin.format == format.as_str())
-    else {
-        return Ok(None);
-    };
-    if let Some(original) = options.original {
-        let document = document::open(original, reading, &mut Notes::default())?;
+) -> Option<Own<'a>> {
+    let origin = book.origin.as_ref().filter(|origin| origin.format == format.as_str())?;
+    if let Some(original) = options.original
+        && let Ok(document) = document::open(original, reading, &mut Notes::default())
+    {
         let is_same = match document.format {
             Some(found) => found == format,
-            None => document.part == Part::Whole && format.schema().is_some(),
+            None => document.part == Part::Whole && format.container() == Container::Text,
         };
-        if is_same || format == Format::Perchance {
-            return Ok(Some(document));
+        if is_same {
+            return Some(Own { document, bytes: Some(original) });
         }
     }
-    let is_text = format.container() == loreloom_core::book::Container::Text;
-    let source = origin.source.as_deref().filter(|_| is_text);
-    Ok(source.map(|source| Document {
-        format: Some(format),
-        text: source.into(),
-        part: Part::Whole,
-        card: None,
-    }))
+    let part = match format.container() {
+        Container::Text => Part::Whole,
+        Container::Png => Part::Chunk,
+        Container::Risum => Part::Module(None),
+        // The other files of an archive cannot be made up.
+        Container::Zip | Container::Jpeg | Container::Webp | Container::Vault => return None,
+    };
+    let text = origin.source.as_deref()?.into();
+    Some(Own { document: Document { format: Some(format), text, part, card: None }, bytes: None })
 }
 
 fn patched(
     book: &Book,
     format: Format,
     options: &ExportOptions<'_>,
-    document: &Document<'_>,
+    own: &Own<'_>,
     reading: &ImportOptions,
 ) -> Result<Exported, FormatError> {
+    let document = &own.document;
     let was = crate::import::read(document, reading, &mut Notes::default())?;
     let same_card = options.card.is_none_or(|card| was.card.as_ref() == Some(card));
     let mut losses = Vec::new();
-    if same_book(&was.book, book) && same_card {
-        let bytes = match options.original {
-            Some(original) => original.to_vec(),
-            None => document.text.as_bytes().to_vec(),
-        };
-        return Ok(Exported { bytes, losses });
+    let is_unedited = same_book(&was.book, book) && same_card;
+    if let Some(bytes) = own.bytes.filter(|_| is_unedited) {
+        return Ok(Exported { bytes: bytes.to_vec(), losses });
     }
-    if format == Format::Perchance {
-        let newline = crate::json::layout::newline(&text::style(&document.text));
-        let bytes = perchance::write(book, newline).into_bytes();
+    let (text, card_text) = if is_unedited {
+        (document.text.as_ref().to_owned(), None)
+    } else if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
-        return Ok(Exported { bytes, losses });
-    }
-    let text = patched::book(&was, book, document, reading, &mut losses)?;
-    let (text, card_text) = match options.card.zip(was.card.as_ref()) {
-        Some((card, was)) if card != was => patched::card(text, document, was, card)?,
-        _ => (text, document.card.clone()),
+        let newline = crate::json::layout::newline(&text::style(&document.text));
+        (perchance::write(book, newline), None)
+    } else {
+        let text = patched::book(&was, book, document, reading, &mut losses)?;
+        match options.card.zip(was.card.as_ref()) {
+            Some((card, was)) if card != was => patched::card(text, document, was, card)?,
+            _ => (text, document.card.clone()),
+        }
     };
-    let bytes = container::wrap_patched(&text, card_text.as_deref(), format, document, options)?;
+    let bytes = container::wrap_patched(&text, card_text.as_deref(), format, own, options)?;
     Ok(Exported { bytes, losses })
 }
 

@@ -174,3 +174,22 @@ fn a_renamed_card_changes_its_name_everywhere() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_card_can_move_into_another_picture_without_its_old_file() -> Outcome {
+    let read_own = |file: &str| fs::read(super::own("formats/synthetic").join(file));
+    let imported = read(&read_own("card_itxt_chara.png")?)?;
+    let other = read_own("nai_lorebook_embedded.png")?;
+    for picture in [None, Some(other.as_slice())] {
+        let options = ExportOptions { original: picture, ..ExportOptions::default() };
+        let exported = export(&imported.book, Format::CardV2Png, &options)?;
+        let again = read(&exported.bytes)?;
+        assert_eq!(again.card, imported.card);
+        assert_eq!(again.book.entries, imported.book.entries);
+        assert_eq!(
+            again.book.origin.and_then(|origin| origin.source),
+            imported.book.origin.as_ref().and_then(|origin| origin.source.clone())
+        );
+    }
+    Ok(())
+}
