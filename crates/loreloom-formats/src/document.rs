@@ -9,6 +9,7 @@ use crate::{
     card::CardVersion,
     detect::{self, Format},
     error::FormatError,
+    exif,
     import::ImportOptions,
     json::{self, Node},
     note::Notes,
@@ -32,6 +33,8 @@ pub(crate) enum Part {
     Whole,
     /// Text chunks of a picture.
     Chunk,
+    /// A comment in the EXIF data of a picture.
+    Comment(Container),
     /// A file of an archive.
     File(String),
     /// A packed Risu module, alone or as a file of an archive.
@@ -43,6 +46,7 @@ impl Part {
         match self {
             Self::Whole => Container::Text,
             Self::Chunk => Container::Png,
+            Self::Comment(container) => *container,
             Self::File(_) | Self::Module(Some(_)) => Container::Zip,
             Self::Module(None) => Container::Risum,
         }
@@ -76,10 +80,7 @@ pub(crate) fn open<'bytes>(
         return archive(bytes, options, notes);
     }
     if bytes.starts_with(&JPEG) || bytes.starts_with(b"RIFF") && bytes[8..].starts_with(b"WEBP") {
-        return Err(FormatError::Container {
-            kind: "card",
-            problem: "the picture holds no archive, and cards in EXIF data are not read".to_owned(),
-        });
+        return comment(bytes, options, notes);
     }
     let limit = options.limits.text_bytes;
     if bytes.len() > limit {
@@ -128,6 +129,24 @@ fn picture<'bytes>(
         kind: "card",
         problem: "the picture has no `ccv3`, `chara` or `naidata` text".to_owned(),
     }))
+}
+
+/// The card in the EXIF data of a picture. Pictures of these kinds are only read.
+fn comment<'bytes>(
+    bytes: &'bytes [u8],
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    let found = exif::user_comment(bytes).ok_or_else(|| FormatError::Container {
+        kind: "card",
+        problem: "the picture has neither an archive nor a comment in its EXIF data".to_owned(),
+    })?;
+    let text = text::decode(&png::out_of_base64(&found), notes).into_owned();
+    let parsed = json::parse(text::without_bom(&text), options.limits.nesting)?;
+    let format = Some(detect::of_json(&parsed.root)?);
+    let part =
+        Part::Comment(if bytes.starts_with(&JPEG) { Container::Jpeg } else { Container::Webp });
+    Ok(Document { format, text: text.into(), part, card: None })
 }
 
 fn in_picture(root: &Node<'_>) -> Result<Format, FormatError> {

@@ -162,7 +162,7 @@ fn version(root: &Node<'_>) -> Option<String> {
 pub(crate) fn schema_of(format: Format, part: &Part) -> Option<&'static dyn Schema> {
     match part {
         Part::Module(_) => Some(&Risu::Module),
-        Part::Whole | Part::Chunk | Part::File(_) => format.schema(),
+        Part::Whole | Part::Chunk | Part::Comment(_) | Part::File(_) => format.schema(),
     }
 }
 

@@ -26,6 +26,7 @@ pub mod diff;
 mod document;
 mod error;
 mod examine;
+mod exif;
 mod export;
 mod import;
 mod janitor;

@@ -120,7 +120,7 @@ fn inflate(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, FormatError> {
 
 /// Base64 with or without padding, with line breaks; what is not base64 stays as it is,
 /// because some programs write the JSON itself.
-fn out_of_base64(text: &[u8]) -> Vec<u8> {
+pub(crate) fn out_of_base64(text: &[u8]) -> Vec<u8> {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let engine = GeneralPurpose::new(&alphabet::STANDARD, config);

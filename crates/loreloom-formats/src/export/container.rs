@@ -83,7 +83,8 @@ pub(super) fn wrap_patched(
     options: &ExportOptions<'_>,
 ) -> Result<Vec<u8>, FormatError> {
     match &own.document.part {
-        Part::Whole => Ok(text.as_bytes().to_vec()),
+        // An edited card of a picture that cannot be written comes out as its text.
+        Part::Whole | Part::Comment(_) => Ok(text.as_bytes().to_vec()),
         Part::Chunk => in_picture(&picture(options)?, text, format, options),
         Part::File(name) => {
             archive::with_files(own.bytes, &[(name.clone(), text.as_bytes().to_vec())])
