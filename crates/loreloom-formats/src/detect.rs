@@ -7,30 +7,132 @@
 
 use std::fmt;
 
+use loreloom_core::book::Container;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    card::CardVersion,
     error::FormatError,
-    json::{self, Json, Node},
-    limits::Limits,
-    note::Notes,
-    text,
+    import::{ImportOptions, import},
+    json::{Json, Node},
+    schema::Schema,
 };
 
-/// A file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// `SillyTavern` World Info.
-    Sillytavern,
+macro_rules! formats {
+    ($(#[$doc:meta] $format:ident = $name:literal, $container:ident $(, $card:ident)?;)+) => {
+        /// A file format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Format { $(#[$doc] $format),+ }
+
+        impl Format {
+            /// All formats.
+            pub const ALL: &[Self] = &[$(Self::$format),+];
+
+            /// The format's name in reports, on the command line and in
+            /// [`loreloom_core::book::Origin`].
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$format => $name),+ }
+            }
+
+            /// What files of this format are wrapped in.
+            pub fn container(self) -> Container {
+                match self { $(Self::$format => Container::$container),+ }
+            }
+
+            /// The standard of a card; `None` for formats that are only a book.
+            pub fn card(self) -> Option<CardVersion> {
+                match self {
+                    $(Self::$format => [$(CardVersion::$card)?].first().copied()),+
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// `SillyTavern` World Info, also as exported by Chub.
+    Sillytavern = "sillytavern", Text;
+    /// A card with its fields at the root.
+    CardV1 = "card-v1", Text, V1;
+    /// A card with Pygmalion's names.
+    Pygmalion = "pygmalion", Text, Pygmalion;
+    /// A V2 card as JSON.
+    CardV2 = "card-v2", Text, V2;
+    /// A V3 card as JSON.
+    CardV3 = "card-v3", Text, V3;
+    /// A V1 card in a picture.
+    CardV1Png = "card-v1-png", Png, V1;
+    /// A V2 card in a picture.
+    CardV2Png = "card-v2-png", Png, V2;
+    /// A V3 card in a picture.
+    CardV3Png = "card-v3-png", Png, V3;
+    /// A V3 card in an archive with its assets.
+    Charx = "charx", Zip, V3;
+    /// The book of a card as its own file.
+    CharacterBook = "character-book", Text;
+    /// A V3 book as its own file.
+    LorebookV3 = "lorebook-v3", Text;
+    /// `NovelAI` lorebook, story or scenario.
+    Novelai = "novelai", Text;
+    /// `NovelAI` lorebook in a picture.
+    NovelaiPng = "novelai-png", Png;
+    /// `AgnAI` memory book.
+    Agnai = "agnai", Text;
+    /// `RisuAI` lorebook.
+    Risu = "risu", Text;
+    /// `RisuAI` module as JSON.
+    RisuModuleJson = "risu-module-json", Text;
+    /// `RisuAI` module as a binary file.
+    RisuModule = "risu-module", Risum;
+    /// `KoboldAI` Lite or client: a save with world info.
+    KoboldLite = "kobold-lite", Text;
+    /// `KoboldAI` United world info.
+    KoboldUnited = "kobold-united", Text;
+    /// `AI Dungeon` story cards and older world info.
+    Aidungeon = "aidungeon", Text;
+    /// `JanitorAI` lorebook.
+    Janitor = "janitor", Text;
+    /// Backyard archive.
+    Byaf = "byaf", Zip;
+    /// Backyard character alone.
+    ByafCharacter = "byaf-character", Text;
+    /// Plain text, entries separated by blank lines.
+    Perchance = "perchance", Text;
 }
 
 impl Format {
-    /// The format's name in reports, on the command line and in [`loreloom_core::book::Origin`].
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sillytavern => "sillytavern",
-        }
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+
+    /// How entries of this format are written; plain text has no words for it.
+    pub(crate) fn schema(self) -> Option<&'static dyn Schema> {
+        use crate::{card::book::CardBook, kobold::Kobold, risu::Risu};
+        Some(match self {
+            Self::Sillytavern => &crate::sillytavern::WorldInfo,
+            Self::CardV1
+            | Self::Pygmalion
+            | Self::CardV2
+            | Self::CardV3
+            | Self::CardV1Png
+            | Self::CardV2Png
+            | Self::CardV3Png
+            | Self::Charx => &CardBook::InCard,
+            Self::CharacterBook => &CardBook::Bare,
+            Self::LorebookV3 => &CardBook::Standalone,
+            Self::Novelai | Self::NovelaiPng => &crate::novelai::Lorebook,
+            Self::Agnai => &crate::agnai::MemoryBook,
+            Self::Risu => &Risu::Lorebook,
+            Self::RisuModuleJson | Self::RisuModule => &Risu::Module,
+            Self::KoboldLite => &Kobold::Lite,
+            Self::KoboldUnited => &Kobold::United,
+            Self::Aidungeon => &crate::aidungeon::StoryCards,
+            Self::Janitor => &crate::janitor::JanitorBook,
+            Self::Byaf | Self::ByafCharacter => &crate::byaf::LoreItems,
+            Self::Perchance => return None,
+        })
     }
 }
 
@@ -40,31 +142,107 @@ impl fmt::Display for Format {
     }
 }
 
-/// The format of a file.
-pub fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
-    let limits = Limits::default();
-    let text = text::decode(bytes, &mut Notes::default());
-    let parsed = json::parse(text::without_bom(&text), limits.nesting)?;
-    of_json(&parsed.root)
+/// The format of a file; `file_name` helps only with plain text, which looks like nothing.
+pub fn detect(bytes: &[u8], file_name: Option<&str>) -> Result<Format, FormatError> {
+    let options =
+        ImportOptions { file_name: file_name.map(str::to_owned), ..ImportOptions::new("") };
+    import(bytes, &options).map(|imported| imported.format)
 }
 
 /// The format of a JSON document; the first test that fits decides.
 pub(crate) fn of_json(root: &Node<'_>) -> Result<Format, FormatError> {
-    let entries = root.get("entries");
-    if entries.is_some_and(Node::is_object) {
-        return Ok(Format::Sillytavern);
-    }
-    if let Some(entries) = entries.filter(|entries| entries.is_array()) {
-        let has = |key: &str| entries.items().iter().any(|item| item.get(key).is_some());
-        if has("key") && has("content") {
-            return Ok(Format::Sillytavern);
-        }
-    }
-    Err(unknown(root))
+    let found = if root.is_array() { of_list(root) } else { of_object(root) };
+    found.ok_or_else(|| FormatError::Unknown {
+        looked_for: "`spec`, `entries`, `lorebookVersion`, `kind`, `type`, `worldinfo` or a \
+                     list of entries",
+        found: shown_keys(root),
+    })
 }
 
-fn unknown(root: &Node<'_>) -> FormatError {
-    FormatError::Unknown { looked_for: "`entries`", found: shown_keys(root) }
+fn of_object(root: &Node<'_>) -> Option<Format> {
+    let has = |key: &str| root.get(key).is_some_and(|node| !node.is_null());
+    let says = |key: &str, value: &str| root.get(key).and_then(Node::as_str) == Some(value);
+    let entries = root.get("entries");
+    let data = root.get("data");
+    match root.get("spec").and_then(Node::as_str) {
+        Some("chara_card_v3") => return Some(Format::CardV3),
+        Some(spec) if spec.starts_with("chara_card_v") => return Some(Format::CardV2),
+        Some("lorebook_v3" | "chara_book_v2" | "chara_book_v3") => return Some(Format::LorebookV3),
+        _ => {}
+    }
+    if has("lorebookVersion") || has("storyContainerVersion") || has("scenarioVersion") {
+        Some(Format::Novelai)
+    } else if says("kind", "memory") {
+        Some(Format::Agnai)
+    } else if says("type", "risu") && data.is_some_and(Node::is_array) {
+        Some(Format::Risu)
+    } else if says("type", "risuModule") {
+        Some(Format::RisuModuleJson)
+    } else if has("worldinfo_v2") && !root.get("worldinfo").is_some_and(Node::is_array) {
+        Some(Format::KoboldUnited)
+    } else if has("worldinfo") || has("wifolders_d") {
+        Some(Format::KoboldLite)
+    } else if has("folders") && entries.is_some_and(is_united) {
+        Some(Format::KoboldUnited)
+    } else if has("loreItems") {
+        Some(Format::ByafCharacter)
+    } else if entries.is_some_and(Node::is_object) {
+        Some(Format::Sillytavern)
+    } else if let Some(entries) = entries.filter(|entries| entries.is_array()) {
+        of_entries(entries)
+    } else if has("character_book") || data.is_some_and(|data| data.get("character_book").is_some())
+    {
+        Some(Format::CardV2)
+    } else if has("char_name") {
+        Some(Format::Pygmalion)
+    } else if has("name") && (has("first_mes") || has("description")) {
+        Some(Format::CardV1)
+    } else {
+        None
+    }
+}
+
+/// Whether any row has this key.
+fn any_row(rows: &Node<'_>, key: &str) -> bool {
+    rows.items().iter().any(|row| row.get(key).is_some())
+}
+
+fn is_united(entries: &Node<'_>) -> bool {
+    entries
+        .members()
+        .iter()
+        .any(|member| ["manual_text", "title"].iter().any(|key| member.value.get(key).is_some()))
+}
+
+fn of_entries(entries: &Node<'_>) -> Option<Format> {
+    let has = |key: &str| any_row(entries, key);
+    if has("keys") && has("content") || entries.items().is_empty() {
+        Some(Format::CharacterBook)
+    } else if has("key") && has("content") {
+        Some(Format::Sillytavern)
+    } else if has("keywords") && has("entry") {
+        Some(Format::Agnai)
+    } else {
+        None
+    }
+}
+
+fn of_list(root: &Node<'_>) -> Option<Format> {
+    let has = |key: &str| any_row(root, key);
+    let is_text = |key: &str| {
+        root.items().iter().any(|row| row.get(key).is_some_and(|node| node.as_str().is_some()))
+    };
+    let is_list =
+        |key: &str| root.items().iter().any(|row| row.get(key).is_some_and(Node::is_array));
+    if is_text("keys") && (has("value") || has("entry")) {
+        Some(Format::Aidungeon)
+    } else if has("keysRaw") || is_list("key") && has("insertion_order") {
+        Some(Format::Janitor)
+    } else if is_text("key") && has("content") {
+        Some(Format::KoboldLite)
+    } else {
+        None
+    }
 }
 
 /// The keys of an object, for messages.
@@ -77,6 +255,12 @@ pub(crate) fn shown_keys(root: &Node<'_>) -> String {
                 members.iter().take(SHOWN).map(|member| format!("`{}`", member.key)).collect();
             format!("an object with {}", keys.join(", "))
         }
+        Json::Array(items) => match items.first() {
+            Some(first) if first.is_object() => {
+                format!("a list whose first item is {}", shown_keys(first))
+            }
+            _ => "a list".to_owned(),
+        },
         _ => root.kind().to_owned(),
     }
 }

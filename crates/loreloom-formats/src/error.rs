@@ -44,6 +44,17 @@ pub enum FormatError {
         /// Items found.
         found: usize,
     },
+    /// A card that its maker locked with a password.
+    #[error("the card is encrypted with a password")]
+    Encrypted,
+    /// A picture or archive that cannot be opened.
+    #[error("not a usable {kind}: {problem}")]
+    Container {
+        /// What it looked like.
+        kind: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Valid data, but of no known format.
     #[error("not a lorebook, card or chat of a known kind: looked for {looked_for}, found {found}")]
     Unknown {

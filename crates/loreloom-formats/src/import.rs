@@ -1,22 +1,24 @@
 //! Reads a file of any known format.
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "JSON has six kinds of values and will have no more"
-)]
+use std::sync::Arc;
 
 use loreloom_core::{
-    book::{Book, Container, Origin},
+    book::{Book, Origin},
     ids::BookId,
 };
 
 use crate::{
+    card::{self, Card, CardVersion},
     detect::{self, Format},
+    document::{self, Document, Part},
     error::FormatError,
-    json::{self, Node, Oddity, OddityKind},
+    json::{self, Json, Node, Oddity, OddityKind, js},
     limits::Limits,
     note::{ImportNote, Notes},
-    sillytavern, text,
+    perchance,
+    risu::Risu,
+    schema::Schema,
+    text, tree,
 };
 
 /// What a reader must be told.
@@ -24,8 +26,10 @@ use crate::{
 pub struct ImportOptions {
     /// The id of the new book.
     pub book_id: BookId,
-    /// The book's name where the file has none, for example the file's own name.
+    /// The book's name where the file has none.
     pub name: Option<String>,
+    /// The file's own name; only needed to take plain text for lore.
+    pub file_name: Option<String>,
     /// How values of the wrong type are read.
     pub odd_values: OddValues,
     /// How much is read.
@@ -38,6 +42,7 @@ impl ImportOptions {
         Self {
             book_id: book_id.into(),
             name: None,
+            file_name: None,
             odd_values: OddValues::default(),
             limits: Limits::default(),
         }
@@ -52,7 +57,7 @@ impl ImportOptions {
 
 /// How `SillyTavern` files with values of the wrong type are read.
 ///
-/// Both report the value as a warning.
+/// Both report the value as a warning. Other formats are always repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OddValues {
     /// As `SillyTavern` itself treats them at scan time: `"false"` is true, a `key` that
@@ -63,12 +68,14 @@ pub enum OddValues {
     Repair,
 }
 
-/// A book, and what its reader has to say.
+/// A book, its card if it came in one, and what the reader has to say.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Imported {
-    /// The book.
+    /// The book; without entries for a card that has none.
     pub book: Book,
+    /// The character, where the file is a card.
+    pub card: Option<Card>,
     /// What the file was.
     pub format: Format,
     /// What was odd, repaired or left out.
@@ -77,42 +84,97 @@ pub struct Imported {
 
 /// Reads a file of any known format.
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatError> {
-    if bytes.is_empty() {
-        return Err(FormatError::Empty);
-    }
     let mut notes = Notes::default();
-    text_file(bytes, options, &mut notes).map(|(format, book)| Imported {
-        book,
-        format,
-        notes: notes.finish(),
-    })
-}
-
-fn text_file(
-    bytes: &[u8],
-    options: &ImportOptions,
-    notes: &mut Notes,
-) -> Result<(Format, Book), FormatError> {
-    let limit = options.limits.text_bytes;
-    if bytes.len() > limit {
-        return Err(FormatError::TooLarge { limit, found: bytes.len() });
-    }
-    let text = text::decode(bytes, notes);
-    let body = text::without_bom(&text);
-    let parsed = json::parse(body, options.limits.nesting)?;
-    let format = detect::of_json(&parsed.root)?;
-    note_oddities(&parsed.root, &parsed.oddities, notes);
-    let mut book = match format {
-        Format::Sillytavern => sillytavern::read(&parsed.root, body, options, notes)?,
-    };
+    let document = document::open(bytes, options, &mut notes)?;
+    let Read { mut book, card, format, version } = read(&document, options, &mut notes)?;
     book.origin = Some(Origin {
         format: format.as_str().to_owned(),
-        version: None,
-        container: Container::Text,
-        style: text::style(&text),
-        source: Some(text.as_ref().into()),
+        version,
+        container: document.part.container(),
+        style: text::style(&document.text),
+        source: Some(Arc::from(document.text.as_ref())),
     });
-    Ok((format, book))
+    Ok(Imported { book, card, format, notes: notes.finish() })
+}
+
+/// What a document says.
+pub(crate) struct Read {
+    pub(crate) book: Book,
+    pub(crate) card: Option<Card>,
+    pub(crate) format: Format,
+    /// The version that the file states.
+    pub(crate) version: Option<String>,
+}
+
+/// Reads an opened document.
+pub(crate) fn read(
+    document: &Document<'_>,
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Read, FormatError> {
+    let body = text::without_bom(&document.text);
+    if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
+        let book = perchance::read(body, options)?;
+        return Ok(Read { book, card: None, format: Format::Perchance, version: None });
+    }
+    let parsed = json::parse(body, options.limits.nesting)?;
+    let root = &parsed.root;
+    let format = match document.format {
+        Some(format) => format,
+        None => detect::of_json(root)?,
+    };
+    note_oddities(root, &parsed.oddities, notes);
+    let Some(schema) = schema_of(format, &document.part) else {
+        return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
+    };
+    let mut book = tree::read(schema, root, body, options, notes)?;
+    let card = match (card_version(format, root), &document.card) {
+        (Some(version), Some(text)) => {
+            let parsed = json::parse(text::without_bom(text), options.limits.nesting)?;
+            Some(card::read(&parsed.root, version, notes))
+        }
+        (Some(version), None) => Some(card::read(root, version, notes)),
+        (None, _) => None,
+    };
+    if let Some(card) = card.as_ref().filter(|_| book.name.is_empty()) {
+        card.name.clone_into(&mut book.name);
+    }
+    if format == Format::CardV2 && root.get("spec").is_none() {
+        notes.warn("spec", "is missing: read as a V2 card because it has a `character_book`");
+    }
+    Ok(Read { book, card, format, version: version(root) })
+}
+
+/// The version of its format that a file states.
+fn version(root: &Node<'_>) -> Option<String> {
+    const NAMES: [&str; 6] = [
+        "spec_version",
+        "lorebookVersion",
+        "storyContainerVersion",
+        "scenarioVersion",
+        "schemaVersion",
+        "ver",
+    ];
+    NAMES.iter().find_map(|name| root.get(name)).filter(|node| !node.is_null()).map(js::text)
+}
+
+/// How the entries of a document are written.
+pub(crate) fn schema_of(format: Format, part: &Part) -> Option<&'static dyn Schema> {
+    match part {
+        Part::Module(_) => Some(&Risu::Module),
+        Part::Whole | Part::Chunk | Part::Comment(_) | Part::File(_) => format.schema(),
+    }
+}
+
+/// The standard of a card; `None` for files that are no cards.
+pub(crate) fn card_version(format: Format, root: &Node<'_>) -> Option<CardVersion> {
+    let version = format.card()?;
+    let is_v2 = root.get("spec").and_then(Node::as_str) == Some("chara_card_v2");
+    Some(match version {
+        CardVersion::V1 if root.get("char_name").is_some() => CardVersion::Pygmalion,
+        CardVersion::V3 if is_v2 => CardVersion::V2,
+        CardVersion::V1 | CardVersion::V2 | CardVersion::V3 | CardVersion::Pygmalion => version,
+    })
 }
 
 /// Reports what the parser repaired, each with the path to it.
@@ -138,16 +200,16 @@ fn path_to(root: &Node<'_>, at: usize) -> String {
     let mut node = root;
     loop {
         let step = match &node.value {
-            json::Json::Object(members) => members
+            Json::Object(members) => members
                 .iter()
                 .find(|member| (member.start..member.value.span.end).contains(&at))
                 .map(|member| (member.key.as_ref().to_owned(), &member.value)),
-            json::Json::Array(items) => items
+            Json::Array(items) => items
                 .iter()
                 .enumerate()
                 .find(|(_, item)| item.span.contains(&at))
                 .map(|(index, item)| (index.to_string(), item)),
-            _ => None,
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
         };
         let Some((name, next)) = step else { return path };
         if !path.is_empty() {

@@ -14,20 +14,45 @@
 //! # Ok::<(), loreloom_formats::FormatError>(())
 //! ```
 
+mod agnai;
+mod aidungeon;
+mod archive;
+mod byaf;
+mod card;
 pub mod chat;
+mod crossing;
 mod detect;
+pub mod diff;
+mod document;
 mod error;
+mod examine;
+mod exif;
+mod export;
 mod import;
+mod janitor;
 mod json;
 mod keys;
+mod kobold;
 mod limits;
 mod note;
-mod sillytavern;
+mod novelai;
+mod perchance;
+mod png;
+mod risu;
+mod risum;
+mod rows;
+mod schema;
+pub mod sillytavern;
 mod text;
+mod tolerant;
+mod tree;
 
 pub use self::{
+    card::{Asset, Card, CardVersion, DepthPrompt},
     detect::{Format, detect},
     error::FormatError,
+    examine::{Examination, Outcome, RoundTrip, examine},
+    export::{ExportOptions, Exported, Loss, export},
     import::{ImportOptions, Imported, OddValues, import},
     limits::Limits,
     note::{ImportNote, Severity},

@@ -9,6 +9,10 @@ pub struct Limits {
     pub container_bytes: usize,
     /// Entries of a book.
     pub entries: usize,
+    /// Bytes of one entry.
+    pub entry_bytes: usize,
+    /// Keys of one entry.
+    pub keys: usize,
     /// Levels of nested JSON.
     pub nesting: usize,
     /// Bytes that all files of an archive may unpack to.
@@ -23,6 +27,8 @@ impl Default for Limits {
             text_bytes: 64 << 20,
             container_bytes: 256 << 20,
             entries: 50_000,
+            entry_bytes: 4 << 20,
+            keys: 10_000,
             nesting: 128,
             unpacked_bytes: 512 << 20,
             unpack_ratio: 100,

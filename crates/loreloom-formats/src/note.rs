@@ -39,16 +39,18 @@ impl fmt::Display for ImportNote {
     }
 }
 
-/// Collects notes; a file with a thousand faults does not need a line for each.
+/// Collects notes; a file with ten thousand faults does not need a line for each.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     kept: Vec<ImportNote>,
-    left_out: usize,
+    infos: usize,
+    warnings: usize,
     entry: Option<String>,
 }
 
 impl Notes {
-    const LIMIT: usize = 1000;
+    /// How many of each severity are kept.
+    const LIMIT: usize = 500;
 
     /// Names the entry that the following notes are about.
     pub(crate) fn at_entry(&mut self, entry: Option<&str>) {
@@ -56,32 +58,54 @@ impl Notes {
     }
 
     pub(crate) fn info(&mut self, field: &str, text: impl Into<String>) {
-        self.add(Severity::Info, field, text.into());
+        self.infos += 1;
+        if self.infos <= Self::LIMIT {
+            self.add(Severity::Info, field, text.into());
+        }
     }
 
     pub(crate) fn warn(&mut self, field: &str, text: impl Into<String>) {
-        self.add(Severity::Warning, field, text.into());
+        self.warnings += 1;
+        if self.warnings <= Self::LIMIT {
+            self.add(Severity::Warning, field, text.into());
+        }
     }
 
     fn add(&mut self, severity: Severity, field: &str, text: String) {
-        if self.kept.len() == Self::LIMIT {
-            self.left_out += 1;
-            return;
-        }
         let entry = self.entry.clone();
         self.kept.push(ImportNote { severity, entry, field: field.to_owned(), text });
     }
 
     pub(crate) fn finish(mut self) -> Vec<ImportNote> {
-        if self.left_out > 0 {
-            let text = format!("{} more remarks of this kind were left out", self.left_out);
-            self.kept.push(ImportNote {
-                severity: Severity::Warning,
-                entry: None,
-                field: String::new(),
-                text,
-            });
+        self.entry = None;
+        for (severity, count, what) in [
+            (Severity::Info, self.infos, "remarks"),
+            (Severity::Warning, self.warnings, "warnings"),
+        ] {
+            if let Some(more @ 1..) = count.checked_sub(Self::LIMIT) {
+                self.add(severity, "", format!("{more} more {what} were left out"));
+            }
         }
         self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_remarks_do_not_crowd_out_a_warning() {
+        let mut notes = Notes::default();
+        for _ in 0..10_000 {
+            notes.info("position", "is missing");
+        }
+        notes.at_entry(Some("7"));
+        notes.warn("order", "must be a number");
+        let found = notes.finish();
+        assert_eq!(found.len(), 502);
+        assert_eq!(found[500].to_string(), "entry 7: `order`: must be a number");
+        assert_eq!(found[501].to_string(), "9500 more remarks were left out");
+        assert_eq!(found[501].severity, Severity::Info);
     }
 }

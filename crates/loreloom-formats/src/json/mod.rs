@@ -11,7 +11,9 @@
 )]
 
 pub(crate) mod js;
+pub(crate) mod layout;
 mod parser;
+pub(crate) mod patch;
 
 use std::{borrow::Cow, ops::Range};
 

@@ -428,6 +428,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn it_reads_what_serde_json_writes(value in any_json()) {
             for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {

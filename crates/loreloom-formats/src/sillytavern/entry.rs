@@ -18,12 +18,13 @@ use loreloom_core::{
 
 use super::{
     fields::{Field, Known},
-    values::{Values, whole},
+    values::Values,
 };
 use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
+    tolerant::whole,
 };
 
 /// The chance of an entry that asks for a roll and names no chance: the program compares

@@ -5,118 +5,120 @@
 //! such a value at scan time is its meaning, and that is what the model gets; the raw
 //! text stays beside it.
 
+pub mod convert;
 mod entry;
 mod fields;
-mod order;
 #[cfg(test)]
 mod tests;
 mod values;
+mod write;
 
 use loreloom_core::{
-    book::{Book, OriginalId},
-    ids::{BookId, EntryId},
+    book::{Book, Entry, OriginalId},
+    ids::EntryId,
 };
-use rustc_hash::FxHashMap;
+use serde_json::{Map, Value, json};
 
 use self::entry::Shape;
+pub(crate) use self::write::{
+    logic_number, outlet_name, position_number, raw as raw_keys, role_number,
+};
 use crate::{
-    error::FormatError,
-    import::ImportOptions,
-    json::{Json, Node, js},
+    json::{Json, Node},
     note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::whole,
 };
 
-/// Reads a book; `text` is what `root` was parsed from.
-pub(crate) fn read(
-    root: &Node<'_>,
-    text: &str,
-    options: &ImportOptions,
-    notes: &mut Notes,
-) -> Result<Book, FormatError> {
-    let mut book = Book::new(options.book_id.clone(), options.name.as_deref().unwrap_or_default());
-    for member in root.members() {
-        let value = &member.value;
-        match (member.key.as_ref(), &value.value) {
-            ("entries", _) => {}
-            ("name", Json::String(name)) if !name.is_empty() => {
-                name.as_ref().clone_into(&mut book.name);
-            }
-            ("description", Json::String(text)) => text.as_ref().clone_into(&mut book.description),
-            ("scan_depth" | "scanDepth", Json::Number(_)) => book.scan_depth = count(value),
-            ("token_budget" | "tokenBudget", Json::Number(_)) => book.token_budget = count(value),
-            ("recursive_scanning" | "recursiveScanning", Json::Bool(on)) => {
-                book.recursive = Some(*on);
-            }
-            (key, _) => {
-                book.extensions.insert(key.to_owned(), value.to_value());
+/// World Info.
+pub(crate) struct WorldInfo;
+
+/// The names of book settings; the program itself keeps them in its settings and ignores
+/// them here, but sites that export for it write them.
+const SCAN_DEPTH: [&str; 2] = ["scan_depth", "scanDepth"];
+const TOKEN_BUDGET: [&str; 2] = ["token_budget", "tokenBudget"];
+const RECURSIVE: [&str; 2] = ["recursive_scanning", "recursiveScanning"];
+
+impl Schema for WorldInfo {
+    fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
+        vec!["entries"]
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        for member in node.members() {
+            let value = &member.value;
+            let number = || crate::json::js::number(value);
+            match (member.key.as_ref(), &value.value) {
+                ("entries", _) => {}
+                ("name", Json::String(name)) if !name.is_empty() => {
+                    name.as_ref().clone_into(&mut book.name);
+                }
+                ("description", Json::String(text)) => {
+                    text.as_ref().clone_into(&mut book.description);
+                }
+                (key, Json::Number(_)) if SCAN_DEPTH.contains(&key) => {
+                    book.scan_depth = Some(whole(number()));
+                }
+                (key, Json::Number(_)) if TOKEN_BUDGET.contains(&key) => {
+                    book.token_budget = Some(whole(number()));
+                }
+                (key, Json::Bool(on)) if RECURSIVE.contains(&key) => book.recursive = Some(*on),
+                (key, _) => {
+                    book.extensions.insert(key.to_owned(), value.to_value());
+                }
             }
         }
-    }
-    let Some(entries) = root.get("entries") else { return Ok(book) };
-    read_entries(entries, text, options, notes, &mut book)?;
-    Ok(book)
-}
-
-fn read_entries(
-    entries: &Node<'_>,
-    text: &str,
-    options: &ImportOptions,
-    notes: &mut Notes,
-    book: &mut Book,
-) -> Result<(), FormatError> {
-    let rows = order::in_file_order(entries);
-    let limit = options.limits.entries;
-    if rows.len() > limit {
-        return Err(FormatError::TooMany { what: "entries", limit, found: rows.len() });
-    }
-    let shape = if entries.is_array() { Shape::List } else { Shape::Map };
-    let mut seen: FxHashMap<String, u32> = FxHashMap::default();
-    let mut read = Vec::with_capacity(rows.len());
-    for row in rows {
-        notes.at_entry(Some(&row.label));
-        if !row.node.is_object() {
-            notes.warn("", format!("an entry must be an object, found {}", row.node.shown()));
-            continue;
+        let ignored = [("scan depth", book.scan_depth), ("token budget", book.token_budget)];
+        for (what, _) in ignored.iter().filter(|(_, value)| value.is_some()) {
+            notes.info("", format!("the book's own {what}: SillyTavern has it in its settings"));
         }
-        let uid = entry::uid(row.node, notes);
-        let id = unique_id(&book.id, uid.as_ref(), &mut seen, notes);
-        let mut entry = entry::read(id, row.node, shape, options.odd_values, notes);
-        entry.original_id = uid;
-        entry.raw = Some(text[row.node.span.clone()].into());
-        read.push((row.rank, entry));
     }
-    notes.at_entry(None);
-    read.sort_by_key(|(rank, _)| *rank);
-    book.entries = read.into_iter().map(|(_, entry)| entry).collect();
-    Ok(())
-}
 
-/// `<book>/<uid>`, and `#2` for the second entry of a uid: the file may repeat uids, the
-/// engine must not.
-fn unique_id(
-    book: &BookId,
-    uid: Option<&OriginalId>,
-    seen: &mut FxHashMap<String, u32>,
-    notes: &mut Notes,
-) -> EntryId {
-    let uid = uid.map_or_else(|| "undefined".to_owned(), ToString::to_string);
-    let id = format!("{book}/{uid}");
-    let count = seen.entry(uid).or_default();
-    *count += 1;
-    if *count == 1 {
-        return EntryId(id);
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = book.extensions.clone();
+        map.insert("name".into(), json!(book.name));
+        if !book.description.is_empty() {
+            map.insert("description".into(), json!(book.description));
+        }
+        for (names, value) in [(SCAN_DEPTH, book.scan_depth), (TOKEN_BUDGET, book.token_budget)] {
+            if let Some(value) = value {
+                map.insert(names[0].into(), json!(value));
+            }
+        }
+        if let Some(recursive) = book.recursive {
+            map.insert(RECURSIVE[0].into(), json!(recursive));
+        }
+        map
     }
-    notes.warn("uid", "another entry has the same: both were kept");
-    EntryId(format!("{id}#{count}"))
-}
 
-/// A number as a count; negative ones are 0.
-fn count(node: &Node<'_>) -> Option<u32> {
-    let number = js::number(node);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates, which is what a count out of range should do"
-    )]
-    number.is_finite().then_some(number as u32)
+    fn original_id(&self, row: &Row<'_, '_>, notes: &mut Notes) -> Option<OriginalId> {
+        entry::uid(row.node, notes)
+    }
+
+    /// The program identifies an entry by its uid, and by `undefined` without one.
+    fn missing_id(&self, _row: &Row<'_, '_>) -> String {
+        "undefined".to_owned()
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let shape = if reading.in_list { Shape::List } else { Shape::Map };
+        entry::read(id, row.node, shape, reading.odd_values, reading.notes)
+    }
+
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        write::entry(entry, row)
+    }
+
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
+        Some(("uid", json!(next)))
+    }
+
+    fn has_extensions(&self) -> bool {
+        true
+    }
+
+    fn skeleton(&self) -> Value {
+        json!({ "entries": {} })
+    }
 }

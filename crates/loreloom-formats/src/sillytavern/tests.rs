@@ -226,6 +226,7 @@ fn ids_are_unique_and_the_order_is_that_of_a_javascript_object() {
         [
             ("b/a", Some(OriginalId::Text("a".into()))),
             ("b/undefined", None),
+            ("b/#9", None),
             ("b/7#2", Some(OriginalId::Number(7))),
             ("b/7", Some(OriginalId::Number(7))),
         ]
@@ -239,8 +240,8 @@ fn ids_are_unique_and_the_order_is_that_of_a_javascript_object() {
     assert_eq!(
         warnings,
         [
-            "entry 10: `uid`: another entry has the same: both were kept",
-            "entry 9: an entry must be an object, found null",
+            "entry 10: `id`: another entry has the same: both were kept",
+            "entry 9: an entry must be an object, found null: kept, not used",
         ]
     );
 }

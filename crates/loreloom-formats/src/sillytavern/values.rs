@@ -10,6 +10,7 @@ use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
+    tolerant::{meant_as_true, whole},
 };
 
 /// The fields of one entry and where remarks about them go.
@@ -128,25 +129,4 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
         }
         texts
     }
-}
-
-/// What an author means by `"true"`, `1`, `"0"` and the like.
-fn meant_as_true(node: &Node<'_>) -> bool {
-    match node.as_str() {
-        Some(text) => {
-            !matches!(text.trim().to_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
-        }
-        None => js::truthy(node),
-    }
-}
-
-/// The nearest count.
-pub(super) fn whole(number: f64) -> u32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates, which is what a count out of range should do"
-    )]
-    let count = number as u32;
-    count
 }

@@ -1,30 +1,42 @@
-//! The order of entries: that of a JavaScript object, which is not the order of the file.
+//! The rows of a book: in a list the order of the file, in an object that of JavaScript.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "JSON has six kinds of values and will have no more"
 )]
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use crate::json::{Json, Node};
 
 /// An entry's value with its name in the file and its rank in JavaScript's order.
-pub(super) struct Row<'tree, 'text> {
-    pub(super) label: String,
-    pub(super) rank: (u8, u64),
-    pub(super) node: &'tree Node<'text>,
+pub(crate) struct Row<'tree, 'text> {
+    pub(crate) label: String,
+    pub(crate) rank: (u8, u64),
+    pub(crate) node: &'tree Node<'text>,
+    /// Where the row stands in the text, with its key if it has one.
+    pub(crate) span: Range<usize>,
+    /// Place among the rows of the file, from 0.
+    pub(crate) at: usize,
 }
 
 /// The entries in file order, each ranked as JavaScript iterates: keys that are array
 /// indexes come first, in ascending order, then the others as they stand. Of a key that
 /// stands twice the last value counts, at the place of the first.
-pub(super) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Row<'tree, 'text>> {
+pub(crate) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Row<'tree, 'text>> {
     match &entries.value {
         Json::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(at, node)| Row { label: at.to_string(), rank: (0, at as u64), node })
+            .map(|(at, node)| Row {
+                label: at.to_string(),
+                rank: (0, at as u64),
+                node,
+                span: node.span.clone(),
+                at,
+            })
             .collect(),
         Json::Object(members) => {
             let mut rows: Vec<Row<'tree, 'text>> = Vec::with_capacity(members.len());
@@ -33,11 +45,13 @@ pub(super) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Ro
                 let key = member.key.as_ref();
                 if let Some(earlier) = place.get(key) {
                     rows[*earlier].node = &member.value;
+                    rows[*earlier].span = member.start..member.value.span.end;
                     continue;
                 }
                 place.insert(key, rows.len());
                 let rank = array_index(key).map_or((1, at as u64), |index| (0, u64::from(index)));
-                rows.push(Row { label: key.to_owned(), rank, node: &member.value });
+                let span = member.start..member.value.span.end;
+                rows.push(Row { label: key.to_owned(), rank, node: &member.value, span, at });
             }
             rows
         }

@@ -1,0 +1,146 @@
+//! `AgnAI` memory books.
+
+use loreloom_core::{
+    book::{Book, Entry, Key, OriginalId, RegexKey},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{Node, layout::number},
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// `{"kind": "memory"}`.
+pub(crate) struct MemoryBook;
+
+const BOOK: [&str; 6] =
+    ["name", "description", "entries", "scanDepth", "tokenBudget", "recursiveScanning"];
+const ENTRY: [&str; 7] = ["name", "entry", "keywords", "priority", "weight", "enabled", "id"];
+
+impl Schema for MemoryBook {
+    fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
+        vec!["entries"]
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let mut fields = Fields::of(node, notes);
+        let name = fields.text(&["name"]);
+        if !name.is_empty() {
+            book.name = name;
+        }
+        book.description = fields.text(&["description"]);
+        book.scan_depth = fields.count(&["scanDepth"]);
+        book.token_budget = fields.count(&["tokenBudget"]);
+        book.recursive = fields.flag(&["recursiveScanning"]);
+        book.extensions = fields.others(&BOOK);
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = book.extensions.clone();
+        map.insert("name".into(), json!(book.name));
+        map.insert("description".into(), json!(book.description));
+        for (name, value) in [("scanDepth", book.scan_depth), ("tokenBudget", book.token_budget)] {
+            if let Some(value) = value {
+                map.insert(name.into(), json!(value));
+            }
+        }
+        if let Some(recursive) = book.recursive {
+            map.insert("recursiveScanning".into(), json!(recursive));
+        }
+        map
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(row.node.get("id"))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.name = fields.text(&["name"]);
+        entry.content = fields.text(&["entry"]);
+        entry.activation.enabled = fields.flag(&["enabled"]).unwrap_or(true);
+        entry.activation.keys = fields.list(&["keywords"]).into_iter().map(keyword).collect();
+        entry.activation.whole_words = Some(true);
+        entry.activation.case_sensitive = Some(false);
+        entry.budget.priority = Some(fields.number(&["priority"]).unwrap_or(0.0));
+        entry.placement.order = Some(fields.number(&["weight"]).unwrap_or(0.0));
+        entry.extensions = fields.others(&ENTRY);
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
+        let mut map = Map::new();
+        let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+        put("name", json!(keys::only_name(entry)));
+        put("entry", json!(entry.content));
+        put("keywords", crate::sillytavern::raw_keys(&entry.activation.keys).into());
+        let order = entry.placement.order.unwrap_or(0.0);
+        put("priority", number(entry.budget.priority.unwrap_or(order)));
+        put("weight", number(order));
+        put("enabled", json!(entry.activation.enabled));
+        map.extend(entry.extensions.clone());
+        map
+    }
+
+    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        json!({ "kind": "memory", "name": "", "description": "", "entries": [] })
+    }
+}
+
+/// A keyword as the program matches it: `*` is any run of word characters, `?` is one,
+/// and other special characters are removed.
+fn keyword(raw: String) -> Key {
+    const REMOVED: &str = "\\^$+.()|[]{}_";
+    if !raw.contains(['*', '?']) && !raw.contains(|c| REMOVED.contains(c)) {
+        return Key::Literal(raw);
+    }
+    let mut pattern = String::from("\\b");
+    for character in raw.chars() {
+        match character {
+            '*' => pattern.push_str("\\w*"),
+            '?' => pattern.push_str("\\w"),
+            '/' => pattern.push_str("\\/"),
+            _ if REMOVED.contains(character) => {}
+            _ => pattern.push(character),
+        }
+    }
+    pattern.push_str("\\b");
+    Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_become_patterns_and_keep_their_text() {
+        for (raw, expected) in [
+            ("harbor", None),
+            ("har?or*", Some(r"\bhar\wor\w*\b")),
+            ("*", Some(r"\b\w*\b")),
+            ("a.b", Some(r"\bab\b")),
+        ] {
+            let key = keyword(raw.to_owned());
+            assert_eq!(key.raw(), raw);
+            let pattern = match &key {
+                Key::Regex(regex) => Some(regex.pattern.as_str()),
+                Key::Literal(_) => None,
+            };
+            assert_eq!(pattern, expected, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `AI Dungeon`: story cards, and the older world info.
+
+use loreloom_core::{
+    book::{Book, Entry, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::Node,
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// A list of cards.
+pub(crate) struct StoryCards;
+
+/// The type of a card that is of no particular one.
+const UNTYPED: &str = "Custom";
+const ENTRY: [&str; 8] = ["keys", "value", "entry", "title", "type", "description", "isNot", "id"];
+
+impl Schema for StoryCards {
+    fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn read_book(&self, _node: &Node<'_>, _book: &mut Book, _notes: &mut Notes) {}
+
+    fn write_book(&self, _book: &Book) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(row.node.get("id"))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.name = fields.text(&["title"]);
+        entry.comment = fields.text(&["description"]);
+        entry.content = fields.text(&["value", "entry"]);
+        let kind = fields.text(&["type"]);
+        let is_named = !kind.is_empty() && !kind.eq_ignore_ascii_case(UNTYPED);
+        entry.rest.tags = if is_named { vec![kind] } else { Vec::new() };
+        let keys = fields.joined_keys(&["keys"]);
+        if fields.flag(&["isNot"]).unwrap_or(false) {
+            entry.activation.constant = true;
+            entry.activation.exclude_any = vec![keys];
+        } else {
+            entry.activation.keys = keys;
+        }
+        entry.extensions = fields.others(&ENTRY);
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        let when = &entry.activation;
+        let mut map = Map::new();
+        let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+        let is_legacy = row.is_some_and(|row| row.get("entry").is_some());
+        let (is_not, keys) = match when.exclude_any.as_slice() {
+            [excluded] if when.constant && when.keys.is_empty() => (true, excluded),
+            _ => (false, &when.keys),
+        };
+        put("keys", json!(keys::joined(keys)));
+        if is_legacy {
+            put("entry", json!(entry.content));
+        } else {
+            put("value", json!(entry.content));
+            put("type", json!(entry.rest.tags.first().map_or(UNTYPED, String::as_str)));
+            put("title", json!(entry.name));
+            put("description", json!(entry.comment));
+        }
+        if is_legacy || is_not {
+            put("isNot", json!(is_not));
+        }
+        map.extend(entry.extensions.clone());
+        map
+    }
+
+    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        json!([])
+    }
+}

@@ -1,0 +1,125 @@
+//! Lore of a Backyard character (`character.json` of a `.byaf` archive).
+
+use loreloom_core::{
+    book::{Book, Entry, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::Node,
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// `loreItems` of a character.
+pub(crate) struct LoreItems;
+
+/// Placeholders of the program and ours. The forms with `#` start a line of dialogue.
+const PLACEHOLDERS: [(&str, &str); 4] = [
+    ("#{user}:", "{{user}}:"),
+    ("#{character}:", "{{char}}:"),
+    ("{user}", "{{user}}"),
+    ("{character}", "{{char}}"),
+];
+
+impl Schema for LoreItems {
+    fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
+        vec!["loreItems"]
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let name = Fields::of(node, notes).text(&["displayName", "name"]);
+        if !name.is_empty() {
+            book.name = name;
+        }
+    }
+
+    /// The name is the character's, which is not ours to change.
+    fn write_book(&self, _book: &Book) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn original_id(&self, _row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        None
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.activation.keys = fields.joined_keys(&["key"]);
+        entry.content = to_macros(&fields.text(&["value"]));
+        #[expect(clippy::cast_precision_loss, reason = "a place in a file of limited size")]
+        let order = row.at as f64;
+        entry.placement.order = Some(order);
+        entry.extensions = fields.others(&["key", "value"]);
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
+        let mut map = Map::new();
+        map.insert("key".into(), json!(keys::joined(&entry.activation.keys)));
+        map.insert("value".into(), json!(from_macros(&entry.content)));
+        map.extend(entry.extensions.clone());
+        map
+    }
+
+    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        json!({ "schemaVersion": 1, "loreItems": [] })
+    }
+}
+
+/// The program's placeholders as macros; what is already a macro stays.
+pub(crate) fn to_macros(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if let Some(after) = rest.strip_prefix("{{") {
+            out.push_str("{{");
+            rest = after;
+            continue;
+        }
+        let found = PLACEHOLDERS.iter().find(|(theirs, _)| rest.starts_with(theirs));
+        if let Some((theirs, ours)) = found {
+            out.push_str(ours);
+            rest = &rest[theirs.len()..];
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// Our macros as the program's placeholders.
+pub(crate) fn from_macros(text: &str) -> String {
+    text.replace("{{user}}", "{user}").replace("{{char}}", "{character}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_become_macros() {
+        for (theirs, ours) in [
+            ("{user} meets {character}.", "{{user}} meets {{char}}."),
+            ("#{character}: hm\n#{user}: ah", "{{char}}: hm\n{{user}}: ah"),
+            ("{{user}} {x} {", "{{user}} {x} {"),
+        ] {
+            assert_eq!(to_macros(theirs), ours);
+        }
+        assert_eq!(from_macros("{{user}} and {{char}}"), "{user} and {character}");
+    }
+}

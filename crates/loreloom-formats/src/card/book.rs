@@ -1,0 +1,411 @@
+//! The book inside a character card (`character_book`, V2 and V3), also as its own file.
+//!
+//! The standard is small; what `SillyTavern` adds stands in each entry's `extensions`
+//! under names of its own, and those are read and written here as well.
+
+use loreloom_core::{
+    book::{
+        Activation, Book, BudgetRules, DepthFrom, Entry, EntryRest, Filters, Group, Key,
+        MatchSources, OriginalId, Placement, Position, Recursion, RegexKey, ScanRange, Secondary,
+        SelectiveLogic, Timed,
+    },
+    chat::Role,
+    ids::EntryId,
+    units::Depth,
+};
+use serde_json::{Map, Value, json};
+
+use super::book_write;
+use crate::{
+    json::{Json, Node, js},
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::{Fields, whole},
+};
+
+/// Where the book stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CardBook {
+    /// In `data` of a V2 or V3 card, or at the root of a card without `data`.
+    InCard,
+    /// It is the file.
+    Bare,
+    /// `{"spec": "lorebook_v3", "data": {}}`.
+    Standalone,
+}
+
+const BOOK_FIELDS: [&str; 6] =
+    ["name", "description", "scan_depth", "token_budget", "recursive_scanning", "entries"];
+
+/// Fields of an entry that are modelled.
+pub(super) const ENTRY_FIELDS: [&str; 15] = [
+    "id",
+    "keys",
+    "secondary_keys",
+    "name",
+    "comment",
+    "content",
+    "constant",
+    "selective",
+    "insertion_order",
+    "enabled",
+    "position",
+    "priority",
+    "case_sensitive",
+    "use_regex",
+    "extensions",
+];
+
+/// Members of `extensions` that are modelled.
+pub(super) const EXTENSION_FIELDS: [&str; 31] = [
+    "position",
+    "exclude_recursion",
+    "prevent_recursion",
+    "delay_until_recursion",
+    "display_index",
+    "probability",
+    "useProbability",
+    "depth",
+    "selectiveLogic",
+    "outlet_name",
+    "group",
+    "group_override",
+    "group_weight",
+    "scan_depth",
+    "case_sensitive",
+    "match_whole_words",
+    "use_group_scoring",
+    "automation_id",
+    "role",
+    "vectorized",
+    "sticky",
+    "cooldown",
+    "delay",
+    "match_persona_description",
+    "match_character_description",
+    "match_character_personality",
+    "match_character_depth_prompt",
+    "match_scenario",
+    "match_creator_notes",
+    "triggers",
+    "ignore_budget",
+];
+
+impl Schema for CardBook {
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        match self {
+            Self::InCard if root.get("data").is_some_and(Node::is_object) => {
+                vec!["data", "character_book", "entries"]
+            }
+            Self::InCard => vec!["character_book", "entries"],
+            Self::Bare => vec!["entries"],
+            Self::Standalone => vec!["data", "entries"],
+        }
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let mut fields = Fields::of(node, notes);
+        let name = fields.text(&["name"]);
+        if !name.is_empty() {
+            book.name = name;
+        }
+        book.description = fields.text(&["description"]);
+        book.scan_depth = fields.count(&["scan_depth"]);
+        book.token_budget = fields.count(&["token_budget"]);
+        book.recursive = fields.flag(&["recursive_scanning"]);
+        book.extensions = fields.others(&BOOK_FIELDS);
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = Map::new();
+        map.insert("name".into(), json!(book.name));
+        if !book.description.is_empty() {
+            map.insert("description".into(), json!(book.description));
+        }
+        for (name, value) in [("scan_depth", book.scan_depth), ("token_budget", book.token_budget)]
+        {
+            if let Some(value) = value {
+                map.insert(name.into(), json!(value));
+            }
+        }
+        if let Some(recursive) = book.recursive {
+            map.insert("recursive_scanning".into(), json!(recursive));
+        }
+        map.extend(book.extensions.clone());
+        map.entry("extensions").or_insert_with(|| json!({}));
+        map
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(["id", "uid"].iter().find_map(|name| row.node.get(name)))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut reader = EntryReader { row, fields: Fields::of(row.node, reading.notes) };
+        reader.read(id)
+    }
+
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        book_write::entry(entry, row)
+    }
+
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
+        Some(("id", json!(next)))
+    }
+
+    fn has_extensions(&self) -> bool {
+        true
+    }
+
+    fn skeleton(&self) -> Value {
+        match self {
+            Self::InCard => json!({ "data": { "character_book": { "entries": [] } } }),
+            Self::Bare => json!({ "entries": [] }),
+            Self::Standalone => json!({ "spec": "lorebook_v3", "data": { "entries": [] } }),
+        }
+    }
+}
+
+struct EntryReader<'row, 'tree, 'text, 'notes> {
+    row: &'row Row<'tree, 'text>,
+    fields: Fields<'tree, 'text, 'notes>,
+}
+
+impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
+    fn read(&mut self, id: EntryId) -> Entry {
+        let mut extensions = self.fields.others(&ENTRY_FIELDS);
+        if let Some(inner) = self.extensions() {
+            let others = inner.others(&EXTENSION_FIELDS);
+            if !others.is_empty() {
+                extensions.insert("extensions".to_owned(), Value::Object(others));
+            }
+        }
+        Entry {
+            id,
+            original_id: None,
+            name: self.fields.text(&["name", "displayName", "title"]),
+            comment: self.fields.text(&["comment", "memo"]),
+            content: self.fields.text(&["content", "entry", "text", "value"]),
+            prefix: String::new(),
+            suffix: String::new(),
+            activation: self.activation(),
+            recursion: self.recursion(),
+            group: self.group(),
+            placement: self.placement(),
+            budget: BudgetRules {
+                priority: self.fields.number(&["priority"]),
+                ignore: self.extra_flag("ignore_budget").unwrap_or(false),
+                ..BudgetRules::default()
+            },
+            inject: None,
+            rest: EntryRest {
+                automation_id: self.extra_text("automation_id"),
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "a place in the editor; the cast saturates"
+                )]
+                display_index: self.extra_number("display_index").map(|number| number as i64),
+                ..EntryRest::default()
+            },
+            extensions,
+            raw: None,
+        }
+    }
+
+    fn extensions(&mut self) -> Option<Fields<'tree, 'text, '_>> {
+        self.fields.inside("extensions")
+    }
+
+    fn extra_flag(&mut self, name: &str) -> Option<bool> {
+        self.extensions()?.flag(&[name])
+    }
+
+    fn extra_number(&mut self, name: &str) -> Option<f64> {
+        self.extensions()?.number(&[name])
+    }
+
+    fn extra_text(&mut self, name: &str) -> String {
+        self.extensions().map(|mut fields| fields.text(&[name])).unwrap_or_default()
+    }
+
+    /// Messages; 0 and what is below it are none.
+    fn extra_count(&mut self, name: &str) -> Option<u32> {
+        self.extensions()?.count(&[name]).filter(|count| *count > 0)
+    }
+
+    fn activation(&mut self) -> Activation {
+        let logic = self.extra_number("selectiveLogic");
+        Activation {
+            enabled: self.enabled(),
+            constant: self.fields.flag(&["constant"]).unwrap_or(false),
+            keys: self.keys(&["keys", "key", "keywords"]),
+            secondary: Secondary {
+                active: self.fields.flag(&["selective"]).unwrap_or(false),
+                logic: self.logic(logic),
+                keys: self.keys(&["secondary_keys", "keysecondary"]),
+            },
+            case_sensitive: self
+                .extra_flag("case_sensitive")
+                .or_else(|| self.fields.flag(&["case_sensitive"]))
+                .or_else(|| self.extra_flag("risu_case_sensitive")),
+            whole_words: self.extra_flag("match_whole_words"),
+            scan: ScanRange { messages: self.extra_number("scan_depth"), ..ScanRange::default() },
+            sources: self.sources(),
+            probability: self.probability(),
+            filters: Filters {
+                triggers: self
+                    .extensions()
+                    .map(|mut fields| fields.list(&["triggers"]))
+                    .unwrap_or_default(),
+                ..Filters::default()
+            },
+            timed: Timed {
+                sticky: self.extra_count("sticky"),
+                cooldown: self.extra_count("cooldown"),
+                delay: self.extra_count("delay"),
+            },
+            vectorized: self.extra_flag("vectorized").unwrap_or(false),
+            ..Activation::default()
+        }
+    }
+
+    fn enabled(&mut self) -> bool {
+        let enabled = self.fields.flag(&["enabled"]);
+        enabled.or_else(|| self.fields.flag(&["disable"]).map(|off| !off)).unwrap_or(true)
+    }
+
+    /// With `use_regex` a key without slashes is a pattern too, unless SillyTavern wrote
+    /// the entry: it sets the flag on all of them.
+    fn keys(&mut self, names: &[&str]) -> Vec<Key> {
+        let use_regex = self.row.node.get("use_regex").is_some_and(js::truthy);
+        let by_sillytavern = self.extensions().is_some_and(|fields| {
+            fields.get("position").is_some() || fields.get("display_index").is_some()
+        });
+        let texts = self.fields.list(names);
+        let read = |text: String| match Key::parse(&text) {
+            Key::Literal(raw) if use_regex && !by_sillytavern => {
+                Key::Regex(RegexKey { pattern: raw.clone(), raw, flags: String::new() })
+            }
+            key @ (Key::Literal(_) | Key::Regex(_)) => key,
+        };
+        texts.into_iter().map(read).collect()
+    }
+
+    fn logic(&mut self, number: Option<f64>) -> SelectiveLogic {
+        let Some(number) = number else { return SelectiveLogic::AndAny };
+        match whole(number) {
+            _ if number < 0.0 || number.fract() != 0.0 => {}
+            0 => return SelectiveLogic::AndAny,
+            1 => return SelectiveLogic::NotAll,
+            2 => return SelectiveLogic::NotAny,
+            3 => return SelectiveLogic::AndAll,
+            _ => {}
+        }
+        let text = format!("{number} was read as a logic that never passes");
+        self.fields.notes().warn("extensions.selectiveLogic", text);
+        SelectiveLogic::Unknown
+    }
+
+    fn sources(&mut self) -> MatchSources {
+        let mut flag = |name| self.extra_flag(name).unwrap_or(false);
+        MatchSources {
+            persona: flag("match_persona_description"),
+            description: flag("match_character_description"),
+            personality: flag("match_character_personality"),
+            depth_prompt: flag("match_character_depth_prompt"),
+            scenario: flag("match_scenario"),
+            creator_notes: flag("match_creator_notes"),
+        }
+    }
+
+    fn probability(&mut self) -> Option<f64> {
+        let used = self.extra_flag("useProbability").unwrap_or(true);
+        let value = self
+            .extra_number("probability")
+            .or_else(|| self.extra_number("risu_activationPercent"));
+        if let Some(value) = value.filter(|value| !(0.0..=100.0).contains(value)) {
+            self.fields.notes().warn("extensions.probability", format!("{value} is not 0 to 100"));
+        }
+        value.filter(|_| used)
+    }
+
+    fn recursion(&mut self) -> Recursion {
+        let delayed = self.extensions().and_then(|fields| fields.get("delay_until_recursion"));
+        let delay_level = match delayed.map(|node| &node.value) {
+            Some(Json::Bool(delayed)) => u32::from(*delayed),
+            _ => self.extra_count("delay_until_recursion").unwrap_or(0),
+        };
+        Recursion {
+            exclude: self.extra_flag("exclude_recursion").unwrap_or(false),
+            prevent: self.extra_flag("prevent_recursion").unwrap_or(false),
+            delay_level,
+            scan_lore: None,
+        }
+    }
+
+    fn group(&mut self) -> Group {
+        Group {
+            names: self.extra_text("group"),
+            prioritize: self.extra_flag("group_override").unwrap_or(false),
+            weight: self.extra_number("group_weight"),
+            use_scoring: self.extra_flag("use_group_scoring"),
+        }
+    }
+
+    fn placement(&mut self) -> Placement {
+        #[expect(clippy::cast_precision_loss, reason = "a place in a file of limited size")]
+        let index = self.row.at as f64;
+        Placement {
+            position: self.position(),
+            depth: self.extensions().and_then(|mut fields| fields.count(&["depth"])).map(Depth),
+            role: self.role(),
+            order: Some(self.fields.number(&["insertion_order", "order"]).unwrap_or(index)),
+        }
+    }
+
+    fn position(&mut self) -> Position {
+        if let Some(number) = self.extra_number("position") {
+            return match whole(number) {
+                0 => Position::BeforeCharacter,
+                1 => Position::AfterCharacter,
+                2 => Position::NoteTop,
+                3 => Position::NoteBottom,
+                4 => Position::AtDepth { from: DepthFrom::Newest },
+                5 => Position::ExamplesTop,
+                6 => Position::ExamplesBottom,
+                7 => Position::Outlet(self.extra_text("outlet_name")),
+                _ => {
+                    let text = format!("{number} is no known position: read as the default one");
+                    self.fields.notes().warn("extensions.position", text);
+                    Position::Default
+                }
+            };
+        }
+        match self.fields.text(&["position"]).as_str() {
+            name if name.starts_with("before_char") => Position::BeforeCharacter,
+            name if name.starts_with("after_char") => Position::AfterCharacter,
+            "" => Position::Default,
+            name => {
+                let text = format!("`{name}` is no known position: read as the default one");
+                self.fields.notes().warn("position", text);
+                Position::Default
+            }
+        }
+    }
+
+    fn role(&mut self) -> Option<Role> {
+        let node = self.extensions()?.get("role")?;
+        match js::text(node).as_str() {
+            "0" | "system" => Some(Role::System),
+            "1" | "user" => Some(Role::User),
+            "2" | "assistant" => Some(Role::Assistant),
+            found => {
+                let text = format!("`{found}` is no known role: read as missing");
+                self.fields.notes().warn("extensions.role", text);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! An entry of a card's book in the words of the standard and of `SillyTavern`.
+
+use loreloom_core::book::{Entry, Key, Position};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{Node, js, layout::number},
+    sillytavern::{logic_number, outlet_name, position_number, raw_keys, role_number},
+};
+
+/// The fields of an entry. `use_regex` stays as the row has it where that is true: to
+/// some programs it says nothing about the keys.
+pub(super) fn entry(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+    let when = &entry.activation;
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+    put("keys", raw_keys(&when.keys).into());
+    put("secondary_keys", raw_keys(&when.secondary.keys).into());
+    if !entry.name.is_empty() {
+        put("name", json!(entry.name));
+    }
+    put("comment", json!(entry.comment));
+    put("content", json!(entry.content));
+    put("constant", json!(when.constant));
+    put("selective", json!(when.secondary.active));
+    put("insertion_order", number(entry.placement.order.unwrap_or(0.0)));
+    put("enabled", json!(when.enabled));
+    if let Some(position) = position_name(&entry.placement.position) {
+        put("position", json!(position));
+    }
+    if let Some(priority) = entry.budget.priority {
+        put("priority", number(priority));
+    }
+    if let Some(case_sensitive) = when.case_sensitive {
+        put("case_sensitive", json!(case_sensitive));
+    }
+    let mut extensions = extensions(entry);
+    for (key, value) in &entry.extensions {
+        match (key.as_str(), value) {
+            ("extensions", Value::Object(others)) => extensions.extend(others.clone()),
+            _ => {
+                map.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    let has_patterns = when.keys.iter().any(|key| matches!(key, Key::Regex(_)));
+    let was_set = row.and_then(|row| row.get("use_regex")).is_some_and(js::truthy);
+    map.insert("use_regex".into(), json!(has_patterns || was_set));
+    map.insert("extensions".into(), Value::Object(extensions));
+    if let Some(row) = row {
+        world_info_names(&mut map, row);
+    }
+    map
+}
+
+/// World Info names that the row has beside those of the standard, kept in step: sites
+/// write both and programs read either.
+fn world_info_names(map: &mut Map<String, Value>, row: &Node<'_>) {
+    for (name, twin) in
+        [("key", "keys"), ("keysecondary", "secondary_keys"), ("order", "insertion_order")]
+    {
+        if let (Some(_), Some(value)) = (row.get(name), map.get(twin)) {
+            map.insert(name.to_owned(), value.clone());
+        }
+    }
+    if row.get("disable").is_some() {
+        let disabled = map.get("enabled") == Some(&Value::Bool(false));
+        map.insert("disable".to_owned(), Value::Bool(disabled));
+    }
+}
+
+/// The two positions that the standard knows; others only have SillyTavern's number.
+fn position_name(position: &Position) -> Option<&'static str> {
+    match position_number(position)? {
+        _ if *position == Position::Default => None,
+        0 => Some("before_char"),
+        _ => Some("after_char"),
+    }
+}
+
+fn extensions(entry: &Entry) -> Map<String, Value> {
+    let when = &entry.activation;
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+    if entry.placement.position != Position::Default {
+        put("position", json!(position_number(&entry.placement.position)));
+    }
+    put("exclude_recursion", json!(entry.recursion.exclude));
+    put("prevent_recursion", json!(entry.recursion.prevent));
+    put("delay_until_recursion", json!(entry.recursion.delay_level));
+    if let Some(index) = entry.rest.display_index {
+        put("display_index", json!(index));
+    }
+    put("probability", number(when.probability.unwrap_or(100.0)));
+    put("useProbability", json!(when.probability.is_some()));
+    if let Some(depth) = entry.placement.depth {
+        put("depth", json!(depth));
+    }
+    put("selectiveLogic", json!(logic_number(when.secondary.logic)));
+    let outlet = outlet_name(&entry.placement.position);
+    put("outlet_name", json!(outlet));
+    put("group", json!(entry.group.names));
+    put("group_override", json!(entry.group.prioritize));
+    if let Some(weight) = entry.group.weight {
+        put("group_weight", number(weight));
+    }
+    put("use_group_scoring", json!(entry.group.use_scoring));
+    put("scan_depth", json!(when.scan.messages.map(number)));
+    put("case_sensitive", json!(when.case_sensitive));
+    put("match_whole_words", json!(when.whole_words));
+    put("automation_id", json!(entry.rest.automation_id));
+    put("role", json!(entry.placement.role.and_then(role_number)));
+    put("vectorized", json!(when.vectorized));
+    put("sticky", json!(when.timed.sticky));
+    put("cooldown", json!(when.timed.cooldown));
+    put("delay", json!(when.timed.delay));
+    put("match_persona_description", json!(when.sources.persona));
+    put("match_character_description", json!(when.sources.description));
+    put("match_character_personality", json!(when.sources.personality));
+    put("match_character_depth_prompt", json!(when.sources.depth_prompt));
+    put("match_scenario", json!(when.sources.scenario));
+    put("match_creator_notes", json!(when.sources.creator_notes));
+    put("triggers", json!(when.filters.triggers));
+    put("ignore_budget", json!(entry.budget.ignore));
+    map
+}

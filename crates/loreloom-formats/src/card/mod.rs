@@ -1,0 +1,97 @@
+//! Character cards: V1, V2, V3 and the older Pygmalion names.
+//!
+//! The book inside a card is read by [`book`] into a [`loreloom_core::book::Book`]; the
+//! rest of the card is a [`Card`].
+
+pub(crate) mod book;
+mod book_write;
+mod json;
+
+use loreloom_core::book::Extensions;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::json::{mirrors, named, read, to_v2, write};
+
+/// Which standard a card follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CardVersion {
+    /// Six fields at the root.
+    V1,
+    /// `chara_card_v2`.
+    V2,
+    /// `chara_card_v3`.
+    V3,
+    /// `char_name` and the like at the root.
+    Pygmalion,
+}
+
+/// A character without its book.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Card {
+    /// The standard it follows.
+    pub version: CardVersion,
+    /// The character's name.
+    pub name: String,
+    /// What `{{char}}` stands for, if not the name (V3).
+    pub nickname: Option<String>,
+    /// Who the character is.
+    pub description: String,
+    /// The character's traits.
+    pub personality: String,
+    /// Where the story takes place.
+    pub scenario: String,
+    /// The first greeting.
+    pub first_mes: String,
+    /// How the character talks.
+    pub mes_example: String,
+    /// For people, never sent to the model.
+    pub creator_notes: String,
+    /// Replaces the main prompt; may hold `{{original}}`.
+    pub system_prompt: String,
+    /// Replaces the prompt after the chat; may hold `{{original}}`.
+    pub post_history_instructions: String,
+    /// Other first greetings.
+    pub alternate_greetings: Vec<String>,
+    /// Greetings for group chats (V3).
+    pub group_only_greetings: Vec<String>,
+    /// For searching.
+    pub tags: Vec<String>,
+    /// Who made the card.
+    pub creator: String,
+    /// The card's own version.
+    pub character_version: String,
+    /// A note put into the chat at some depth (`extensions.depth_prompt`).
+    pub depth_prompt: Option<DepthPrompt>,
+    /// The name of a linked SillyTavern book (`extensions.world`).
+    pub world: Option<String>,
+    /// Pictures and the like (V3).
+    pub assets: Vec<Asset>,
+    /// Everything else in the card's data, in file order.
+    pub extensions: Extensions,
+}
+
+/// A note put into the chat at some depth.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DepthPrompt {
+    /// The text.
+    pub prompt: String,
+    /// Messages from the newest.
+    pub depth: u32,
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+}
+
+/// A file that belongs to a card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asset {
+    /// `icon`, `background`, `emotion`, ...
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where it is: `ccdefault:`, `embeded://path`, a web address.
+    pub uri: String,
+    /// Its name among its kind.
+    pub name: String,
+    /// The file's extension.
+    pub ext: String,
+}

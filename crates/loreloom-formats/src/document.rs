@@ -1,0 +1,241 @@
+//! Opens a file of any kind and finds the JSON or text inside.
+
+use std::borrow::Cow;
+
+use loreloom_core::book::Container;
+
+use crate::{
+    archive::Archive,
+    card::CardVersion,
+    detect::{self, Format},
+    error::FormatError,
+    exif,
+    import::ImportOptions,
+    json::{self, Node},
+    note::Notes,
+    png, risum, text,
+};
+
+/// The text of a book, and where in the file it stands.
+pub(crate) struct Document<'bytes> {
+    /// `None` where only the text can tell.
+    pub(crate) format: Option<Format>,
+    pub(crate) text: Cow<'bytes, str>,
+    pub(crate) part: Part,
+    /// The card, where it stands in another part of the file than the book.
+    pub(crate) card: Option<String>,
+}
+
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// Text chunks of a picture.
+    Chunk,
+    /// A comment in the EXIF data of a picture.
+    Comment(Container),
+    /// A file of an archive.
+    File(String),
+    /// A packed Risu module, alone or as a file of an archive.
+    Module(Option<String>),
+}
+
+impl Part {
+    pub(crate) fn container(&self) -> Container {
+        match self {
+            Self::Whole => Container::Text,
+            Self::Chunk => Container::Png,
+            Self::Comment(container) => *container,
+            Self::File(_) | Self::Module(Some(_)) => Container::Zip,
+            Self::Module(None) => Container::Risum,
+        }
+    }
+}
+
+/// What a JPEG begins with.
+const JPEG: [u8; 3] = [0xFF, 0xD8, 0xFF];
+
+/// Opens a file.
+pub(crate) fn open<'bytes>(
+    bytes: &'bytes [u8],
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    if bytes.is_empty() {
+        return Err(FormatError::Empty);
+    }
+    let limit = options.limits.container_bytes;
+    if bytes.len() > limit {
+        return Err(FormatError::TooLarge { limit, found: bytes.len() });
+    }
+    if bytes.starts_with(&png::SIGNATURE) {
+        return picture(bytes, options, notes);
+    }
+    if bytes.starts_with(&risum::MARK) {
+        let (json, _) = risum::unpack(bytes)?;
+        return Ok(module(&json, None, None, notes));
+    }
+    if bytes.starts_with(b"PK\x03\x04") || ends_in_archive(bytes) {
+        return archive(bytes, options, notes);
+    }
+    if bytes.starts_with(&JPEG) || bytes.starts_with(b"RIFF") && bytes[8..].starts_with(b"WEBP") {
+        return comment(bytes, options, notes);
+    }
+    let limit = options.limits.text_bytes;
+    if bytes.len() > limit {
+        return Err(FormatError::TooLarge { limit, found: bytes.len() });
+    }
+    let text = text::decode(bytes, notes);
+    Ok(Document { format: None, text, part: Part::Whole, card: None })
+}
+
+/// Whether an archive stands behind something else: its directory is found from the end.
+fn ends_in_archive(bytes: &[u8]) -> bool {
+    const END: &[u8] = b"PK\x05\x06";
+    /// The directory's end with its longest comment.
+    const TAIL: usize = 22 + 65_535;
+    let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
+    let text_like = |byte: &u8| matches!(byte, b'{' | b'[') || *byte == 0xEF;
+    !bytes.first().is_some_and(text_like) && tail.windows(END.len()).any(|window| window == END)
+}
+
+/// The card or lorebook in a picture: the best chunk that can be read.
+fn picture<'bytes>(
+    bytes: &'bytes [u8],
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    let mut first_fault = None;
+    for payload in png::payloads(bytes, &options.limits)? {
+        if payload.bytes.starts_with(b"rcc||") {
+            return Err(FormatError::Encrypted);
+        }
+        let text = text::decode(&payload.bytes, notes).into_owned();
+        let found = json::parse(text::without_bom(&text), options.limits.nesting)
+            .and_then(|parsed| in_picture(&parsed.root));
+        match found {
+            Ok(format) => {
+                let format = Some(format);
+                return Ok(Document { format, text: text.into(), part: Part::Chunk, card: None });
+            }
+            Err(fault) => {
+                notes.warn(payload.keyword, format!("{fault}: the next chunk was tried"));
+                first_fault.get_or_insert(fault);
+            }
+        }
+    }
+    Err(first_fault.unwrap_or_else(|| FormatError::Container {
+        kind: "card",
+        problem: "the picture has no `ccv3`, `chara` or `naidata` text".to_owned(),
+    }))
+}
+
+/// The card in the EXIF data of a picture. Pictures of these kinds are only read.
+fn comment<'bytes>(
+    bytes: &'bytes [u8],
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    let found = exif::user_comment(bytes).ok_or_else(|| FormatError::Container {
+        kind: "card",
+        problem: "the picture has neither an archive nor a comment in its EXIF data".to_owned(),
+    })?;
+    let text = text::decode(&png::out_of_base64(&found), notes).into_owned();
+    let parsed = json::parse(text::without_bom(&text), options.limits.nesting)?;
+    let format = Some(detect::of_json(&parsed.root)?);
+    let part =
+        Part::Comment(if bytes.starts_with(&JPEG) { Container::Jpeg } else { Container::Webp });
+    Ok(Document { format, text: text.into(), part, card: None })
+}
+
+fn in_picture(root: &Node<'_>) -> Result<Format, FormatError> {
+    let format = detect::of_json(root)?;
+    match (format.card(), format) {
+        (Some(CardVersion::V1 | CardVersion::Pygmalion), _) => Ok(Format::CardV1Png),
+        (Some(CardVersion::V2), _) => Ok(Format::CardV2Png),
+        (Some(CardVersion::V3), _) => Ok(Format::CardV3Png),
+        (None, Format::Novelai) => Ok(Format::NovelaiPng),
+        (None, _) => Err(FormatError::Unknown {
+            looked_for: "a card or a `NovelAI` lorebook in the picture",
+            found: format.to_string(),
+        }),
+    }
+}
+
+fn archive<'bytes>(
+    bytes: &'bytes [u8],
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    const CARD: &str = "card.json";
+    const MANIFEST: &str = "manifest.json";
+    const MODULE: &str = "module.risum";
+    let mut archive = Archive::open(bytes, &options.limits, notes)?;
+    if archive.has(CARD) {
+        let card = text::decode(&archive.read(CARD)?, notes).into_owned();
+        if archive.has(MODULE) {
+            let (json, _) = risum::unpack(&archive.read(MODULE)?)?;
+            let found = module(&json, Some(MODULE), Some(card.clone()), notes);
+            if has_lorebook(&found.text, options) {
+                notes.info(MODULE, "the module's book is used instead of the card's");
+                return Ok(found);
+            }
+        }
+        let part = Part::File(CARD.to_owned());
+        return Ok(Document { format: Some(Format::Charx), text: card.into(), part, card: None });
+    }
+    if archive.has(MANIFEST) {
+        let manifest = text::decode(&archive.read(MANIFEST)?, notes).into_owned();
+        let name = first_character(&manifest, options, notes)?;
+        let text = text::decode(&archive.read(&name)?, notes).into_owned();
+        let format = Some(Format::Byaf);
+        return Ok(Document { format, text: text.into(), part: Part::File(name), card: None });
+    }
+    if archive.has(MODULE) {
+        let (json, _) = risum::unpack(&archive.read(MODULE)?)?;
+        return Ok(module(&json, Some(MODULE), None, notes));
+    }
+    Err(FormatError::Container {
+        kind: "card",
+        problem: "the archive has no `card.json`, `manifest.json` or `module.risum`".to_owned(),
+    })
+}
+
+fn has_lorebook(text: &str, options: &ImportOptions) -> bool {
+    json::parse(text, options.limits.nesting).is_ok_and(|parsed| {
+        let module = parsed.root.get("module").unwrap_or(&parsed.root);
+        module.get("lorebook").is_some_and(|rows| !rows.items().is_empty())
+    })
+}
+
+/// The first character that a Backyard manifest names.
+fn first_character(
+    manifest: &str,
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<String, FormatError> {
+    let parsed = json::parse(text::without_bom(manifest), options.limits.nesting)?;
+    let characters = parsed.root.get("characters").map_or(&[][..], Node::items);
+    if characters.len() > 1 {
+        let text = format!("only the first of {} was read", characters.len());
+        notes.warn("characters", text);
+    }
+    let first = characters.iter().find_map(Node::as_str);
+    first.map(str::to_owned).ok_or_else(|| FormatError::Unknown {
+        looked_for: "`characters` in `manifest.json`",
+        found: detect::shown_keys(&parsed.root),
+    })
+}
+
+fn module<'bytes>(
+    json: &[u8],
+    file: Option<&str>,
+    card: Option<String>,
+    notes: &mut Notes,
+) -> Document<'bytes> {
+    let text = text::decode(json, notes).into_owned();
+    let format = if card.is_some() { Format::Charx } else { Format::RisuModule };
+    let part = Part::Module(file.map(str::to_owned));
+    Document { format: Some(format), text: text.into(), part, card }
+}

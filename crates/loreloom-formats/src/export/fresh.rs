@@ -1,0 +1,334 @@
+//! Writes a book in a format that it did not come from.
+
+use loreloom_core::{
+    book::{Book, Entry, Extensions, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Loss, row};
+use crate::{
+    card::{self, Card, CardVersion},
+    crossing,
+    detect::Format,
+    error::FormatError,
+    import::OddValues,
+    schema::Schema,
+    tree,
+};
+
+/// The whole file as a tree.
+pub(super) fn document(
+    book: &Book,
+    format: Format,
+    card: Option<&Card>,
+    losses: &mut Vec<Loss>,
+) -> Result<Value, FormatError> {
+    let Some(schema) = format.schema() else {
+        return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
+    };
+    match format.card() {
+        Some(version) => Ok(card_document(schema, book, format, card, version, losses)),
+        None => Ok(book_document(schema, book, format, losses)),
+    }
+}
+
+fn book_document(
+    schema: &dyn Schema,
+    book: &Book,
+    format: Format,
+    losses: &mut Vec<Loss>,
+) -> Value {
+    let rows = rows(schema, book, format.as_str(), losses);
+    let mut root = schema.skeleton();
+    let text = root.to_string();
+    let path = crate::json::parse(&text, usize::MAX)
+        .map(|parsed| schema.path(&parsed.root))
+        .unwrap_or_default();
+    let Some((last, parents)) = path.split_last() else { return rows };
+    let place = parents.iter().try_fold(&mut root, |node, key| node.get_mut(*key));
+    if let Some(Value::Object(place)) = place {
+        for (key, value) in book_fields(schema, book, format.as_str(), losses) {
+            place.insert(key, value);
+        }
+        // Behind the fields of the book, where readers of the file expect the long part.
+        place.shift_remove(*last);
+        place.insert((*last).to_owned(), rows);
+    }
+    root
+}
+
+fn card_document(
+    schema: &dyn Schema,
+    book: &Book,
+    format: Format,
+    card: Option<&Card>,
+    version: CardVersion,
+    losses: &mut Vec<Loss>,
+) -> Value {
+    let nameless = card::named(&book.name);
+    let card = card.unwrap_or(&nameless);
+    let mut data = card::write(card, version);
+    let spec = match version {
+        CardVersion::V1 | CardVersion::Pygmalion => {
+            let lost = |entry: &Entry| Loss {
+                entry: Some(entry.id.clone()),
+                field: "entry".to_owned(),
+                value: json!(entry.title()),
+            };
+            losses.extend(book.entries.iter().map(lost));
+            return Value::Object(data);
+        }
+        CardVersion::V2 => json!({ "spec": "chara_card_v2", "spec_version": "2.0" }),
+        CardVersion::V3 => json!({ "spec": "chara_card_v3", "spec_version": "3.0" }),
+    };
+    if !book.entries.is_empty() {
+        let mut inner = book_fields(schema, book, format.as_str(), losses);
+        inner.insert("entries".into(), rows(schema, book, format.as_str(), losses));
+        data.insert("character_book".into(), Value::Object(inner));
+    }
+    let mut root = spec;
+    root["data"] = Value::Object(data);
+    root
+}
+
+/// What the file says about the book as a whole.
+fn book_fields(
+    schema: &dyn Schema,
+    book: &Book,
+    format: &str,
+    losses: &mut Vec<Loss>,
+) -> Map<String, Value> {
+    let mut shell = Book { entries: Vec::new(), origin: None, ..book.clone() };
+    let (extensions, from) = crossed(&book.extensions, None, origin_of(book), format);
+    shell.extensions = extensions;
+    let mut map = schema.write_book(&shell);
+    let text = Value::Object(map.clone()).to_string();
+    let mut found = Book::new(book.id.clone(), "");
+    if let Ok(parsed) = crate::json::parse(&text, usize::MAX) {
+        schema.read_book(&parsed.root, &mut found, &mut crate::note::Notes::default());
+    }
+    let rest = crossing::difference(&crossing::book_meaning(book), &crossing::book_meaning(&found));
+    if schema.has_extensions() {
+        crossing::carry(&mut map, rest, from);
+    } else {
+        lost(None, &rest, losses);
+        lost_keys(None, from.as_ref(), losses);
+    }
+    map
+}
+
+fn origin_of(book: &Book) -> &str {
+    book.origin.as_ref().map_or("", |origin| origin.format.as_str())
+}
+
+/// All entries as the rows of a file.
+pub(super) fn rows(
+    schema: &dyn Schema,
+    book: &Book,
+    format: &str,
+    losses: &mut Vec<Loss>,
+) -> Value {
+    let text = schema.skeleton().to_string();
+    let is_map = crate::json::parse(&text, usize::MAX).is_ok_and(|parsed| {
+        let path = schema.path(&parsed.root);
+        tree::at_path(&parsed.root, &path).is_some_and(crate::json::Node::is_object)
+    });
+    let origin = origin_of(book);
+    let mut written = Vec::with_capacity(book.entries.len());
+    for (entry, number) in book.entries.iter().zip(new_numbers(&book.entries)) {
+        let crossed = CrossedEntry { origin, format, number };
+        written.push((number, crossed.row(schema, entry, losses)));
+    }
+    if is_map {
+        let member = |(number, row): (u64, _)| (number.to_string(), Value::Object(row));
+        return Value::Object(written.into_iter().map(member).collect());
+    }
+    Value::Array(written.into_iter().map(|(_, row)| Value::Object(row)).collect())
+}
+
+/// Numbers for entries in a file of another format: their own where those rise, because
+/// objects are read in the order of their keys; else counted from 0.
+fn new_numbers(entries: &[Entry]) -> Vec<u64> {
+    let own: Vec<u64> = numbers(entries).collect();
+    if own.len() == entries.len() && own.is_sorted_by(|a, b| a < b) {
+        return own;
+    }
+    (0..entries.len() as u64).collect()
+}
+
+/// The numbers that entries have as ids.
+pub(super) fn numbers(entries: &[Entry]) -> impl Iterator<Item = u64> {
+    entries.iter().filter_map(|entry| match &entry.original_id {
+        Some(OriginalId::Number(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    })
+}
+
+/// A new entry as a row of a file of its own format.
+pub(super) fn row(
+    schema: &dyn Schema,
+    entry: &Entry,
+    format: &str,
+    number: u64,
+    losses: &mut Vec<Loss>,
+) -> Map<String, Value> {
+    CrossedEntry { origin: format, format, number }.row(schema, entry, losses)
+}
+
+struct CrossedEntry<'a> {
+    origin: &'a str,
+    format: &'a str,
+    number: u64,
+}
+
+impl CrossedEntry<'_> {
+    fn row(
+        &self,
+        schema: &dyn Schema,
+        entry: &Entry,
+        losses: &mut Vec<Loss>,
+    ) -> Map<String, Value> {
+        let original_id = entry.original_id.as_ref();
+        let (extensions, from) = crossed(&entry.extensions, original_id, self.origin, self.format);
+        let crossing = Entry { extensions, ..entry.clone() };
+        let written = row::write(schema, &crossing, None, OddValues::AsSillyTavern);
+        let mut map = Map::new();
+        if let Some((name, fresh)) = schema.fresh_id(self.number) {
+            let home = crossing::from(&entry.extensions);
+            let came_from_here = home.and_then(|from| crossing::id_in(from, self.format));
+            map.insert(name.to_owned(), came_from_here.unwrap_or(fresh));
+        }
+        map.extend(written.row);
+        if schema.has_extensions() {
+            crossing::set_from(&mut map, from);
+        } else {
+            lost_keys(Some(&entry.id), from.as_ref(), losses);
+        }
+        report(&entry.id, &written.rest, losses);
+        map
+    }
+}
+
+/// What becomes of keys that are not modelled: those of the target format go back to
+/// their place, others are carried for the way home.
+fn crossed(
+    extensions: &Extensions,
+    original_id: Option<&OriginalId>,
+    origin: &str,
+    format: &str,
+) -> (Extensions, Option<Value>) {
+    if origin == format {
+        return (extensions.clone(), None);
+    }
+    if let Some(from) = crossing::from(extensions) {
+        let is_home = from.get("format").and_then(Value::as_str) == Some(format);
+        let keys = crossing::carried_keys(extensions, format).cloned().unwrap_or_default();
+        return (keys, (!is_home).then(|| from.clone()));
+    }
+    let mut from = json!({ "format": origin });
+    if let Some(id) = original_id {
+        from["id"] = json!(id);
+    }
+    if !extensions.is_empty() {
+        from["keys"] = json!(extensions);
+    }
+    (Extensions::new(), Some(from))
+}
+
+/// Reports what an entry lost, leaving out what changes nothing.
+pub(super) fn report(entry: &EntryId, rest: &Map<String, Value>, losses: &mut Vec<Loss>) {
+    lost(Some(entry), rest, losses);
+}
+
+fn lost(entry: Option<&EntryId>, rest: &Map<String, Value>, losses: &mut Vec<Loss>) {
+    for (field, value) in rest {
+        collect(field, value, &mut |field, value| {
+            if !means_nothing(field, value) {
+                losses.push(Loss {
+                    entry: entry.cloned(),
+                    field: field.to_owned(),
+                    value: value.clone(),
+                });
+            }
+        });
+    }
+}
+
+fn lost_keys(entry: Option<&EntryId>, from: Option<&Value>, losses: &mut Vec<Loss>) {
+    let keys = from.and_then(|from| from.get("keys")).and_then(Value::as_object);
+    for (key, value) in keys.into_iter().flatten() {
+        losses.push(Loss {
+            entry: entry.cloned(),
+            field: format!("extensions.{key}"),
+            value: value.clone(),
+        });
+    }
+}
+
+/// Walks into the groups of the model, not into single values.
+fn collect(field: &str, value: &Value, found: &mut dyn FnMut(&str, &Value)) {
+    const GROUPS: [&str; 13] = [
+        "activation",
+        "activation.secondary",
+        "activation.scan",
+        "activation.sources",
+        "activation.gates",
+        "activation.filters",
+        "activation.timed",
+        "recursion",
+        "group",
+        "placement",
+        "budget",
+        "rest",
+        "inject",
+    ];
+    let Value::Object(inner) = value else { return found(field, value) };
+    if !GROUPS.contains(&field) {
+        return found(field, value);
+    }
+    for (key, value) in inner {
+        collect(&format!("{field}.{key}"), value, found);
+    }
+}
+
+/// Values that a format without the field has anyway.
+fn means_nothing(field: &str, value: &Value) -> bool {
+    let is_nothing = match value {
+        Value::Null => true,
+        Value::Bool(value) => !value && field != "activation.enabled",
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Number(_) | Value::Object(_) => false,
+    };
+    let default = match field {
+        "activation.probability" | "group.weight" => value.as_f64() == Some(100.0),
+        "placement.depth" | "activation.secondary.active" => true,
+        "placement.role" => value == "system",
+        "placement.position" => value == "default",
+        "activation.enabled" => value == &Value::Bool(true),
+        "recursion.delay_level" => value.as_f64() == Some(0.0),
+        "budget.max_tokens" | "budget.reserved_tokens" | "budget.trim" => value.is_null(),
+        _ => field.starts_with("rest."),
+    };
+    is_nothing || default
+}
+
+/// What plain text cannot say.
+pub(super) fn plain_losses(book: &Book, losses: &mut Vec<Loss>) {
+    for entry in &book.entries {
+        let plain = Entry {
+            content: entry.content.clone(),
+            activation: loreloom_core::book::Activation {
+                vectorized: true,
+                ..loreloom_core::book::Activation::default()
+            },
+            ..Entry::new(entry.id.clone())
+        };
+        let mut rest = crossing::difference(&crossing::meaning(entry), &crossing::meaning(&plain));
+        if let Some(Value::Object(placement)) = rest.get_mut("placement") {
+            placement.remove("order");
+        }
+        report(&entry.id, &rest, losses);
+    }
+}

@@ -1,0 +1,177 @@
+//! Writes a book in any known format.
+//!
+//! A book that goes back to the format it came from is written by patching its own file:
+//! nothing that was not edited changes, not even a blank. A book that crosses to another
+//! format is written anew, and what the format cannot say is carried in its `extensions`
+//! or reported as lost.
+
+mod container;
+mod fresh;
+mod patched;
+mod row;
+
+use loreloom_core::{
+    book::{Book, Container, Indent, TextStyle},
+    ids::EntryId,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    card::Card,
+    detect::Format,
+    document::{self, Document, Part},
+    error::FormatError,
+    import::{ImportOptions, OddValues},
+    limits::Limits,
+    note::Notes,
+    perchance, text,
+};
+
+/// What a writer must be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExportOptions<'a> {
+    /// The character, for formats that are cards. Without one the book's name is used.
+    pub card: Option<&'a Card>,
+    /// The file that the book came from, or the picture that a card should travel in.
+    /// Text formats do not need it: a book keeps its own text.
+    pub original: Option<&'a [u8]>,
+    /// How odd values were read, so that they are found unchanged.
+    pub odd_values: OddValues,
+    /// How much of the original is read.
+    pub limits: Limits,
+}
+
+/// A file, and what it could not say.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Exported {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What is not in it.
+    pub losses: Vec<Loss>,
+}
+
+/// Something that a format has no place for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loss {
+    /// The entry; `None` for the book as a whole.
+    pub entry: Option<EntryId>,
+    /// The field of the model, with dots.
+    pub field: String,
+    /// What it was.
+    pub value: Value,
+}
+
+/// Writes a book.
+pub fn export(
+    book: &Book,
+    format: Format,
+    options: &ExportOptions<'_>,
+) -> Result<Exported, FormatError> {
+    let reading = reading(book, options);
+    if let Some(own) = own_document(book, format, options, &reading) {
+        return patched(book, format, options, &own, &reading);
+    }
+    let mut losses = Vec::new();
+    let bytes = if format == Format::Perchance {
+        fresh::plain_losses(book, &mut losses);
+        perchance::write(book, "\n").into_bytes()
+    } else {
+        let root = fresh::document(book, format, options.card, &mut losses)?;
+        container::wrap_fresh(&root, format, book, options)?
+    };
+    Ok(Exported { bytes, losses })
+}
+
+/// How the book's own file is read again.
+fn reading(book: &Book, options: &ExportOptions<'_>) -> ImportOptions {
+    ImportOptions {
+        book_id: book.id.clone(),
+        name: Some(book.name.clone()),
+        file_name: None,
+        odd_values: options.odd_values,
+        limits: options.limits,
+    }
+}
+
+/// The file that a book came from.
+struct Own<'a> {
+    document: Document<'a>,
+    /// The file itself; `None` where only the text inside is at hand.
+    bytes: Option<&'a [u8]>,
+}
+
+/// The file that the book came from, if it is of this format.
+fn own_document<'a>(
+    book: &'a Book,
+    format: Format,
+    options: &ExportOptions<'a>,
+    reading: &ImportOptions,
+) -> Option<Own<'a>> {
+    let origin = book.origin.as_ref().filter(|origin| origin.format == format.as_str())?;
+    if let Some(original) = options.original
+        && let Ok(document) = document::open(original, reading, &mut Notes::default())
+    {
+        let is_same = match document.format {
+            Some(found) => found == format,
+            None => document.part == Part::Whole && format.container() == Container::Text,
+        };
+        if is_same {
+            return Some(Own { document, bytes: Some(original) });
+        }
+    }
+    let part = match format.container() {
+        Container::Text => Part::Whole,
+        Container::Png => Part::Chunk,
+        Container::Risum => Part::Module(None),
+        // The other files of an archive cannot be made up.
+        Container::Zip | Container::Jpeg | Container::Webp | Container::Vault => return None,
+    };
+    let text = origin.source.as_deref()?.into();
+    Some(Own { document: Document { format: Some(format), text, part, card: None }, bytes: None })
+}
+
+fn patched(
+    book: &Book,
+    format: Format,
+    options: &ExportOptions<'_>,
+    own: &Own<'_>,
+    reading: &ImportOptions,
+) -> Result<Exported, FormatError> {
+    let document = &own.document;
+    let was = crate::import::read(document, reading, &mut Notes::default())?;
+    let same_card = options.card.is_none_or(|card| was.card.as_ref() == Some(card));
+    let mut losses = Vec::new();
+    let is_unedited = same_book(&was.book, book) && same_card;
+    if let Some(bytes) = own.bytes.filter(|_| is_unedited) {
+        return Ok(Exported { bytes: bytes.to_vec(), losses });
+    }
+    let (text, card_text) = if is_unedited {
+        (document.text.as_ref().to_owned(), None)
+    } else if format == Format::Perchance {
+        fresh::plain_losses(book, &mut losses);
+        let newline = crate::json::layout::newline(&text::style(&document.text));
+        (perchance::write(book, newline), None)
+    } else {
+        let text = patched::book(&was, book, document, reading, &mut losses)?;
+        match options.card.zip(was.card.as_ref()) {
+            Some((card, was)) if card != was => patched::card(text, document, was, card)?,
+            _ => (text, document.card.clone()),
+        }
+    };
+    let bytes = container::wrap_patched(&text, card_text.as_deref(), format, own, options)?;
+    Ok(Exported { bytes, losses })
+}
+
+/// Whether nothing was edited.
+fn same_book(was: &Book, book: &Book) -> bool {
+    was.entries == book.entries
+        && was.extensions == book.extensions
+        && crate::crossing::book_meaning(was) == crate::crossing::book_meaning(book)
+}
+
+/// The layout of files that are written anew.
+fn fresh_style() -> TextStyle {
+    TextStyle { indent: Indent::Spaces(2), final_newline: true, ..TextStyle::default() }
+}

@@ -1,0 +1,52 @@
+//! One entry as a row of a file, with what the row cannot say.
+
+use loreloom_core::{book::Entry, ids::EntryId};
+use serde_json::{Map, Value};
+
+use crate::{
+    crossing,
+    import::OddValues,
+    json::{self, Node},
+    note::Notes,
+    rows,
+    schema::{Reading, Schema},
+};
+
+/// A row and the parts of the entry's meaning that it does not carry.
+pub(super) struct Written {
+    pub(super) row: Map<String, Value>,
+    pub(super) rest: Map<String, Value>,
+}
+
+/// Writes an entry and reads the row again to see what it lacks.
+pub(super) fn write(
+    schema: &dyn Schema,
+    entry: &Entry,
+    row: Option<&Node<'_>>,
+    odd_values: OddValues,
+) -> Written {
+    let mut map = schema.write_entry(entry, row);
+    let from = crossing::from(&entry.extensions).cloned();
+    crossing::remove_ours(&mut map);
+    let rest = match read_again(schema, &map, odd_values) {
+        Some(found) => crossing::difference(&crossing::meaning(entry), &crossing::meaning(&found)),
+        None => Map::new(),
+    };
+    if schema.has_extensions() {
+        crossing::carry(&mut map, rest, from);
+        return Written { row: map, rest: Map::new() };
+    }
+    Written { row: map, rest }
+}
+
+fn read_again(
+    schema: &dyn Schema,
+    row: &Map<String, Value>,
+    odd_values: OddValues,
+) -> Option<Entry> {
+    let list = Value::Array(vec![Value::Object(row.clone())]).to_string();
+    let parsed = json::parse(&list, usize::MAX).ok()?;
+    let rows = rows::in_file_order(&parsed.root);
+    let mut reading = Reading { odd_values, in_list: false, notes: &mut Notes::default() };
+    Some(schema.read_entry(EntryId(String::new()), rows.first()?, &mut reading))
+}

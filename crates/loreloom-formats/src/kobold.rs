@@ -1,0 +1,220 @@
+//! `KoboldAI`: saves of Lite and the older client, and the world info of United.
+
+use loreloom_core::{
+    book::{Book, Entry, Folder, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{Node, js, layout::number},
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    sillytavern::raw_keys,
+    tolerant::Fields,
+};
+
+/// Which program wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kobold {
+    /// A save with `worldinfo`, or a bare list of its rows.
+    Lite,
+    /// `folders` and `entries` by uid, alone or as `worldinfo_v2` of a save.
+    United,
+}
+
+const LITE: [&str; 9] = [
+    "key",
+    "keysecondary",
+    "keyanti",
+    "content",
+    "comment",
+    "selective",
+    "constant",
+    "probability",
+    "widisabled",
+];
+const UNITED: [&str; 10] = [
+    "uid",
+    "title",
+    "key",
+    "keysecondary",
+    "keyanti",
+    "folder",
+    "constant",
+    "content",
+    "comment",
+    "selective",
+];
+
+impl Schema for Kobold {
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        match self {
+            Self::Lite if root.is_array() => Vec::new(),
+            Self::Lite => vec!["worldinfo"],
+            Self::United if root.get("worldinfo_v2").is_some() => vec!["worldinfo_v2", "entries"],
+            Self::United => vec!["entries"],
+        }
+    }
+
+    /// A save is a whole story; of it only the settings of the world info belong to the
+    /// book.
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let settings = ["wisearchdepth", "wiinsertlocation", "wifolders_d", "wifolders_l"];
+        for member in node.members() {
+            let key = member.key.as_ref();
+            if *self == Self::United && key != "entries" || settings.contains(&key) {
+                book.extensions.insert(key.to_owned(), member.value.to_value());
+            }
+        }
+        if *self == Self::United {
+            for member in node.get("folders").map_or(&[][..], Node::members) {
+                book.folders.push(Folder {
+                    id: member.key.as_ref().to_owned(),
+                    name: member.key.as_ref().to_owned(),
+                    enabled: true,
+                    extensions: Map::new(),
+                });
+            }
+        }
+        if node.get("wisearchdepth").is_some_and(js::truthy) {
+            notes.info("wisearchdepth", "a search depth in characters is kept but not used");
+        }
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        book.extensions.clone()
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(row.node.get("uid"))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        let selective = fields.flag(&["selective"]).unwrap_or(false);
+        entry.activation.secondary.active = selective;
+        entry.activation.constant = fields.flag(&["constant"]).unwrap_or(false);
+        entry.activation.keys = fields.joined_keys(&["key"]);
+        entry.activation.secondary.keys = fields.joined_keys(&["keysecondary"]);
+        let anti = fields.joined_keys(&["keyanti"]);
+        if selective && !anti.is_empty() {
+            entry.activation.exclude_any = vec![anti];
+        }
+        match self {
+            Self::Lite => {
+                entry.name = fields.text(&["comment"]);
+                entry.content = fields.text(&["content"]);
+                entry.activation.enabled = !fields.flag(&["widisabled"]).unwrap_or(false);
+                entry.activation.probability = fields.number(&["probability"]);
+                entry.extensions = fields.others(&LITE);
+                let label = fields.text(&["wigroup"]);
+                entry.rest.folder = Some(label).filter(|label| !label.is_empty());
+            }
+            Self::United => {
+                entry.name = fields.text(&["title"]);
+                entry.comment = fields.text(&["comment"]);
+                entry.content = united_content(&mut fields);
+                entry.extensions = fields.others(&UNITED);
+                entry.rest.folder = Some(fields.text(&["folder"])).filter(|id| !id.is_empty());
+            }
+        }
+        if !selective && !keys_empty(row.node, "keyanti") {
+            entry.extensions.insert("keyanti".into(), json!(fields.text(&["keyanti"])));
+        }
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        match self {
+            Self::Lite => lite(entry, row),
+            Self::United => united(entry),
+        }
+    }
+
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
+        (*self == Self::United).then(|| ("uid", json!(next)))
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        match self {
+            Self::Lite => json!({
+                "gamestarted": false,
+                "prompt": "",
+                "memory": "",
+                "authorsnote": "",
+                "actions": [],
+                "worldinfo": [],
+            }),
+            Self::United => json!({ "folders": {}, "entries": {} }),
+        }
+    }
+}
+
+fn keys_empty(row: &Node<'_>, name: &str) -> bool {
+    row.get(name).and_then(Node::as_str).is_none_or(str::is_empty)
+}
+
+/// The text that the program sends: made from `manual_text` or from W++ attributes.
+fn united_content(fields: &mut Fields<'_, '_, '_>) -> String {
+    let content = fields.text(&["content"]);
+    if content.is_empty() { fields.text(&["manual_text"]) } else { content }
+}
+
+fn lite(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+    let when = &entry.activation;
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+    put("key", json!(keys::joined(&when.keys)));
+    put("keysecondary", json!(keys::joined(&when.secondary.keys)));
+    let anti: Vec<_> = when.exclude_any.iter().flatten().cloned().collect();
+    put("keyanti", json!(keys::joined(&anti)));
+    put("content", json!(entry.content));
+    put("comment", json!(keys::only_name(entry)));
+    put("folder", Value::Null);
+    put("selective", json!(when.secondary.active || !anti.is_empty()));
+    put("constant", json!(when.constant));
+    if row.is_none_or(|row| row.get("probability").is_some()) || when.probability.is_some() {
+        put("probability", number(when.probability.unwrap_or(100.0)));
+    }
+    put("widisabled", json!(!when.enabled));
+    map.extend(entry.extensions.clone());
+    map.insert("wigroup".into(), json!(entry.rest.folder.as_deref().unwrap_or_default()));
+    map
+}
+
+fn united(entry: &Entry) -> Map<String, Value> {
+    let when = &entry.activation;
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+    put("title", json!(entry.name));
+    put("key", raw_keys(&when.keys).into());
+    put("keysecondary", raw_keys(&when.secondary.keys).into());
+    let anti: Vec<_> = when.exclude_any.iter().flatten().cloned().collect();
+    if !anti.is_empty() {
+        put("keyanti", raw_keys(&anti).into());
+    }
+    put("folder", json!(entry.rest.folder.as_deref().unwrap_or("root")));
+    put("constant", json!(when.constant));
+    put("content", json!(entry.content));
+    put("comment", json!(entry.comment));
+    put("selective", json!(when.secondary.active || !anti.is_empty()));
+    map.extend(entry.extensions.clone());
+    // Empty where the text is made from attributes.
+    if map.get("manual_text") != Some(&json!("")) {
+        map.insert("manual_text".into(), json!(entry.content));
+    }
+    for (name, value) in
+        [("use_wpp", json!(false)), ("wpp", json!({})), ("type", json!("constant"))]
+    {
+        map.entry(name).or_insert(value);
+    }
+    map
+}

@@ -1,0 +1,262 @@
+//! `NovelAI` lorebooks (versions 1 to 6), alone or inside a story or scenario.
+
+use loreloom_core::{
+    book::{Book, DepthFrom, Entry, Folder, OriginalId, Position, Trim, TrimSide, TrimUnit},
+    ids::EntryId,
+    units::Depth,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{Node, layout::number},
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// `{"lorebookVersion": 6}`.
+pub(crate) struct Lorebook;
+
+const ENTRY: [&str; 11] = [
+    "text",
+    "displayName",
+    "id",
+    "keys",
+    "searchRange",
+    "enabled",
+    "forceActivation",
+    "nonStoryActivatable",
+    "category",
+    "lastUpdatedAt",
+    "contextConfig",
+];
+const CONFIG: [&str; 9] = [
+    "prefix",
+    "suffix",
+    "tokenBudget",
+    "reservedTokens",
+    "budgetPriority",
+    "trimDirection",
+    "insertionType",
+    "maximumTrimType",
+    "insertionPosition",
+];
+const SIDES: [(&str, TrimSide); 3] =
+    [("trimBottom", TrimSide::Bottom), ("trimTop", TrimSide::Top), ("doNotTrim", TrimSide::None)];
+const UNITS: [(&str, TrimUnit); 3] =
+    [("sentence", TrimUnit::Sentence), ("newline", TrimUnit::Line), ("token", TrimUnit::Token)];
+
+impl Schema for Lorebook {
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        if root.get("entries").is_some() {
+            vec!["entries"]
+        } else if root.get("content").is_some_and(|content| content.get("lorebook").is_some()) {
+            vec!["content", "lorebook", "entries"]
+        } else if root.get("lorebook").is_some() {
+            vec!["lorebook", "entries"]
+        } else {
+            vec!["entries"]
+        }
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let categories = node.get("categories").map_or(&[][..], Node::items);
+        for category in categories.iter().filter(|category| category.is_object()) {
+            let mut fields = Fields::of(category, notes);
+            book.folders.push(Folder {
+                id: fields.text(&["id"]),
+                name: fields.text(&["name"]),
+                enabled: fields.flag(&["enabled"]).unwrap_or(true),
+                extensions: fields.others(&["id", "name", "enabled"]),
+            });
+        }
+        book.extensions = Fields::of(node, notes).others(&["entries", "categories"]);
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = book.extensions.clone();
+        let categories: Vec<Value> = book
+            .folders
+            .iter()
+            .map(|folder| {
+                let mut category = Map::new();
+                category.insert("name".into(), json!(folder.name));
+                category.insert("id".into(), json!(folder.id));
+                category.insert("enabled".into(), json!(folder.enabled));
+                category.extend(folder.extensions.clone());
+                Value::Object(category)
+            })
+            .collect();
+        map.insert("categories".into(), Value::Array(categories));
+        map
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(row.node.get("id"))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.name = fields.text(&["displayName"]);
+        entry.content = fields.text(&["text"]);
+        entry.activation.keys = fields.keys(&["keys"]);
+        entry.activation.enabled = fields.flag(&["enabled"]).unwrap_or(true);
+        entry.activation.constant = fields.flag(&["forceActivation"]).unwrap_or(false);
+        entry.activation.whole_words = Some(true);
+        entry.activation.case_sensitive = Some(false);
+        entry.activation.scan.characters = fields.count(&["searchRange"]);
+        entry.recursion.scan_lore = fields.flag(&["nonStoryActivatable"]);
+        entry.rest.folder = Some(fields.text(&["category"])).filter(|id| !id.is_empty());
+        entry.rest.last_updated = row.node.get("lastUpdatedAt").map(Node::to_value);
+        entry.extensions = fields.others(&ENTRY);
+        if fields.get("advancedConditions").is_some_and(|node| !node.items().is_empty()) {
+            let text = "conditions are kept but not run";
+            fields.notes().info("advancedConditions", text);
+        }
+        if let Some(mut config) = fields.inside("contextConfig") {
+            read_config(&mut config, &mut entry);
+        }
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
+        let when = &entry.activation;
+        let mut map = Map::new();
+        let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+        put("text", json!(entry.content));
+        put("contextConfig", Value::Object(config(entry)));
+        put("lastUpdatedAt", entry.rest.last_updated.clone().unwrap_or_else(|| json!(0)));
+        put("displayName", json!(keys::only_name(entry)));
+        put("keys", crate::sillytavern::raw_keys(&when.keys).into());
+        put("searchRange", json!(when.scan.characters.unwrap_or(1000)));
+        put("enabled", json!(when.enabled));
+        put("forceActivation", json!(when.constant));
+        put("nonStoryActivatable", json!(entry.recursion.scan_lore.unwrap_or(false)));
+        put("category", json!(entry.rest.folder.as_deref().unwrap_or_default()));
+        for (name, value) in &entry.extensions {
+            if name != "contextConfig" {
+                map.insert(name.clone(), value.clone());
+            }
+        }
+        for (name, value) in
+            [("keyRelative", json!(false)), ("loreBiasGroups", json!([])), ("hidden", json!(false))]
+        {
+            map.entry(name).or_insert(value);
+        }
+        map
+    }
+
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
+        Some(("id", json!(keys::uuid("novelai", next))))
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        json!({
+            "lorebookVersion": 6,
+            "entries": [],
+            "settings": { "orderByKeyLocations": false },
+            "categories": [],
+            "order": [],
+        })
+    }
+}
+
+fn read_config(config: &mut Fields<'_, '_, '_>, entry: &mut Entry) {
+    entry.prefix = config.text(&["prefix"]);
+    entry.suffix = config.text(&["suffix"]);
+    entry.budget.max_tokens = config.number(&["tokenBudget"]);
+    entry.budget.reserved_tokens = config.number(&["reservedTokens"]);
+    entry.budget.priority = config.number(&["budgetPriority"]);
+    // What is processed first is also what ends up first among equals.
+    entry.placement.order = entry.budget.priority.or(Some(400.0));
+    let side = config.text(&["trimDirection"]);
+    let unit = config.text(&["maximumTrimType"]);
+    let side = SIDES.iter().find(|(name, _)| *name == side).map(|(_, side)| *side);
+    let unit = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, unit)| *unit);
+    entry.budget.trim = side.zip(unit).map(|(side, unit)| Trim { side, unit });
+    let at = config.number(&["insertionPosition"]).unwrap_or(-1.0);
+    let insertion = config.text(&["insertionType"]);
+    if at < 0.0 && matches!(insertion.as_str(), "newline" | "") {
+        entry.placement.position = Position::AtDepth { from: DepthFrom::Newest };
+        entry.placement.depth = Some(Depth(crate::tolerant::whole(-at - 1.0)));
+    } else {
+        entry.placement.position = Position::Slot(format!("{insertion}:{at}"));
+    }
+    let others = config.others(&CONFIG);
+    if !others.is_empty() {
+        entry.extensions.insert("contextConfig".to_owned(), Value::Object(others));
+    }
+}
+
+fn config(entry: &Entry) -> Map<String, Value> {
+    let budget = &entry.budget;
+    let mut map = Map::new();
+    let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+    put("prefix", json!(entry.prefix));
+    put("suffix", json!(entry.suffix));
+    put("tokenBudget", number(budget.max_tokens.unwrap_or(1.0)));
+    put("reservedTokens", number(budget.reserved_tokens.unwrap_or(0.0)));
+    put("budgetPriority", number(budget.priority.or(entry.placement.order).unwrap_or(400.0)));
+    let trim = budget.trim.unwrap_or(Trim { side: TrimSide::Bottom, unit: TrimUnit::Sentence });
+    let side = SIDES.iter().find(|(_, side)| *side == trim.side).map_or("trimBottom", |row| row.0);
+    let unit = UNITS.iter().find(|(_, unit)| *unit == trim.unit).map_or("sentence", |row| row.0);
+    put("trimDirection", json!(side));
+    let (insertion, at) = insertion(entry);
+    put("insertionType", json!(insertion));
+    put("maximumTrimType", json!(unit));
+    put("insertionPosition", at);
+    if let Some(Value::Object(others)) = entry.extensions.get("contextConfig") {
+        map.extend(others.clone());
+    }
+    map
+}
+
+/// Unit and place of the insertion.
+fn insertion(entry: &Entry) -> (String, Value) {
+    let bottom = json!(-1);
+    let line = "newline".to_owned();
+    if entry.placement.position == (Position::AtDepth { from: DepthFrom::Newest }) {
+        let depth = i64::from(entry.placement.depth.map_or(0, |depth| depth.0));
+        return (line, json!(-depth - 1));
+    }
+    let Position::Slot(name) = &entry.placement.position else { return (line, bottom) };
+    match name.split_once(':').map(|(unit, at)| (unit, at.parse())) {
+        Some((unit, Ok(at))) => (unit.to_owned(), number(at)),
+        _ => (line, bottom),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::Key;
+
+    use super::*;
+    use crate::{ImportOptions, import};
+
+    #[test]
+    fn the_place_of_insertion_is_read_and_written() {
+        for (unit, at, position, depth) in [
+            ("newline", -1, Position::AtDepth { from: DepthFrom::Newest }, Some(Depth(0))),
+            ("newline", -4, Position::AtDepth { from: DepthFrom::Newest }, Some(Depth(3))),
+            ("newline", 0, Position::Slot("newline:0".into()), None),
+            ("token", -100, Position::Slot("token:-100".into()), None),
+        ] {
+            let file = json!({"lorebookVersion": 6, "entries": [{
+                "text": "x", "keys": ["a", "/b/i"],
+                "contextConfig": {"insertionType": unit, "insertionPosition": at},
+            }]});
+            let book = import(file.to_string().as_bytes(), &ImportOptions::new("b")).unwrap().book;
+            let entry = &book.entries[0];
+            assert_eq!((&entry.placement.position, entry.placement.depth), (&position, depth));
+            assert!(matches!(entry.activation.keys[1], Key::Regex(_)));
+            assert_eq!(insertion(entry), (unit.to_owned(), json!(at)));
+        }
+    }
+}

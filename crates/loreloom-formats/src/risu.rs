@@ -1,0 +1,177 @@
+//! `RisuAI` lorebooks and modules.
+
+use loreloom_core::{
+    book::{Book, Entry, Folder, Key, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    json::{Node, layout::number},
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// Where the rows stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Risu {
+    /// `{"type": "risu", "data": []}`.
+    Lorebook,
+    /// `{"type": "risuModule", "module": {"lorebook": []}}`.
+    Module,
+}
+
+/// Marks the key of a folder's row.
+const FOLDER_MARK: char = '\u{f000}';
+const ENTRY: [&str; 11] = [
+    "key",
+    "secondkey",
+    "insertorder",
+    "comment",
+    "content",
+    "alwaysActive",
+    "selective",
+    "activationPercent",
+    "extentions",
+    "id",
+    "folder",
+];
+/// The program spells it so.
+const EXTENSIONS: &str = "extentions";
+const CASE_SENSITIVE: &str = "risu_case_sensitive";
+
+impl Schema for Risu {
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        match self {
+            Self::Lorebook => vec!["data"],
+            Self::Module if root.get("module").is_some() => vec!["module", "lorebook"],
+            Self::Module => vec!["lorebook"],
+        }
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        let mut fields = Fields::of(node, notes);
+        if *self == Self::Lorebook {
+            book.extensions = fields.others(&["type", "data"]);
+        } else {
+            let name = fields.text(&["name"]);
+            if !name.is_empty() {
+                book.name = name;
+            }
+            book.description = fields.text(&["description"]);
+            book.extensions = fields.others(&["type", "name", "description", "lorebook"]);
+        }
+        let rows = node.get(if *self == Self::Lorebook { "data" } else { "lorebook" });
+        for row in rows.map_or(&[][..], Node::items).iter().filter(|row| is_folder(row)) {
+            let mut fields = Fields::of(row, notes);
+            book.folders.push(Folder {
+                id: fields.text(&["key"]),
+                name: fields.text(&["comment"]),
+                enabled: true,
+                extensions: Map::new(),
+            });
+        }
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = book.extensions.clone();
+        if *self == Self::Module {
+            map.insert("name".into(), json!(book.name));
+            map.insert("description".into(), json!(book.description));
+        }
+        map
+    }
+
+    /// A child row bears the id of its parent, not its own.
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        let is_child = row.node.get("mode").and_then(Node::as_str) == Some("child");
+        keys::original_id(row.node.get("id")).filter(|_| !is_child)
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.name = fields.text(&["comment"]);
+        entry.content = fields.text(&["content"]);
+        entry.activation.keys = fields.joined_keys(&["key"]);
+        entry.activation.secondary.keys = fields.joined_keys(&["secondkey"]);
+        entry.activation.secondary.active = fields.flag(&["selective"]).unwrap_or(false);
+        let is_constant = row.node.get("mode").and_then(Node::as_str) == Some("constant");
+        entry.activation.constant = fields.flag(&["alwaysActive"]).unwrap_or(is_constant);
+        entry.activation.probability = fields.number(&["activationPercent"]);
+        entry.activation.case_sensitive =
+            fields.inside(EXTENSIONS).and_then(|mut inner| inner.flag(&[CASE_SENSITIVE]));
+        entry.placement.order = Some(fields.number(&["insertorder"]).unwrap_or(100.0));
+        entry.budget.priority = entry.placement.order;
+        entry.rest.folder = Some(fields.text(&["folder"])).filter(|id| !id.is_empty());
+        entry.extensions = fields.others(&ENTRY);
+        if let Some(inner) = fields.inside(EXTENSIONS) {
+            let others = inner.others(&[CASE_SENSITIVE]);
+            if !others.is_empty() {
+                entry.extensions.insert(EXTENSIONS.to_owned(), Value::Object(others));
+            }
+        }
+        if is_folder(row.node) {
+            // An organiser's row: kept in its place, never active.
+            entry.activation.enabled = false;
+            entry.activation.keys = vec![Key::Literal(fields.text(&["key"]))];
+        }
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, _row: Option<&Node<'_>>) -> Map<String, Value> {
+        let when = &entry.activation;
+        let mut map = Map::new();
+        let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+        put("key", json!(keys::joined(&when.keys)));
+        put("secondkey", json!(keys::joined(&when.secondary.keys)));
+        put("insertorder", number(entry.placement.order.unwrap_or(100.0)));
+        put("comment", json!(keys::only_name(entry)));
+        put("content", json!(entry.content));
+        put("alwaysActive", json!(when.constant));
+        put("selective", json!(when.secondary.active));
+        if let Some(probability) = when.probability {
+            put("activationPercent", number(probability));
+        }
+        if let Some(folder) = &entry.rest.folder {
+            put("folder", json!(folder));
+        }
+        map.extend(entry.extensions.clone());
+        if let Some(case_sensitive) = when.case_sensitive {
+            let inner = map.entry(EXTENSIONS).or_insert_with(|| json!({}));
+            inner[CASE_SENSITIVE] = json!(case_sensitive);
+        }
+        map.entry("mode").or_insert_with(|| json!("normal"));
+        let all_keys = when.keys.iter().chain(&when.secondary.keys);
+        if all_keys.into_iter().any(|key| matches!(key, Key::Regex(_))) {
+            map.insert("useRegex".into(), json!(true));
+        }
+        map
+    }
+
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
+        Some(("id", json!(keys::uuid("risu", next))))
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        match self {
+            Self::Lorebook => json!({ "type": "risu", "ver": 1, "data": [] }),
+            Self::Module => json!({
+                "type": "risuModule",
+                "module": { "name": "", "description": "", "id": keys::uuid("module", 0), "lorebook": [] },
+            }),
+        }
+    }
+}
+
+fn is_folder(row: &Node<'_>) -> bool {
+    row.get("mode").and_then(Node::as_str) == Some("folder")
+        || row.get("key").and_then(Node::as_str).is_some_and(|key| key.starts_with(FOLDER_MARK))
+}

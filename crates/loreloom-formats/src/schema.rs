@@ -1,0 +1,61 @@
+//! What every JSON format must tell: where its entries are, and what their fields mean.
+//!
+//! A format only maps one entry to the model and back. Reading whole books, writing them
+//! with untouched bytes left alone, finding what a format cannot carry: all that is done
+//! once, from these two functions.
+
+use loreloom_core::{
+    book::{Book, Entry, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value};
+
+use crate::{import::OddValues, json::Node, note::Notes, rows::Row};
+
+/// A JSON format.
+pub(crate) trait Schema: Sync {
+    /// The keys that lead from the root to the rows of the book. Where the rows do not
+    /// exist, the keys under which a new file would have them.
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str>;
+
+    /// Reads what the file says about the book as a whole.
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes);
+
+    /// The book as a whole in the words of the file, without its rows.
+    fn write_book(&self, book: &Book) -> Map<String, Value>;
+
+    /// The id that the file gives to a row.
+    fn original_id(&self, row: &Row<'_, '_>, notes: &mut Notes) -> Option<OriginalId>;
+
+    /// What stands in for a missing id in the entry's own id.
+    fn missing_id(&self, row: &Row<'_, '_>) -> String {
+        row.at.to_string()
+    }
+
+    /// Reads a row.
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry;
+
+    /// Looks at all entries together, for faults that one alone does not show.
+    fn review(&self, _book: &Book, _notes: &mut Notes) {}
+
+    /// An entry in the words of the file. `row` is what the file said before, for
+    /// formats whose files may say one thing under two names.
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value>;
+
+    /// The id that an entry of another format gets.
+    fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)>;
+
+    /// Whether entries and books have an `extensions` object that programs keep.
+    fn has_extensions(&self) -> bool;
+
+    /// A file without entries.
+    fn skeleton(&self) -> Value;
+}
+
+/// What reading a row needs besides the row.
+pub(crate) struct Reading<'a> {
+    pub(crate) odd_values: OddValues,
+    /// The rows stand in a list, not in an object.
+    pub(crate) in_list: bool,
+    pub(crate) notes: &'a mut Notes,
+}
