@@ -48,7 +48,7 @@ pub fn then(path: &Path, role: Role, text: &str) -> Path {
 /// A delta that makes `entry` sticky until `end`.
 pub fn sticky(entry: &str, end: u32) -> StateDelta {
     let record = TimedRecord {
-        fingerprint: 0xF00D_0000_0000_0001,
+        fingerprint: Some(0xF00D_0000_0000_0001),
         start: MessageCount(1),
         end: MessageCount(end),
         protected: false,

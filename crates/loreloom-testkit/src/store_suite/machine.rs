@@ -199,7 +199,7 @@ impl Machine<'_> {
         let mut delta = StateDelta::default();
         let clock = u32::try_from(self.clock).unwrap_or(u32::MAX);
         let record = TimedRecord {
-            fingerprint: u64::from(clock),
+            fingerprint: Some(u64::from(clock)),
             start: MessageCount(clock),
             end: MessageCount(clock + 4),
             protected: clock % 2 == 0,
