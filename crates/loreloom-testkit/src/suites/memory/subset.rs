@@ -9,7 +9,7 @@ use serde_json::Value;
 const PRECISION: f64 = 1e-6;
 
 /// Where `actual` differs from `expected`, one line each; none if it fits.
-pub fn differences(expected: &Value, actual: &Value) -> Vec<String> {
+pub(super) fn differences(expected: &Value, actual: &Value) -> Vec<String> {
     let mut found = Vec::new();
     walk(expected, actual, "$", &mut found);
     found
