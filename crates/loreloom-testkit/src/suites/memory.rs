@@ -12,6 +12,8 @@ mod passes;
 mod pure;
 mod subset;
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use self::fixture::Fixture;
@@ -22,9 +24,8 @@ pub(super) struct Memory;
 
 impl Suite for Memory {
     fn cases(&self, relative: &str, bytes: &[u8]) -> Option<Result<Vec<Value>, String>> {
-        relative
-            .ends_with(".json")
-            .then(|| serde_json::from_slice(bytes).map_err(|error| error.to_string()))
+        let is_json = Path::new(relative).extension().is_some_and(|extension| extension == "json");
+        is_json.then(|| serde_json::from_slice(bytes).map_err(|error| error.to_string()))
     }
 
     fn case_name(&self, case: &Value, relative: &str, index: usize, cases: usize) -> String {
