@@ -1,3 +1,27 @@
-//! Loreloom's memory, and the traits through which the server reaches the outside world.
+//! Loreloom's memory: what a story remembers, as pure decisions, and the traits through
+//! which the server reaches the outside world.
+//!
+//! Nothing here awaits, reads a clock or draws a random number. A pass is a function of its
+//! input and of the answers it has been given ([`pass`]); whoever runs it talks to models.
 
+pub mod budget;
+pub mod change;
+pub mod entities;
+pub mod hardware;
+pub mod ids;
+pub mod inject;
+pub mod migrate;
+mod number;
+pub mod pass;
 pub mod ports;
+pub mod recap;
+pub mod record;
+pub mod rules;
+pub mod score;
+pub mod settings;
+pub mod similarity;
+pub mod text;
+pub mod tiers;
+pub mod turn;
+pub mod verify;
+pub mod window;

@@ -22,6 +22,11 @@ pub trait Suite {
         if cases == 1 { stem.to_owned() } else { format!("{stem}#{index}") }
     }
 
+    /// The name of a case that carries its own; by default the name of its place.
+    fn case_name(&self, _: &Value, relative: &str, index: usize, cases: usize) -> String {
+        self.name(relative, index, cases)
+    }
+
     /// The file that `--emit` writes for a case file.
     fn emitted(&self, relative: &str) -> String {
         relative.to_owned()
@@ -139,7 +144,7 @@ fn run_file(
     let count = cases.len();
     let mut outputs = Vec::with_capacity(count);
     for (index, case) in cases.iter().enumerate() {
-        let name = suite.name(relative, index, count);
+        let name = suite.case_name(case, relative, index, count);
         let actual = run_case(suite, case);
         let outcome = match (&actual, exceptions.reason(&name)) {
             (_, Some(reason)) => Outcome::Skipped(reason.to_owned()),

@@ -1,5 +1,6 @@
 //! The peers' recorded cases, one module each.
 
+mod memory;
 mod unbuilt;
 mod worldinfo;
 
@@ -11,8 +12,9 @@ pub const NAMES: [&str; 5] = ["worldinfo", "vault", "memory", "formats", "traffi
 /// The suite of that name.
 pub fn named(name: &str) -> Option<Box<dyn Suite>> {
     match name {
+        "memory" => Some(Box::new(memory::Memory)),
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
-        "vault" | "memory" | "formats" | "traffic" => Some(Box::new(unbuilt::Unbuilt)),
+        "vault" | "formats" | "traffic" => Some(Box::new(unbuilt::Unbuilt)),
         _ => None,
     }
 }

@@ -3,4 +3,5 @@
 mod arrows;
 mod crash;
 mod house;
+mod memory;
 mod workspace;

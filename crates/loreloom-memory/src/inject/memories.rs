@@ -1,0 +1,156 @@
+//! Long-term and session memories, and those that the turn brings to mind.
+
+use loreloom_core::{tokens::TokenCounter, units::Tokens};
+
+use super::{
+    Labels,
+    fit::{Block, dashes},
+};
+use crate::{
+    number::clamp_usize,
+    record::{Kind, Memory, MemoryId},
+    score::{
+        TurnContext, frequencies, is_triggered, order_for_turn, prioritize, protected, raise_best,
+    },
+    settings::Settings,
+};
+
+/// What long-term memory puts into the prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LongTerm {
+    pub(super) long: Option<Block>,
+    pub(super) triggered: Option<Block>,
+    /// The memories shown.
+    pub(super) shown: Vec<MemoryId>,
+}
+
+/// What decides how memories are shown.
+#[derive(Clone, Copy)]
+pub(super) struct View<'view> {
+    pub(super) settings: &'view Settings,
+    pub(super) labels: &'view Labels,
+    pub(super) counter: &'view dyn TokenCounter,
+    /// Who is about to speak.
+    pub(super) responding: &'view str,
+    /// Given on turns on which memories are ordered by what is going on.
+    pub(super) turn: Option<&'view TurnContext<'view>>,
+}
+
+/// Shows long-term memories: the most useful that fit, not too many of one kind, those the
+/// turn brings to mind last and once more on their own.
+pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -> LongTerm {
+    const PROTECTED: [Kind; 3] = [Kind::Relationship, Kind::Preference, Kind::Fact];
+    let tells_hearsay = view.settings.epistemic_secondhand_framing;
+    let active: Vec<&Memory> = memories
+        .iter()
+        .filter(|m| m.is_active() && (tells_hearsay || m.witnessed_by(view.responding)))
+        .collect();
+    let line = |memory: &Memory| {
+        if memory.witnessed_by(view.responding) {
+            memory.content.clone()
+        } else {
+            format!("{} {}", view.labels.secondhand, memory.content)
+        }
+    };
+    let ordered = ordered(&active, view, &[Kind::Relationship, Kind::Fact]);
+    let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
+    let budget = view.settings.budgets.longterm;
+    let safe = protected(&active, &PROTECTED);
+    let fitting = drop_unprotected(ordered, &safe, budget, view.counter, &line);
+    let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
+    let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
+        varied.into_iter().partition(|memory| is_triggered(memory, recent));
+    let lines =
+        |memories: &[&Memory]| dashes(&memories.iter().map(|m| line(m)).collect::<Vec<_>>());
+    let all: Vec<&Memory> = calm.into_iter().chain(triggered.iter().copied()).collect();
+    let block =
+        |body: &str, full: &str| Block::labelled(&view.labels.longterm, body, full, view.counter);
+    let near = lines(&triggered);
+    LongTerm {
+        long: block(&lines(&all), &full),
+        triggered: block(&near, &near),
+        shown: all.iter().map(|memory| memory.id.clone()).collect(),
+    }
+}
+
+fn ordered<'memory>(
+    active: &[&'memory Memory],
+    view: View<'_>,
+    floor: &[Kind],
+) -> Vec<&'memory Memory> {
+    match view.turn {
+        Some(turn) => order_for_turn(active, &frequencies(active.iter().copied()), turn, floor),
+        None => prioritize(active),
+    }
+}
+
+/// Drops the last memory that is not protected while the lines do not fit; if only
+/// protected ones are left, the last of them, down to one.
+fn drop_unprotected<'memory>(
+    mut kept: Vec<&'memory Memory>,
+    safe: &[&Memory],
+    budget: Tokens,
+    counter: &dyn TokenCounter,
+    line: &impl Fn(&Memory) -> String,
+) -> Vec<&'memory Memory> {
+    let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
+    let text = |kept: &[&Memory]| dashes(&kept.iter().map(|m| line(m)).collect::<Vec<_>>());
+    while kept.len() > 1 && counter.count(&text(&kept)) > budget {
+        let last = kept.iter().rposition(|memory| !is_safe(memory)).unwrap_or(kept.len() - 1);
+        kept.remove(last);
+    }
+    kept
+}
+
+/// At most `most` memories of each kind.
+fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
+    let mut kept: Vec<&Memory> = Vec::new();
+    for memory in memories {
+        if kept.iter().filter(|other| other.kind == memory.kind).count() < most {
+            kept.push(memory);
+        }
+    }
+    kept
+}
+
+/// Shows session memories: the state of the scene, then the most useful that fit.
+pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
+    const FLOOR: [Kind; 2] = [Kind::Development, Kind::Scene];
+    let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
+    let mut ordered = ordered(&active, view, &FLOOR);
+    raise_best(&mut ordered, &FLOOR);
+    let line = |memory: &Memory| memory.content.clone();
+    let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
+    let safe = protected(&active, &FLOOR);
+    let kept = drop_unprotected(ordered, &safe, view.settings.budgets.session, view.counter, &line);
+    let body = dashes(&kept.iter().map(|memory| line(memory)).collect::<Vec<_>>());
+    let state = scene_state(&active, view.labels);
+    let label = if state.is_empty() {
+        view.labels.session.clone()
+    } else {
+        format!("{state}\n{}", view.labels.session)
+    };
+    Block::labelled(&label, &body, &full, view.counter)
+}
+
+/// The newest session memory of each kind.
+pub fn scene_state(memories: &[&Memory], labels: &Labels) -> String {
+    let lines: Vec<String> = [
+        (Kind::Scene, &labels.state_scene),
+        (Kind::Development, &labels.state_development),
+        (Kind::Detail, &labels.state_detail),
+        (Kind::Revelation, &labels.state_revelation),
+    ]
+    .into_iter()
+    .filter_map(|(kind, label)| {
+        let of_kind = memories.iter().filter(|m| m.kind == kind && m.is_active());
+        let newest = of_kind.max_by_key(|memory| memory.ts)?;
+        Some(format!("- {label} {}", newest.content))
+    })
+    .collect();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n{}", labels.scene_state, lines.join("\n"))
+    }
+}

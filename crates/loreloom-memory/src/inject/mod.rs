@@ -1,0 +1,203 @@
+//! What memory puts into the prompt: fourteen slots, their budgets and places.
+//!
+//! Whole entries give way before any text is cut, and every slot reports what it would
+//! have liked to say, so that budgets can be tuned.
+
+mod fit;
+mod labels;
+mod macros;
+mod memories;
+mod people;
+mod slot;
+mod story;
+
+use self::{fit::Block, memories::View};
+pub use self::{
+    labels::Labels,
+    macros::{CardTexts, is_active as macro_is_active, slot_of},
+    memories::scene_state,
+    people::knowledge,
+    slot::{Position, Slot, SlotText},
+};
+use crate::{
+    record::{CharacterMemory, ChatMemory, MemoryId},
+    rules::{Rules, UnifiedScope},
+    score::TurnContext,
+    settings::Settings,
+    text::long_words,
+};
+use loreloom_core::{
+    chat::{PathItem, Role},
+    tokens::TokenCounter,
+    units::{Depth, Tokens},
+};
+
+/// What the slots are made from.
+#[derive(Clone, Copy)]
+pub struct Input<'slots> {
+    /// The settings.
+    pub settings: &'slots Settings,
+    /// The rules.
+    pub rules: &'slots Rules,
+    /// The words.
+    pub labels: &'slots Labels,
+    /// The model's tokenizer.
+    pub counter: &'slots dyn TokenCounter,
+    /// What the character remembers.
+    pub character: &'slots CharacterMemory,
+    /// What the chat remembers.
+    pub chat: &'slots ChatMemory,
+    /// The path.
+    pub path: &'slots [PathItem],
+    /// Whose memory it is.
+    pub owner: &'slots str,
+    /// Who is about to speak.
+    pub responding: &'slots str,
+    /// The members of a group chat.
+    pub group: &'slots [String],
+    /// Given on turns on which memories are ordered by what is going on.
+    pub turn: Option<&'slots TurnContext<'slots>>,
+    /// Passages recalled for this turn, best first.
+    pub recalled: &'slots [String],
+}
+
+/// The filled slots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slots {
+    /// Slots with their texts; empty ones are left out.
+    pub texts: Vec<SlotText>,
+    /// Long-term memories that are shown.
+    pub shown: Vec<MemoryId>,
+}
+
+impl Slots {
+    /// The text of one slot.
+    pub fn get(&self, slot: Slot) -> Option<&SlotText> {
+        self.texts.iter().find(|text| text.slot == slot)
+    }
+}
+
+/// Fills the slots.
+pub fn slots(input: &Input<'_>) -> Slots {
+    const TRIGGERING: usize = 4;
+    let view = View {
+        settings: input.settings,
+        labels: input.labels,
+        counter: input.counter,
+        responding: input.responding,
+        turn: input.turn,
+    };
+    let recent = long_words(&recent_texts(input.path, TRIGGERING).join("\n"));
+    let longterm = memories::longterm(&input.character.memories, &recent, view);
+    let texts = Slot::SINGLE
+        .into_iter()
+        .filter_map(|slot| Some(placed(slot, block(slot, input, &longterm, view)?)))
+        .collect();
+    let slots = Slots { texts, shown: longterm.shown };
+    if input.settings.unified_injection { unified(slots, input) } else { slots }
+}
+
+/// The newest messages of the story, oldest first.
+fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
+    let told = path.iter().filter(|item| item.message.role != Role::System);
+    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).collect();
+    texts.split_off(texts.len().saturating_sub(count))
+}
+
+/// The text of one slot.
+fn block(
+    slot: Slot,
+    input: &Input<'_>,
+    longterm: &memories::LongTerm,
+    view: View<'_>,
+) -> Option<Block> {
+    const RELATED: usize = 10;
+    let (labels, counter) = (input.labels, input.counter);
+    let (chat, budgets) = (input.chat, &input.settings.budgets);
+    match slot {
+        Slot::LongTerm => longterm.long.clone(),
+        Slot::Triggered => longterm.triggered.clone(),
+        Slot::Session => memories::session(&chat.session_memories, view),
+        Slot::Relationships => people::relationships(
+            &input.character.relationship_history,
+            &recent_texts(input.path, RELATED),
+            input.group,
+            budgets.relationships,
+            labels,
+            counter,
+        ),
+        Slot::Canon => {
+            story::canon(&input.character.canon.as_ref()?.text, budgets.canon, labels, counter)
+        }
+        Slot::Profiles => {
+            story::profile(chat.profiles.get(input.owner)?, budgets.profiles, labels, counter)
+        }
+        Slot::Summary => summary(input),
+        Slot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
+        Slot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),
+        Slot::Epistemic => people::epistemic(
+            &input.character.epistemic_knowledge,
+            input.responding,
+            input.settings.epistemic_inject_unaware,
+            chat.epistemic_budget_override.map_or(budgets.epistemic, Tokens),
+            labels,
+            counter,
+        ),
+        Slot::Ledger if input.settings.state_ledger_enabled => {
+            people::ledger(&chat.ledger, budgets.ledger, counter)
+        }
+        Slot::Recall => recalled(input),
+        Slot::Repair => {
+            let note = chat.pending_repair.as_deref()?.trim();
+            let note = format!("[{} {note}]", labels.repair);
+            Block::plain(&note, &note, counter)
+        }
+        Slot::Ledger | Slot::Unified => None,
+    }
+}
+
+fn summary(input: &Input<'_>) -> Option<Block> {
+    story::summary(
+        input.chat.summary.as_deref()?,
+        input.settings.compaction_response_length,
+        input.rules.cut_summary_at_sentence,
+        input.labels,
+        input.counter,
+    )
+}
+
+fn recalled(input: &Input<'_>) -> Option<Block> {
+    let (budget, last) = (input.settings.budgets.recall, fit::GivesWay::Last);
+    let body = fit::fit_lines(input.recalled, budget, last, input.counter, fit::dashes);
+    let full = fit::dashes(input.recalled);
+    Block::labelled(&input.labels.recall, &body, &full, input.counter)
+}
+
+fn placed(slot: Slot, block: Block) -> SlotText {
+    let (position, depth) = slot.usual_place();
+    SlotText { slot, text: block.text, position, depth, tokens: block.tokens, wanted: block.wanted }
+}
+
+/// Joins slots into one block, in their order, with blank lines between.
+fn unified(slots: Slots, input: &Input<'_>) -> Slots {
+    let joins = |slot: Slot| match input.rules.unified {
+        UnifiedScope::All => true,
+        UnifiedScope::Seven => slot <= Slot::Arcs,
+    };
+    let (joined, mut texts): (Vec<SlotText>, Vec<SlotText>) =
+        slots.texts.into_iter().partition(|text| joins(text.slot));
+    if !joined.is_empty() {
+        let parts: Vec<&str> = joined.iter().map(|text| text.text.as_str()).collect();
+        let text = parts.join("\n\n");
+        let usual = Slot::Unified.usual_place().0;
+        texts.push(SlotText {
+            slot: Slot::Unified,
+            tokens: input.counter.count(&text),
+            wanted: joined.iter().map(|text| text.wanted).sum(),
+            position: if input.rules.unified_before_main { Position::Before } else { usual },
+            depth: Depth(0),
+            text,
+        });
+    }
+    Slots { texts, shown: slots.shown }
+}

@@ -1,0 +1,218 @@
+//! What concerns people: feelings, knowledge, state cards.
+
+use loreloom_core::{tokens::TokenCounter, units::Tokens};
+
+use super::{
+    Labels,
+    fit::{Block, GivesWay, fit_lines},
+};
+use crate::{
+    record::{Insight, InsightKind, Ledger, Pair, Relationships, StateCard, StateKind},
+    text::contains_word,
+    tiers::relationships::describe,
+};
+
+/// Feelings between people whom recent messages name or who are in the group. Lines are
+/// added until the next would not fit.
+pub(super) fn relationships(
+    known: &Relationships,
+    recent: &[&str],
+    group: &[String],
+    budget: Tokens,
+    labels: &Labels,
+    counter: &dyn TokenCounter,
+) -> Option<Block> {
+    let is_present = |name: &str| {
+        recent.iter().any(|text| contains_word(text, name))
+            || group.iter().any(|member| member.to_lowercase() == name.to_lowercase())
+    };
+    let lines: Vec<String> = known
+        .iter()
+        .filter(|(_, relationship)| !relationship.descriptors.is_empty())
+        .filter(|(key, _)| {
+            Pair::of_key(key)
+                .is_some_and(|pair| is_present(pair.subject) || is_present(pair.target))
+        })
+        .map(|(key, relationship)| format!("{key}: {}", describe(&relationship.descriptors)))
+        .collect();
+    let mut body = String::new();
+    for line in &lines {
+        let longer = if body.is_empty() { line.clone() } else { format!("{body}\n{line}") };
+        if counter.count(&longer) > budget {
+            break;
+        }
+        body = longer;
+    }
+    Block::labelled(&labels.relationships, &body, &lines.join("\n"), counter)
+}
+
+/// What one character knows, guesses, misses, wrongly believes and hides. Nothing of what
+/// others know is in it. Empty if there is nothing to say.
+pub fn knowledge(
+    insights: &[Insight],
+    responding: &str,
+    tells_unaware: bool,
+    labels: &Labels,
+) -> String {
+    let lines = knowledge_lines(insights, responding, tells_unaware, labels);
+    render_knowledge(&lines, responding, labels)
+}
+
+/// A line of knowledge under the heading of its section.
+struct Known<'labels> {
+    section: &'labels str,
+    text: String,
+}
+
+fn knowledge_lines<'labels>(
+    insights: &[Insight],
+    responding: &str,
+    tells_unaware: bool,
+    labels: &'labels Labels,
+) -> Vec<Known<'labels>> {
+    let own: Vec<&Insight> = insights
+        .iter()
+        .filter(|insight| insight.retired.is_none())
+        .filter(|insight| insight.subject.to_lowercase() == responding.to_lowercase())
+        .collect();
+    [
+        (InsightKind::Knows, &labels.knows),
+        (InsightKind::Suspects, &labels.suspects),
+        (InsightKind::Unaware, &labels.unaware),
+        (InsightKind::Believes, &labels.believes),
+        (InsightKind::Hiding, &labels.hiding),
+    ]
+    .into_iter()
+    .filter(|(kind, _)| *kind != InsightKind::Unaware || tells_unaware)
+    .flat_map(|(kind, section)| {
+        let of_kind = own.iter().filter(move |insight| insight.kind == kind);
+        of_kind.map(move |insight| Known {
+            section: section.as_str(),
+            text: match (&insight.target, kind) {
+                (Some(target), InsightKind::Hiding) => {
+                    format!("- {} {target}: {}", labels.hidden_from, insight.content)
+                }
+                _ => format!("- {}", insight.content),
+            },
+        })
+    })
+    .collect()
+}
+
+fn render_knowledge(lines: &[Known<'_>], responding: &str, labels: &Labels) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut text = labels.epistemic.replace("{name}", responding);
+    let mut section = "";
+    for line in lines {
+        if line.section != section {
+            section = line.section;
+            text.push('\n');
+            text.push_str(section);
+        }
+        text.push('\n');
+        text.push_str(&line.text);
+    }
+    text
+}
+
+/// [`knowledge`] within a budget: headings count, the last lines give way, and no heading
+/// stays without a line.
+pub(super) fn epistemic(
+    insights: &[Insight],
+    responding: &str,
+    tells_unaware: bool,
+    budget: Tokens,
+    labels: &Labels,
+    counter: &dyn TokenCounter,
+) -> Option<Block> {
+    let all = knowledge_lines(insights, responding, tells_unaware, labels);
+    let mut lines = all.as_slice();
+    while !lines.is_empty() && counter.count(&render_knowledge(lines, responding, labels)) > budget
+    {
+        lines = &lines[..lines.len() - 1];
+    }
+    let full = render_knowledge(&all, responding, labels);
+    Block::plain(&render_knowledge(lines, responding, labels), &full, counter)
+}
+
+/// State cards by kind; the last lines give way.
+pub(super) fn ledger(ledger: &Ledger, budget: Tokens, counter: &dyn TokenCounter) -> Option<Block> {
+    let of_kind = |kind: StateKind| {
+        ledger.iter().filter_map(move |(key, card)| {
+            let (name, stored) = key.rsplit_once('|')?;
+            (stored == kind.as_str()).then(|| card_line(name, kind, card)).flatten()
+        })
+    };
+    let lines: Vec<String> = StateKind::ALL.into_iter().flat_map(of_kind).collect();
+    let render = |lines: &[String]| lines.join("\n");
+    let mut body = fit_lines(&lines, budget, GivesWay::Last, counter, render);
+    // A single card is worth more whole than cut in the middle of a value.
+    if let [first, ..] = lines.as_slice()
+        && body.len() < first.len()
+    {
+        body.clone_from(first);
+    }
+    Block::plain(&body, &render(&lines), counter)
+}
+
+fn card_line(name: &str, kind: StateKind, card: &StateCard) -> Option<String> {
+    let values: Vec<&str> = kind
+        .fields()
+        .iter()
+        .filter_map(|field| card.fields.get(*field))
+        .map(String::as_str)
+        .collect();
+    let name = card.name.as_deref().unwrap_or(name);
+    (!values.is_empty()).then(|| format!("{name} [{}]: {}", kind.as_str(), values.join(" | ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::QuarterEstimate;
+
+    fn insight(kind: InsightKind, subject: &str, content: &str) -> Insight {
+        Insight {
+            id: String::new(),
+            kind,
+            subject: subject.into(),
+            target: None,
+            content: content.into(),
+            ts: None,
+            source_messages: vec![],
+            receipts: vec![],
+            retired: None,
+        }
+    }
+
+    #[test]
+    fn no_knowledge_of_anybody_else_or_of_the_past_is_told() {
+        let mut old = insight(InsightKind::Knows, "Lis", "an old secret");
+        old.retired = Some(1);
+        let all = [
+            insight(InsightKind::Knows, "Mara", "a secret of Mara"),
+            old,
+            insight(InsightKind::Believes, "LIS", "nobody saw her"),
+        ];
+        let text = knowledge(&all, "Lis", true, &Labels::default());
+        assert_eq!(text, "What Lis knows:\nWrongly believes:\n- nobody saw her");
+        assert_eq!(knowledge(&all, "Odo", true, &Labels::default()), "");
+    }
+
+    #[test]
+    fn a_heading_never_stays_without_a_line() {
+        let all = [
+            insight(InsightKind::Knows, "Lis", "the vault is empty"),
+            insight(InsightKind::Unaware, "Lis", "Mara has a spare key"),
+        ];
+        let labels = Labels::default();
+        for budget in 0..30 {
+            let block = epistemic(&all, "Lis", true, Tokens(budget), &labels, &QuarterEstimate);
+            let text = block.map(|block| block.text).unwrap_or_default();
+            assert!(text.is_empty() || !text.ends_with(':'), "{budget}: {text}");
+            assert!(QuarterEstimate.count(&text).0 <= budget);
+        }
+    }
+}

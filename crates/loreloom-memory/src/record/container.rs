@@ -1,0 +1,83 @@
+//! The two containers of Smart Memory's data: one for a character, one for a chat.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ArcSummary, Entity, Insight, Ledger, Memory, Ordered, Profile, Relationships, Scene, StoryArc,
+    lenient,
+};
+
+/// A character's history as prose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Canon {
+    /// The prose.
+    pub text: String,
+    /// When it was written.
+    pub ts: Option<i64>,
+}
+
+/// What outlives a chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CharacterMemory {
+    /// Long-term memories, active and retired.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub memories: Vec<Memory>,
+    /// Who and what they name.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub entities: Vec<Entity>,
+    /// Feelings.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub relationship_history: Relationships,
+    /// Who knows what.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub epistemic_knowledge: Vec<Insight>,
+    /// Pinned threads.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub persistent_arcs: Vec<StoryArc>,
+    /// History as prose.
+    pub canon: Option<Canon>,
+}
+
+/// What belongs to one chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ChatMemory {
+    /// The story so far.
+    pub summary: Option<String>,
+    /// How many messages the summary covers.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub summary_end: usize,
+    /// When it was written.
+    pub summary_updated: Option<i64>,
+    /// When the chat was last used.
+    pub last_active: Option<i64>,
+    /// Session memories, active and retired.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub session_memories: Vec<Memory>,
+    /// Who and what they name.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub session_entities: Vec<Entity>,
+    /// Scenes that are over, oldest first.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub scene_history: Vec<Scene>,
+    /// Threads, oldest first.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub story_arcs: Vec<StoryArc>,
+    /// How closed threads ended.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub arc_summaries: Vec<ArcSummary>,
+    /// Profiles by character.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub profiles: Ordered<Profile>,
+    /// State cards.
+    #[serde(rename = "state_ledger", deserialize_with = "lenient::or_default")]
+    pub ledger: Ledger,
+    /// A correction for the next reply.
+    pub pending_repair: Option<String>,
+    /// Where the last extraction stopped reading.
+    pub last_extract_cutoff: Option<usize>,
+    /// This chat's own limit for the epistemic slot.
+    pub epistemic_budget_override: Option<u32>,
+}

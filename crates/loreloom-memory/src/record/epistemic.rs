@@ -1,0 +1,86 @@
+//! Who knows what, and who hides it from whom.
+
+use loreloom_core::ids::MessageId;
+use serde::{Deserialize, Serialize};
+
+use super::lenient;
+
+/// How somebody stands to a piece of knowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InsightKind {
+    /// Knows it to be true.
+    Knows,
+    /// Guesses it.
+    Suspects,
+    /// Holds it true though it is false.
+    Believes,
+    /// Does not know it.
+    Unaware,
+    /// Knows it and keeps it from somebody.
+    Hiding,
+}
+
+impl InsightKind {
+    /// The tag models use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Knows => "knows",
+            Self::Suspects => "suspects",
+            Self::Believes => "believes",
+            Self::Unaware => "unaware",
+            Self::Hiding => "hiding",
+        }
+    }
+
+    /// The kind of that tag, any case.
+    pub fn from_tag(tag: &str) -> Option<Self> {
+        [Self::Knows, Self::Suspects, Self::Believes, Self::Unaware, Self::Hiding]
+            .into_iter()
+            .find(|kind| kind.as_str().eq_ignore_ascii_case(tag.trim()))
+    }
+}
+
+/// What one person knows, guesses, believes, misses or hides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Insight {
+    /// Its id.
+    #[serde(default)]
+    pub id: String,
+    /// How the subject stands to it.
+    #[serde(rename = "type")]
+    pub kind: InsightKind,
+    /// Whose knowledge it is.
+    pub subject: String,
+    /// From whom it is hidden.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// The knowledge.
+    pub content: String,
+    /// When it was noted.
+    #[serde(default)]
+    pub ts: Option<i64>,
+    /// The messages it was drawn from, by position.
+    #[serde(default, deserialize_with = "lenient::or_default")]
+    pub source_messages: Vec<(i64, i64)>,
+    /// The messages it was drawn from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<MessageId>,
+    /// When it ceased to hold: kept for history, never shown to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired: Option<i64>,
+}
+
+impl Insight {
+    /// Whether the two could say the same: same kind, same person, same target.
+    pub fn is_comparable(&self, other: &Self) -> bool {
+        let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
+        self.kind == other.kind
+            && same(&self.subject, &other.subject)
+            && (self.kind != InsightKind::Hiding
+                || same(
+                    self.target.as_deref().unwrap_or_default(),
+                    other.target.as_deref().unwrap_or_default(),
+                ))
+    }
+}

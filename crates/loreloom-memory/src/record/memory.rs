@@ -1,0 +1,263 @@
+//! One remembered statement.
+
+use std::fmt;
+
+use loreloom_core::ids::MessageId;
+use serde::{Deserialize, Serialize};
+
+use super::{EntityId, lenient};
+
+/// A memory's id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemoryId(pub String);
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl From<&str> for MemoryId {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// What a memory is about. The first four are long-term, the next four belong to a session.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Something that is so.
+    Fact,
+    /// How two people stand to each other.
+    Relationship,
+    /// What somebody likes.
+    Preference,
+    /// Something that happened.
+    Event,
+    /// Where the session is set.
+    Scene,
+    /// Something that came to light.
+    Revelation,
+    /// Something that changed.
+    Development,
+    /// A small thing that must stay true.
+    Detail,
+    /// A kind that Loreloom does not know.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl Kind {
+    /// The kinds of long-term memory.
+    pub const LONG_TERM: [Self; 4] =
+        [Self::Fact, Self::Relationship, Self::Preference, Self::Event];
+    /// The kinds of session memory.
+    pub const SESSION: [Self; 4] = [Self::Scene, Self::Revelation, Self::Development, Self::Detail];
+
+    /// The name models use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Relationship => "relationship",
+            Self::Preference => "preference",
+            Self::Event => "event",
+            Self::Scene => "scene",
+            Self::Revelation => "revelation",
+            Self::Development => "development",
+            Self::Detail => "detail",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How long a memory is worth keeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Expiration {
+    /// While the scene lasts.
+    Scene,
+    /// While the session lasts.
+    Session,
+    /// For good.
+    Permanent,
+}
+
+/// Which stretch of the story a memory speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeScope {
+    /// The current scene.
+    Scene,
+    /// The current session.
+    Session,
+    /// A story arc.
+    Arc,
+    /// Everything.
+    Global,
+}
+
+/// Why a memory is no longer used though nothing replaced it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retirement {
+    /// No pass confirmed it for too long.
+    Unconfirmed,
+    /// A more useful memory needed its place.
+    Evicted,
+}
+
+/// A remembered statement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// Its id.
+    pub id: MemoryId,
+    /// What it is about.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The statement.
+    pub content: String,
+    /// 1 (minor) to 3 (vital).
+    #[serde(deserialize_with = "lenient::known")]
+    pub importance: Option<u8>,
+    /// How long it is worth keeping.
+    #[serde(deserialize_with = "lenient::known")]
+    pub expiration: Option<Expiration>,
+    /// When it was remembered.
+    pub ts: Option<i64>,
+    /// Whether a consolidation has seen it.
+    pub consolidated: bool,
+    /// The messages it was drawn from, by id: what decides on which paths it is visible.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<MessageId>,
+    /// The same by position, first and last, as Smart Memory keeps them.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub source_messages: Vec<(i64, i64)>,
+    /// The chat it was drawn from.
+    pub source_chat_id: Option<String>,
+    /// Who was there; nobody means that it is not known.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub witnessed_by: Vec<String>,
+    /// The entities it names.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub entities: Vec<EntityId>,
+    /// Which stretch of the story it speaks of.
+    #[serde(deserialize_with = "lenient::known")]
+    pub time_scope: Option<TimeScope>,
+    /// The position from which it holds.
+    pub valid_from: Option<i64>,
+    /// The position at which it ceased to hold.
+    pub valid_to: Option<i64>,
+    /// The memories it replaced.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub supersedes: Vec<MemoryId>,
+    /// The memory that replaced it.
+    pub superseded_by: Option<MemoryId>,
+    /// Why it was retired without being replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retired: Option<Retirement>,
+    /// Memories it contradicts.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub contradicts: Vec<MemoryId>,
+    /// 0 to 1: how sure we are of it.
+    pub confidence: Option<f64>,
+    /// Passes since it was last confirmed.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub unconfirmed_since: u32,
+    /// How often a pass confirmed it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub confirmations: u32,
+    /// How often it was put into a prompt.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub retrieval_count: u32,
+    /// When it was last confirmed or used.
+    pub last_confirmed_ts: Option<i64>,
+    /// 0 to 3: how much it says about a person.
+    pub persona_relevance: Option<u8>,
+    /// 0 to 3: how much it says about closeness.
+    pub intimacy_relevance: Option<u8>,
+    /// Words that bring it to mind.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub triggers: Vec<String>,
+    /// Trigger words were asked for, whatever came of it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub triggers_asked: bool,
+    /// It resembles another memory and no model has said which of the two holds.
+    #[serde(skip_serializing_if = "is_false")]
+    pub unverified: bool,
+}
+
+impl Memory {
+    /// Confidence of a memory that says nothing about it.
+    pub const USUAL_CONFIDENCE: f64 = 0.7;
+
+    /// Whether it is still used.
+    pub fn is_active(&self) -> bool {
+        self.superseded_by.is_none() && self.retired.is_none()
+    }
+
+    /// Its importance, 1 to 3.
+    pub fn importance(&self) -> u8 {
+        self.importance.unwrap_or(2)
+    }
+
+    /// Its confidence.
+    pub fn confidence(&self) -> f64 {
+        self.confidence.unwrap_or(Self::USUAL_CONFIDENCE).clamp(0.0, 1.0)
+    }
+
+    /// Whether this person was there when it happened. Where nobody is named, all were.
+    pub fn witnessed_by(&self, name: &str) -> bool {
+        self.witnessed_by.is_empty()
+            || self.witnessed_by.iter().any(|witness| witness.eq_ignore_ascii_case(name))
+    }
+
+    /// The position in its chat that it speaks of, where that is known.
+    pub fn position(&self) -> Option<i64> {
+        self.valid_from.or_else(|| self.source_messages.iter().map(|range| range.1).max())
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_words_and_nulls_of_other_programs_are_no_values() -> Result<(), serde_json::Error> {
+        let memory: Memory = serde_json::from_str(
+            r#"{"type":"rumour","content":"x","expiration":"forever","entities":null,
+                "importance":"high","unconfirmed_since":null,"mystery":1}"#,
+        )?;
+        assert_eq!(memory.kind, Kind::Other);
+        assert_eq!((memory.expiration, memory.importance()), (None, 2));
+        assert_eq!((memory.entities.len(), memory.unconfirmed_since), (0, 0));
+        assert!(memory.is_active());
+        Ok(())
+    }
+
+    #[test]
+    fn a_memory_without_witnesses_is_nobodys_hearsay() {
+        let memory = |names: &[&str]| Memory {
+            witnessed_by: names.iter().map(|&name| name.to_owned()).collect(),
+            ..Memory::default()
+        };
+        assert!(memory(&[]).witnessed_by("Mara"));
+        assert!(memory(&["Lis", "mara"]).witnessed_by("Mara"));
+        assert!(!memory(&["Lis"]).witnessed_by("Mara"));
+    }
+}

@@ -1,0 +1,22 @@
+//! A scene that is over.
+
+use loreloom_core::ids::MessageId;
+use serde::{Deserialize, Serialize};
+
+use super::{MemoryId, lenient};
+
+/// A scene that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scene {
+    /// What happened in it.
+    pub summary: String,
+    /// When it ended.
+    pub ts: Option<i64>,
+    /// Session memories made during it.
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub source_memory_ids: Vec<MemoryId>,
+    /// Its messages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<MessageId>,
+}

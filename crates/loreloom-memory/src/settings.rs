@@ -1,0 +1,216 @@
+//! The settings of memory, with Smart Memory's names and defaults.
+
+use loreloom_core::units::Tokens;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Kind;
+
+/// What each tier may put into the prompt, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budgets {
+    /// Long-term memories.
+    #[serde(rename = "longterm_inject_budget")]
+    pub longterm: Tokens,
+    /// Session memories.
+    #[serde(rename = "session_inject_budget")]
+    pub session: Tokens,
+    /// Scenes that are over.
+    #[serde(rename = "scene_inject_budget")]
+    pub scenes: Tokens,
+    /// Open threads.
+    #[serde(rename = "arcs_inject_budget")]
+    pub arcs: Tokens,
+    /// History as prose.
+    #[serde(rename = "canon_inject_budget")]
+    pub canon: Tokens,
+    /// Profiles.
+    #[serde(rename = "profiles_inject_budget")]
+    pub profiles: Tokens,
+    /// Feelings.
+    #[serde(rename = "relationships_inject_budget")]
+    pub relationships: Tokens,
+    /// Who knows what.
+    #[serde(rename = "epistemic_inject_budget")]
+    pub epistemic: Tokens,
+    /// State cards.
+    #[serde(rename = "state_ledger_inject_budget")]
+    pub ledger: Tokens,
+    /// Passages recalled from the story itself.
+    #[serde(rename = "recall_inject_budget")]
+    pub recall: Tokens,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            longterm: Tokens(500),
+            session: Tokens(400),
+            scenes: Tokens(300),
+            arcs: Tokens(700),
+            canon: Tokens(800),
+            profiles: Tokens(400),
+            relationships: Tokens(250),
+            epistemic: Tokens(200),
+            ledger: Tokens(200),
+            recall: Tokens(400),
+        }
+    }
+}
+
+/// From how many new memories of a kind on they are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConsolidationThresholds {
+    /// Facts.
+    #[serde(rename = "consolidation_threshold_fact")]
+    pub fact: usize,
+    /// Relationships.
+    #[serde(rename = "consolidation_threshold_relationship")]
+    pub relationship: usize,
+    /// Preferences.
+    #[serde(rename = "consolidation_threshold_preference")]
+    pub preference: usize,
+    /// Events.
+    #[serde(rename = "consolidation_threshold_event")]
+    pub event: usize,
+    /// Every kind of session memory.
+    #[serde(rename = "consolidation_threshold_session")]
+    pub session: usize,
+}
+
+impl Default for ConsolidationThresholds {
+    fn default() -> Self {
+        Self { fact: 4, relationship: 3, preference: 3, event: 4, session: 3 }
+    }
+}
+
+impl ConsolidationThresholds {
+    /// The smallest batch worth a call.
+    const LEAST: usize = 2;
+
+    /// The threshold of one kind.
+    pub fn of(&self, kind: Kind) -> usize {
+        let wanted = match kind {
+            Kind::Fact => self.fact,
+            Kind::Relationship => self.relationship,
+            Kind::Preference => self.preference,
+            Kind::Event => self.event,
+            Kind::Scene | Kind::Revelation | Kind::Development | Kind::Detail | Kind::Other => {
+                self.session
+            }
+        };
+        wanted.max(Self::LEAST)
+    }
+}
+
+/// Whether one total or every budget is set by hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SettingsMode {
+    /// One total, shared out.
+    #[default]
+    Simple,
+    /// Every budget by hand.
+    Advanced,
+}
+
+/// All settings that a pure decision reads.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that users know by name")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// What each tier may put into the prompt.
+    #[serde(flatten)]
+    pub budgets: Budgets,
+    /// When new memories are merged.
+    #[serde(flatten)]
+    pub consolidation: ConsolidationThresholds,
+    /// Whether new memories are merged at all.
+    pub consolidation_enabled: bool,
+    /// Whether one total or every budget is set by hand.
+    pub settings_mode: SettingsMode,
+    /// Longest summary, in tokens; also what is injected of it.
+    pub compaction_response_length: u32,
+    /// Share of the context, in per cent, from which on the story is summarised.
+    pub compaction_threshold: u32,
+    /// Most active long-term memories.
+    pub longterm_max_memories: usize,
+    /// Most active session memories.
+    pub session_max_memories: usize,
+    /// Messages between two extractions.
+    pub extract_every: usize,
+    /// Most open threads.
+    pub arcs_max: usize,
+    /// Scenes that are kept.
+    pub scene_max_history: usize,
+    /// Messages before a scene can end.
+    pub scene_min_messages: usize,
+    /// Ask the model whether a scene ended.
+    pub scene_ai_detect: bool,
+    /// Ask the model for trigger words on weak models too.
+    pub triggers_enabled: bool,
+    /// Keep state cards.
+    pub state_ledger_enabled: bool,
+    /// Tell a character what it does not know.
+    pub epistemic_inject_unaware: bool,
+    /// Mark what a character did not witness; else it is left out.
+    pub epistemic_secondhand_framing: bool,
+    /// Put all slots into one block.
+    pub unified_injection: bool,
+    /// All macros work, whether a card names them or not.
+    pub macros_enabled: bool,
+    /// Hours away after which a recap is offered.
+    pub recap_threshold_hours: u32,
+    /// Minutes after which a profile is drawn again.
+    pub profiles_stale_minutes: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            budgets: Budgets::default(),
+            consolidation: ConsolidationThresholds::default(),
+            consolidation_enabled: true,
+            settings_mode: SettingsMode::Simple,
+            compaction_response_length: 2000,
+            compaction_threshold: 80,
+            longterm_max_memories: 25,
+            session_max_memories: 30,
+            extract_every: 3,
+            arcs_max: 10,
+            scene_max_history: 5,
+            scene_min_messages: 3,
+            scene_ai_detect: false,
+            triggers_enabled: false,
+            state_ledger_enabled: false,
+            epistemic_inject_unaware: true,
+            epistemic_secondhand_framing: true,
+            unified_injection: false,
+            macros_enabled: false,
+            recap_threshold_hours: 4,
+            profiles_stale_minutes: 30,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_settings_replace_defaults_and_the_rest_stays() -> Result<(), serde_json::Error> {
+        let settings: Settings =
+            serde_json::from_str(r#"{"arcs_inject_budget":5,"arcs_max":2,"other":1}"#)?;
+        assert_eq!((settings.budgets.arcs, settings.budgets.canon), (Tokens(5), Tokens(800)));
+        assert_eq!((settings.arcs_max, settings.scene_max_history), (2, 5));
+        Ok(())
+    }
+
+    #[test]
+    fn a_batch_of_one_is_never_merged() {
+        let thresholds = ConsolidationThresholds { fact: 0, ..Default::default() };
+        assert_eq!(thresholds.of(Kind::Fact), 2);
+        assert_eq!(thresholds.of(Kind::Detail), 3);
+    }
+}

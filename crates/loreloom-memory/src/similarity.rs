@@ -1,0 +1,141 @@
+//! How alike two texts are: by their vectors where both have one, else by their words.
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    ports::Vector,
+    text::{jaccard, normal},
+};
+
+/// The cosine of two vectors; 0 if one is missing, empty, of another length or null.
+pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    let sum = |x: &[f32], y: &[f32]| -> f64 {
+        x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum()
+    };
+    let norms = sum(a, a).sqrt() * sum(b, b).sqrt();
+    if norms > 0.0 { sum(a, b) / norms } else { 0.0 }
+}
+
+/// Vectors of texts, by their normal form.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vectors {
+    known: Option<FxHashMap<String, Option<Vector>>>,
+}
+
+impl Vectors {
+    /// No embedder: everything is compared by words.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// An embedder is there; nothing has been embedded yet.
+    pub fn on() -> Self {
+        Self { known: Some(FxHashMap::default()) }
+    }
+
+    /// Whether there is an embedder.
+    pub fn is_on(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Notes the vector of a text; `None` if the embedder has none for it.
+    pub fn insert(&mut self, text: &str, vector: Option<Vector>) {
+        self.known.get_or_insert_default().insert(normal(text), vector);
+    }
+
+    /// The vector of a text.
+    pub fn get(&self, text: &str) -> Option<&[f32]> {
+        self.known.as_ref()?.get(&normal(text))?.as_deref()
+    }
+
+    /// Those texts that have not been embedded, if there is an embedder.
+    pub fn missing<'text>(&self, texts: impl IntoIterator<Item = &'text str>) -> Vec<String> {
+        let Some(known) = &self.known else { return Vec::new() };
+        let mut missing: Vec<String> = Vec::new();
+        for text in texts {
+            let text = normal(text);
+            if !known.contains_key(&text) && !missing.contains(&text) {
+                missing.push(text);
+            }
+        }
+        missing
+    }
+
+    /// How alike two texts are.
+    pub fn likeness(&self, a: &str, b: &str) -> Likeness {
+        match (self.get(a), self.get(b)) {
+            (Some(a), Some(b)) => Likeness { score: cosine(a, b), measure: Measured::Vectors },
+            _ => Likeness { score: jaccard(&normal(a), &normal(b)), measure: Measured::Words },
+        }
+    }
+}
+
+/// How a likeness was measured; thresholds differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// By the cosine of vectors.
+    Vectors,
+    /// By shared words.
+    Words,
+}
+
+/// How alike two texts are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Likeness {
+    /// 0 to 1.
+    pub score: f64,
+    /// How it was measured.
+    pub measure: Measured,
+}
+
+impl Likeness {
+    /// Whether it reaches the threshold of its measure.
+    pub fn reaches(self, cosine: f64, words: f64) -> bool {
+        self.is_at_least(match self.measure {
+            Measured::Vectors => cosine,
+            Measured::Words => words,
+        })
+    }
+
+    /// Whether the score is at or above `threshold`.
+    ///
+    /// Vectors are stored in single precision, so a score that should sit on a threshold
+    /// lands within this distance of it.
+    pub fn is_at_least(self, threshold: f64) -> bool {
+        const PRECISION: f64 = 1e-6;
+        self.score + PRECISION >= threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_that_cannot_be_compared_are_not_alike() {
+        for (a, b, expected) in [
+            (&[1.0, 0.0][..], &[0.0, 1.0][..], 0.0),
+            (&[1.0, 0.0], &[1.0, 0.0, 0.0], 0.0),
+            (&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0], 1.0),
+            (&[0.0, 0.0], &[1.0, 1.0], 0.0),
+            (&[], &[], 0.0),
+        ] {
+            assert!((cosine(a, b) - expected).abs() < 1e-9, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn words_stand_in_where_a_vector_is_missing() {
+        let mut vectors = Vectors::on();
+        assert_eq!(vectors.missing(["A b ", "a B", "c"]), ["a b", "c"]);
+        vectors.insert("a b", Some(vec![1.0, 0.0]));
+        vectors.insert("c", None);
+        assert!(vectors.missing(["a b", "c"]).is_empty());
+        assert_eq!(vectors.likeness("A B", "c").measure, Measured::Words);
+        assert_eq!(vectors.likeness("A B", "a b").measure, Measured::Vectors);
+        assert!(Vectors::off().missing(["x"]).is_empty());
+    }
+}

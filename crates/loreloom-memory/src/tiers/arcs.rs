@@ -1,0 +1,260 @@
+//! Threads of the story: which are open, which came to an end, and how.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Config, GUARD, Source, bullets};
+use crate::{
+    pass::{Need, Purpose, Question, Script, is_none},
+    record::{ArcSummary, Memory, MemoryId, Scene, StoryArc},
+    similarity::Vectors,
+    text::{jaccard, pattern},
+    window::lines,
+};
+
+static OPENED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\[arc\]\s+(.+)$"));
+static CLOSED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\[resolved\]\s+(.+)$"));
+
+/// A thread must say more than this many characters.
+const SHORTEST: usize = 15;
+/// From this overlap on a closing line speaks of a thread.
+const CLOSES: f64 = 0.25;
+/// From this overlap on two threads are the same.
+const SAME_WORDS: f64 = 0.40;
+/// From this cosine on two threads are the same.
+const SAME_COSINE: f64 = 0.82;
+
+/// What a reply says about threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// New threads.
+    pub add: Vec<String>,
+    /// Places of threads that ended, ascending.
+    pub resolve: Vec<usize>,
+}
+
+/// The question about threads.
+pub fn prompt_for(source: &Source<'_>, open: &[&str]) -> Question {
+    Question {
+        purpose: Purpose::Arcs,
+        prompt: format!(
+            "{GUARD}\n\n\
+             List the three to five threads of this story that are open and will need an \
+             answer: promises, questions, dangers, goals. One line each:\n\
+             [arc] one sentence naming who and what\n\
+             For each known thread that this part of the story brought to an end:\n\
+             [resolved] the thread in its own words\n\
+             Do not repeat known threads that are still open. A detail of the scene is no \
+             thread. If there is nothing to report, answer NONE.\n\n\
+             Known open threads:\n{}\n\n\
+             Story:\n{}",
+            bullets(open.iter().copied()),
+            lines(source.messages())
+        ),
+        max_tokens: 400,
+    }
+}
+
+/// Reads a reply; one closing line may close several of the `open` threads.
+pub fn parse(reply: &str, open: &[&str]) -> Change {
+    let mut change = Change::default();
+    if is_none(reply) {
+        return change;
+    }
+    for line in reply.lines().map(str::trim) {
+        if let Some(found) = OPENED.captures(line) {
+            let text = found[1].trim();
+            if text.chars().count() > SHORTEST {
+                change.add.push(text.to_owned());
+            }
+        } else if let Some(found) = CLOSED.captures(line) {
+            let closed = |at: &usize| jaccard(&found[1], open[*at]) >= CLOSES;
+            change.resolve.extend((0..open.len()).filter(closed));
+        }
+    }
+    change.resolve.sort_unstable();
+    change.resolve.dedup();
+    change
+}
+
+/// What a pass over threads works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// What it reads.
+    pub source: Source<'pass>,
+    /// The chat's threads.
+    pub arcs: &'pass [StoryArc],
+    /// The character's or group's pinned threads.
+    pub persistent: &'pass [StoryArc],
+    /// Active session memories.
+    pub session: &'pass [&'pass Memory],
+    /// Scenes that are over.
+    pub scenes: &'pass [Scene],
+}
+
+/// What a pass over threads leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How many threads are new.
+    pub added: usize,
+    /// The chat's threads.
+    pub arcs: Vec<StoryArc>,
+    /// How threads ended.
+    pub summaries: Vec<ArcSummary>,
+    /// Pinned threads.
+    pub persistent: Vec<StoryArc>,
+}
+
+/// Runs a pass.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let open: Vec<&StoryArc> = input.arcs.iter().filter(|arc| !arc.resolved).collect();
+    let open_texts: Vec<&str> = open.iter().map(|arc| arc.content.as_str()).collect();
+    let reply = script.ask(prompt_for(&input.source, &open_texts))?.unwrap_or_default();
+    let change = parse(reply, &open_texts);
+    let session = input.session.iter().map(|memory| memory.content.as_str());
+    let compared = change.add.iter().map(String::as_str).chain(open_texts.iter().copied());
+    let vectors = script.vectors(compared.chain(session))?;
+    let new = novel(&change.add, &open_texts, input.session, vectors);
+
+    let closed: Vec<&str> = change.resolve.iter().map(|at| open_texts[*at]).collect();
+    let mut outcome =
+        Outcome { added: new.len(), persistent: input.persistent.to_vec(), ..Outcome::default() };
+    for arc in &closed {
+        if let Some(summary) = summarise(arc, input, script)? {
+            outcome.summaries.push(summary);
+        }
+    }
+    let is_closed = |arc: &StoryArc| closed.contains(&arc.content.as_str());
+    for arc in input.arcs {
+        if arc.resolved || !is_closed(arc) {
+            outcome.arcs.push(arc.clone());
+        } else if arc.persistent {
+            outcome.arcs.push(StoryArc { resolved: true, ..arc.clone() });
+        }
+    }
+    for pinned in outcome.persistent.iter_mut().filter(|pinned| is_closed(pinned)) {
+        pinned.resolved = true;
+    }
+    let now = Some(input.source.now);
+    outcome.arcs.extend(new.into_iter().map(|content| StoryArc {
+        content,
+        ts: now,
+        ..StoryArc::default()
+    }));
+    keep_newest(&mut outcome.arcs, input.config.settings.arcs_max);
+    Ok(outcome)
+}
+
+/// New threads that are not a session detail, a known thread or each other in other words.
+fn novel(add: &[String], open: &[&str], session: &[&Memory], vectors: &Vectors) -> Vec<String> {
+    let mut new: Vec<String> = Vec::new();
+    for text in add {
+        let is_detail = session
+            .iter()
+            .any(|memory| vectors.likeness(text, &memory.content).reaches(0.78, 0.45));
+        let is_known = open
+            .iter()
+            .copied()
+            .chain(new.iter().map(String::as_str))
+            .any(|other| vectors.likeness(text, other).reaches(SAME_COSINE, SAME_WORDS));
+        if !is_detail && !is_known {
+            new.push(text.clone());
+        }
+    }
+    new
+}
+
+/// Drops the oldest open threads beyond `max`; closed ones do not count.
+fn keep_newest(arcs: &mut Vec<StoryArc>, max: usize) {
+    let mut excess = arcs.iter().filter(|arc| !arc.resolved).count().saturating_sub(max);
+    arcs.retain(|arc| {
+        let drop = !arc.resolved && excess > 0;
+        excess -= usize::from(drop);
+        !drop
+    });
+}
+
+/// The question how a thread ended.
+pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> Question {
+    Question {
+        purpose: Purpose::ArcSummary,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Tell in one paragraph, in the past tense, how this thread of the story began, \
+             what turned it, and how it ended. Use only what is given.\n\n\
+             Thread: {arc}\n\n\
+             Scenes:\n{}\n\n\
+             Notes:\n{}",
+            bullets(scenes.iter().map(|scene| scene.summary.as_str())),
+            bullets(memories.iter().map(|memory| memory.content.as_str())),
+        ),
+        max_tokens: 300,
+    }
+}
+
+fn summarise(
+    arc: &str,
+    input: &Input<'_>,
+    script: &mut Script<'_>,
+) -> Result<Option<ArcSummary>, Need> {
+    const SCENES: usize = 5;
+    const MEMORIES: usize = 20;
+    let scenes: Vec<&Scene> = input.scenes.iter().rev().take(SCENES).rev().collect();
+    let linked: Vec<&MemoryId> = scenes.iter().flat_map(|scene| &scene.source_memory_ids).collect();
+    let memories: Vec<&Memory> = input
+        .session
+        .iter()
+        .filter(|memory| linked.contains(&&memory.id))
+        .take(MEMORIES)
+        .copied()
+        .collect();
+    let reply = script.ask(summary_prompt(arc, &scenes, &memories))?.unwrap_or_default().trim();
+    Ok((!reply.is_empty()).then(|| ArcSummary {
+        arc: arc.to_owned(),
+        summary: reply.to_owned(),
+        source_scene_ids: scenes.iter().filter_map(|scene| scene.ts).collect(),
+        source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),
+        ts: Some(input.source.now),
+    }))
+}
+
+/// Adds pinned threads to a chat that does not have them yet, open or closed.
+pub fn merge_persistent(arcs: &[StoryArc], persistent: &[StoryArc]) -> Vec<StoryArc> {
+    let mut merged = arcs.to_vec();
+    for pinned in persistent {
+        if !merged.iter().any(|arc| jaccard(&arc.content, &pinned.content) >= SAME_WORDS) {
+            merged.push(pinned.clone());
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_needs_a_blank_and_a_thread_needs_words() {
+        let change = parse(
+            "[arc]No blank means no thread here.\n[ARC] Find the map.\n[arc] Find the map again",
+            &[],
+        );
+        assert_eq!(change.add, ["Find the map again"]);
+    }
+
+    #[test]
+    fn only_open_threads_beyond_the_cap_go_and_the_oldest_first() {
+        let arc = |content: &str, resolved| StoryArc {
+            content: content.into(),
+            resolved,
+            ..StoryArc::default()
+        };
+        let mut arcs = vec![arc("a", false), arc("b", true), arc("c", false), arc("d", false)];
+        keep_newest(&mut arcs, 2);
+        let left: Vec<&str> = arcs.iter().map(|arc| arc.content.as_str()).collect();
+        assert_eq!(left, ["b", "c", "d"]);
+    }
+}

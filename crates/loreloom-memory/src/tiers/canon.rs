@@ -1,0 +1,74 @@
+//! Canon: a character's history as prose, from threads that ended and what is known for good.
+
+use super::{GUARD, bullets};
+use crate::{
+    pass::{Need, Purpose, Question, Script},
+    record::{ArcSummary, Canon, Memory},
+    rules::Rules,
+};
+
+/// Most memories that the question shows.
+const SHOWN: usize = 30;
+
+/// Whether a memory is part of canon: it matters, or it was confirmed often enough.
+pub fn is_canonical(memory: &Memory, rules: &Rules) -> bool {
+    memory.is_active()
+        && (memory.importance() >= 2
+            || rules.canon_confirmations.is_some_and(|least| memory.confirmations >= least))
+}
+
+/// The question for a character's history.
+pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -> Question {
+    Question {
+        purpose: Purpose::Canon,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Write the history of {character} in three headed paragraphs of plain prose: who \
+             they are, what happened, how things stand. Use only what is given, keep names and \
+             dates, and leave out what does not last.\n\n\
+             Stories that ended:\n{}\n\nKnown for good:\n{}",
+            bullets(arcs.iter().map(|arc| arc.summary.as_str())),
+            bullets(memories.iter().map(|memory| memory.content.as_str()))
+        ),
+        max_tokens: 600,
+    }
+}
+
+/// Writes canon from the summaries of all chats given; without any nothing is asked.
+pub fn run(
+    character: &str,
+    arcs: &[&ArcSummary],
+    memories: &[&Memory],
+    rules: &Rules,
+    now: i64,
+    script: &mut Script<'_>,
+) -> Result<Option<Canon>, Need> {
+    if arcs.is_empty() {
+        return Ok(None);
+    }
+    let memories: Vec<&Memory> =
+        memories.iter().filter(|memory| is_canonical(memory, rules)).take(SHOWN).copied().collect();
+    let text = script.ask(prompt_for(character, arcs, &memories))?.unwrap_or_default().trim();
+    Ok((!text.is_empty()).then(|| Canon { text: text.to_owned(), ts: Some(now) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minor_memory_becomes_canon_by_being_confirmed_twice() {
+        let memory = |importance, confirmations| Memory {
+            importance: Some(importance),
+            confirmations,
+            ..Memory::default()
+        };
+        for (importance, confirmations, ours, theirs) in
+            [(2, 0, true, true), (1, 2, true, false), (1, 1, false, false)]
+        {
+            let memory = memory(importance, confirmations);
+            assert_eq!(is_canonical(&memory, &Rules::default()), ours);
+            assert_eq!(is_canonical(&memory, &Rules::smart_memory_1_8()), theirs);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The story so far: a summary that grows with the story.
+
+mod parse;
+
+use loreloom_core::chat::PathItem;
+
+pub use self::parse::parse;
+use super::{Config, GUARD};
+use crate::{
+    pass::{Need, Purpose, Question, Script},
+    record::Memory,
+    text::{QuarterEstimate, head},
+    window::{lines, stable_cutoff},
+};
+
+/// What a summary consists of, and what becomes of each section when it is updated.
+const SECTIONS: [(&str, &str); 9] = [
+    ("Setting", "rewrite: where and when the story now is"),
+    ("People present", "rewrite: who is there now and in what state"),
+    ("Key events", "append: never drop an earlier event"),
+    ("Relationships", "rewrite: how people stand to each other now"),
+    ("Revelations", "append: never drop an earlier one"),
+    ("Threads", "update: add new ones, mark those that ended as resolved"),
+    ("The user's direction", "rewrite: what the user seems to want from the story"),
+    ("Current moment", "rewrite: what is happening right now"),
+    ("Next beat", "rewrite: what is about to happen"),
+];
+
+/// What a compaction works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// The whole path.
+    pub chat: &'pass [PathItem],
+    /// The summary there is.
+    pub summary: Option<&'pass str>,
+    /// How many messages it covers.
+    pub summary_end: usize,
+    /// Active long-term memories, which the summary need not repeat.
+    pub longterm: &'pass [&'pass Memory],
+    /// Active session memories, likewise.
+    pub session: &'pass [&'pass Memory],
+}
+
+/// What a compaction leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new summary of the first `end` messages.
+    Written {
+        /// The summary.
+        text: String,
+        /// How many messages it covers.
+        end: usize,
+    },
+    /// There is nothing new: the summary stands.
+    Current,
+    /// The model gave nothing; what is stored stays.
+    Failed,
+}
+
+/// Runs a compaction. The threshold is the caller's concern.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let end = stable_cutoff(input.chat);
+    let old = input.summary.filter(|text| !text.trim().is_empty());
+    let from = if old.is_some() { input.summary_end.min(end) } else { 0 };
+    let news = lines(&input.chat[from..end]);
+    if news.trim().is_empty() {
+        return Ok(if old.is_some() { Outcome::Current } else { Outcome::Failed });
+    }
+    let text = parse(script.ask(prompt_for(input, old, &news))?.unwrap_or_default());
+    Ok(if text.is_empty() { Outcome::Failed } else { Outcome::Written { text, end } })
+}
+
+/// The question for a first summary, or for an update of `old`.
+pub fn prompt_for(input: &Input<'_>, old: Option<&str>, news: &str) -> Question {
+    let sections: Vec<String> = SECTIONS
+        .iter()
+        .enumerate()
+        .map(|(at, (title, policy))| match old {
+            Some(_) => format!("{}. {title}: ({policy})", at + 1),
+            None => format!("{}. {title}:", at + 1),
+        })
+        .collect();
+    let task = match old {
+        Some(old) => format!(
+            "Bring this summary of a story up to date with what happened since. Write all nine \
+             sections in full; the note behind each says how to treat it.\n\n\
+             Summary so far:\n{old}\n\nSince then:\n{news}"
+        ),
+        None => format!("Summarise this story in nine sections.\n\nStory:\n{news}"),
+    };
+    Question {
+        purpose: Purpose::Compaction,
+        prompt: format!(
+            "{GUARD}\n\n{task}\n\n\
+             Kept elsewhere, so no need to repeat:\n{}\n\n\
+             Answer with [SUMMARY], then these sections, then [/SUMMARY]:\n{}",
+            digest(input),
+            sections.join("\n")
+        ),
+        max_tokens: input.config.settings.compaction_response_length,
+    }
+}
+
+/// The stored memories, each tier cut to 400 estimated tokens.
+fn digest(input: &Input<'_>) -> String {
+    const MOST: usize = 400;
+    let cut = |memories: &[&Memory]| {
+        let list = super::bullets(memories.iter().map(|memory| memory.content.as_str()));
+        head(&list, MOST * QuarterEstimate::CHARACTERS).to_owned()
+    };
+    format!("{}\n{}", cut(input.longterm), cut(input.session))
+}

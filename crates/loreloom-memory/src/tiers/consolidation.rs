@@ -1,0 +1,324 @@
+//! Merging new memories of one kind into fewer, richer ones.
+//!
+//! Parents are never lost: what is merged is retired and linked to what took its place, and
+//! a reply that cannot be read leaves the batch for another try.
+
+use super::{
+    Candidate, Config, GUARD,
+    memories::{assemble, split},
+    parse_lines,
+};
+use crate::{
+    entities,
+    ids::Ids,
+    number::clamp_u32,
+    pass::{Need, Purpose, Question, Script, is_none},
+    record::{Entity, Expiration, Kind, Memory, MemoryId, Retirement, TimeScope},
+    rules::Merged,
+    score::{timeline, trim_by_priority},
+    text::jaccard,
+};
+
+/// From this overlap on a line is taken to tell of the same time as another.
+const SAME_TIME: f64 = 0.30;
+
+/// Which memories are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// Long-term memories.
+    LongTerm,
+    /// Session memories.
+    Session,
+}
+
+impl Tier {
+    fn kinds(self) -> [Kind; 4] {
+        match self {
+            Self::LongTerm => Kind::LONG_TERM,
+            Self::Session => Kind::SESSION,
+        }
+    }
+
+    /// Above this overlap a line replaces a merged memory.
+    fn replaces(self) -> f64 {
+        match self {
+            Self::LongTerm => 0.70,
+            Self::Session => 0.65,
+        }
+    }
+
+    fn usual(self) -> (Expiration, TimeScope) {
+        match self {
+            Self::LongTerm => (Expiration::Permanent, TimeScope::Global),
+            Self::Session => (Expiration::Session, TimeScope::Session),
+        }
+    }
+}
+
+/// What a consolidation works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// Which memories.
+    pub tier: Tier,
+    /// All of the tier's memories.
+    pub memories: &'pass [Memory],
+    /// Who and what they name.
+    pub entities: &'pass [Entity],
+    /// Merge every kind that has anything new, however little.
+    pub force: bool,
+    /// The time.
+    pub now: i64,
+    /// Ids for what it creates.
+    pub ids: Ids,
+}
+
+/// What a consolidation leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How many active memories fewer there are.
+    pub removed: usize,
+    /// All memories: active ones by time, then retired ones.
+    pub memories: Vec<Memory>,
+    /// Who and what they name.
+    pub entities: Vec<Entity>,
+}
+
+/// The question to merge `batch` into `base`.
+pub fn prompt_for(kind: Kind, base: &[&Memory], batch: &[&Memory]) -> Question {
+    let texts = |memories: &[&Memory]| super::bullets(memories.iter().map(|m| m.content.as_str()));
+    let size = clamp_u32(base.len() + batch.len());
+    Question {
+        purpose: Purpose::Consolidation,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Work the new notes into the settled ones. Join notes that say the same or belong \
+             together into one richer note; lose no name, number or condition. Write only \
+             notes that are new or changed, one per line, in this form:\n\
+             [{kind}:importance:expiry] one statement\n\
+             Settled notes that need no change are not repeated. If the new notes should all \
+             stay as they are, answer NONE.\n\n\
+             Settled notes:\n{}\n\nNew notes:\n{}",
+            texts(base),
+            texts(batch),
+            kind = kind.as_str()
+        ),
+        max_tokens: (60 * size).max(400),
+    }
+}
+
+/// A merged memory and what it takes the place of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reconciled {
+    /// The memory.
+    pub memory: Memory,
+    /// The place of the base memory it replaces.
+    pub replaces: Option<usize>,
+}
+
+/// Sets lines of a reply against the base they were merged with. A line that overlaps a
+/// base memory by more than `threshold` takes its place and keeps its time, entities and
+/// triggers; any other is added with the time of the memory of `pool` it resembles most.
+pub fn reconcile(
+    base: &[Memory],
+    promoted: Vec<Memory>,
+    threshold: f64,
+    pool: &[&Memory],
+) -> Vec<Reconciled> {
+    let mut result: Vec<Reconciled> = Vec::new();
+    for mut memory in promoted {
+        let nearest = (0..base.len())
+            .map(|at| (jaccard(&base[at].content, &memory.content), at))
+            .filter(|(overlap, _)| *overlap > threshold)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let replaces = nearest.map(|(_, at)| at);
+        if let Some(at) = replaces {
+            memory.ts = base[at].ts;
+            memory.entities.clone_from(&base[at].entities);
+            memory.triggers.clone_from(&base[at].triggers);
+        } else {
+            memory.ts = inferred_time(&memory, pool).or(memory.ts);
+        }
+        match result.iter_mut().find(|other| replaces.is_some() && other.replaces == replaces) {
+            Some(earlier) => earlier.memory = memory,
+            None => result.push(Reconciled { memory, replaces }),
+        }
+    }
+    result
+}
+
+/// The time of the memory of the same kind that a line resembles most.
+fn inferred_time(memory: &Memory, pool: &[&Memory]) -> Option<i64> {
+    pool.iter()
+        .filter(|other| other.kind == memory.kind)
+        .map(|other| (jaccard(&other.content, &memory.content), other.ts))
+        .filter(|(overlap, _)| *overlap >= SAME_TIME)
+        .fold(None, |best: Option<(f64, Option<i64>)>, next| match best {
+            Some(best) if best.0 >= next.0 => Some(best),
+            _ => Some(next),
+        })
+        .and_then(|(_, ts)| ts)
+}
+
+/// Runs a consolidation over all kinds of a tier.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let (mut active, mut retired) = split(input.memories);
+    let before = active.len();
+    let mut ids = input.ids.clone();
+    let mut changed = false;
+    for kind in input.tier.kinds() {
+        let batch: Vec<&Memory> =
+            active.iter().filter(|m| m.kind == kind && !m.consolidated).collect();
+        let least = if input.force { 1 } else { input.config.settings.consolidation.of(kind) };
+        if batch.len() < least {
+            continue;
+        }
+        let base: Vec<&Memory> =
+            active.iter().filter(|m| m.kind == kind && m.consolidated).collect();
+        let reply = script.ask(prompt_for(kind, &base, &batch))?;
+        match read(reply, kind, input.tier) {
+            Reading::NothingToMerge => {
+                for memory in active.iter_mut().filter(|memory| memory.kind == kind) {
+                    memory.consolidated = true;
+                }
+            }
+            Reading::Unreadable => {}
+            Reading::Merged(lines) => {
+                changed = true;
+                merge_kind(kind, &lines, input, &mut active, &mut retired, &mut ids);
+            }
+        }
+    }
+    let mut registry = input.entities.to_vec();
+    if changed {
+        trim(&mut active, &mut retired, input);
+        active = timeline(&active.iter().collect::<Vec<_>>()).into_iter().cloned().collect();
+        entities::reconcile(&mut registry, &mut active);
+    }
+    let removed = before.saturating_sub(active.len());
+    Ok(Outcome {
+        removed,
+        memories: assemble(active, retired, input.config.rules),
+        entities: registry,
+    })
+}
+
+enum Reading {
+    NothingToMerge,
+    Unreadable,
+    Merged(Vec<Candidate>),
+}
+
+fn read(reply: Option<&str>, kind: Kind, tier: Tier) -> Reading {
+    const SHORTEST_LINE: usize = 5;
+    let Some(reply) = reply else { return Reading::Unreadable };
+    if reply.trim().is_empty() || is_none(reply) {
+        return Reading::NothingToMerge;
+    }
+    let lines = parse_lines(reply, &[kind], SHORTEST_LINE, tier.usual().0);
+    if lines.is_empty() { Reading::Unreadable } else { Reading::Merged(lines) }
+}
+
+/// Replaces the unmerged memories of a kind by the lines of a reply.
+fn merge_kind(
+    kind: Kind,
+    lines: &[Candidate],
+    input: &Input<'_>,
+    active: &mut Vec<Memory>,
+    retired: &mut Vec<Memory>,
+    ids: &mut Ids,
+) {
+    let (of_kind, others): (Vec<Memory>, Vec<Memory>) =
+        std::mem::take(active).into_iter().partition(|memory| memory.kind == kind);
+    let (base, batch): (Vec<Memory>, Vec<Memory>) =
+        of_kind.into_iter().partition(|memory| memory.consolidated);
+    let promoted = lines.iter().map(|line| promote(line, &batch, input, ids.next())).collect();
+    let pool: Vec<&Memory> = base.iter().chain(&batch).collect();
+    let mut merged = reconcile(&base, promoted, input.tier.replaces(), &pool);
+
+    let mut parents: Vec<Memory> = Vec::new();
+    *active = others;
+    for (at, memory) in base.into_iter().enumerate() {
+        match merged.iter_mut().find(|new| new.replaces == Some(at)) {
+            Some(new) => parents.push(adopt(&mut new.memory, memory)),
+            None => active.push(memory),
+        }
+    }
+    for memory in batch {
+        let nearest = merged.iter_mut().max_by(|a, b| {
+            let overlap = |new: &Reconciled| jaccard(&new.memory.content, &memory.content);
+            overlap(a).total_cmp(&overlap(b))
+        });
+        if let Some(new) = nearest {
+            parents.push(adopt(&mut new.memory, memory));
+        }
+    }
+    if input.config.rules.merged == Merged::Retired {
+        retired.append(&mut parents);
+    }
+    active.extend(merged.into_iter().map(|new| new.memory));
+}
+
+/// A line of a reply as a merged memory, with the newest provenance of its batch.
+fn promote(line: &Candidate, batch: &[Memory], input: &Input<'_>, id: String) -> Memory {
+    let newest = batch.iter().max_by_key(|memory| memory.source_messages.last().map(|r| r.1));
+    Memory {
+        id: MemoryId(id),
+        kind: line.kind,
+        content: line.content.clone(),
+        importance: Some(line.importance),
+        expiration: Some(line.expiration),
+        time_scope: Some(input.tier.usual().1),
+        ts: Some(input.now),
+        consolidated: true,
+        confidence: Some(Memory::USUAL_CONFIDENCE),
+        source_messages: newest.map(|memory| memory.source_messages.clone()).unwrap_or_default(),
+        source_chat_id: newest.and_then(|memory| memory.source_chat_id.clone()),
+        ..Memory::default()
+    }
+}
+
+/// Links a parent to the memory that takes its place, which inherits what it knew.
+fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
+    child.supersedes.push(parent.id.clone());
+    child.confidence = Some(child.confidence().max(parent.confidence()));
+    child.confirmations = child.confirmations.max(parent.confirmations);
+    for receipt in &parent.receipts {
+        if !child.receipts.contains(receipt) {
+            child.receipts.push(*receipt);
+        }
+    }
+    // Whoever missed one of the parents has not witnessed the whole.
+    if child.supersedes.len() == 1 {
+        child.witnessed_by.clone_from(&parent.witnessed_by);
+    } else if !parent.witnessed_by.is_empty() {
+        if child.witnessed_by.is_empty() {
+            child.witnessed_by.clone_from(&parent.witnessed_by);
+        } else {
+            child.witnessed_by.retain(|name| parent.witnessed_by.contains(name));
+        }
+    }
+    parent.superseded_by = Some(child.id.clone());
+    parent
+}
+
+/// Makes the tier fit its cap.
+fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &Input<'_>) {
+    let max = match input.tier {
+        Tier::LongTerm => input.config.settings.longterm_max_memories,
+        Tier::Session => input.config.settings.session_max_memories,
+    };
+    let kept: Vec<MemoryId> = trim_by_priority(&active.iter().collect::<Vec<_>>(), max)
+        .into_iter()
+        .map(|memory| memory.id.clone())
+        .collect();
+    let (stay, go): (Vec<Memory>, Vec<Memory>) =
+        std::mem::take(active).into_iter().partition(|memory| kept.contains(&memory.id));
+    *active = stay;
+    if input.config.rules.keep_evicted {
+        retired.extend(
+            go.into_iter().map(|memory| Memory { retired: Some(Retirement::Evicted), ..memory }),
+        );
+    }
+}

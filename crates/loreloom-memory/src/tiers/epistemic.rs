@@ -1,0 +1,202 @@
+//! Who knows what: drawn once from every scene that ends.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Config, GUARD, Source};
+use crate::{
+    ids::Ids,
+    pass::{Need, Purpose, Question, Script},
+    record::{Insight, InsightKind},
+    text::pattern,
+    window::{lines, speakers},
+};
+
+static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[\s*(\w+)\s*\]\s*([^|]*)\|(.*)$"));
+static FROM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(.+?)\s+from\s+(.+)$"));
+static RETIRE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\[\s*retire\s*\](.*)$"));
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+"));
+
+/// From this likeness on two insights of the same person say the same.
+const SAME: f64 = 0.70;
+
+/// An insight as a model tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// How the subject stands to it.
+    pub kind: InsightKind,
+    /// Whose it is.
+    pub subject: String,
+    /// From whom it is hidden.
+    pub target: Option<String>,
+    /// The knowledge.
+    pub content: String,
+}
+
+/// The question who knows what, with the known insights numbered.
+pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
+    let known: Vec<String> = known
+        .iter()
+        .enumerate()
+        .map(|(at, insight)| {
+            let target =
+                insight.target.as_ref().map(|name| format!(" from {name}")).unwrap_or_default();
+            let kind = insight.kind.as_str();
+            format!("{}. [{kind}] {}{target} | {}", at + 1, insight.subject, insight.content)
+        })
+        .collect();
+    let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
+    Question {
+        purpose: Purpose::Epistemic,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Note who knows what after this scene. One line each:\n\
+             [knows] Name | what\n[suspects] Name | what\n[believes] Name | what\n\
+             [unaware] Name | what\n[hiding] Name from Name | what\n\
+             Who was there or was told knows; who only senses it suspects. Believes is only \
+             for what is false. If the scene shows that somebody does not know something \
+             that others do, add unaware. Hiding needs somebody it is hidden from who has not \
+             been told; a promise to keep a secret counts as hiding. A lie means that the liar \
+             hides the truth and, if it was taken for true, that the hearer believes the lie; a \
+             statement against what the scene shows is a lie. Cover every named person. \
+             If a numbered note no longer holds, add a line [retire] with its number.\n\n\
+             Present: {}\n\n\
+             Notes so far:\n{known}\n\n\
+             Scene:\n{}",
+            speakers(source.messages()).join(", "),
+            lines(source.messages())
+        ),
+        max_tokens: 400,
+    }
+}
+
+/// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
+/// are passed over.
+pub fn parse(reply: &str) -> Vec<Told> {
+    reply.lines().filter_map(|line| parse_line(line.trim())).collect()
+}
+
+fn parse_line(line: &str) -> Option<Told> {
+    let parts = LINE.captures(line)?;
+    let kind = InsightKind::from_tag(&parts[1])?;
+    let (who, content) = (parts[2].trim(), parts[3].trim());
+    let (subject, target) = match FROM.captures(who) {
+        Some(names) if kind == InsightKind::Hiding => {
+            (names[1].trim().to_owned(), Some(names[2].trim().to_owned()))
+        }
+        _ => (who.to_owned(), None),
+    };
+    (!subject.is_empty() && !content.is_empty()).then(|| Told {
+        kind,
+        subject,
+        target,
+        content: content.to_owned(),
+    })
+}
+
+/// Reads the numbers of notes that no longer hold.
+pub fn parse_retired(reply: &str) -> Vec<usize> {
+    let numbers = |line: &str| -> Vec<usize> {
+        RETIRE.captures(line).map_or_else(Vec::new, |rest| {
+            NUMBER.find_iter(&rest[1]).filter_map(|number| number.as_str().parse().ok()).collect()
+        })
+    };
+    reply.lines().flat_map(numbers).collect()
+}
+
+/// What an epistemic pass works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// The scene.
+    pub source: Source<'pass>,
+    /// What is known of who knows what.
+    pub known: &'pass [Insight],
+    /// Ids for what it creates.
+    pub ids: Ids,
+}
+
+/// What an epistemic pass leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many insights are new.
+    pub added: usize,
+    /// All insights.
+    pub insights: Vec<Insight>,
+}
+
+/// Runs a pass: what the model retires goes first, so that the same fact can come back in
+/// another form.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let held: Vec<usize> =
+        (0..input.known.len()).filter(|at| input.known[*at].retired.is_none()).collect();
+    let shown: Vec<&Insight> = held.iter().map(|at| &input.known[*at]).collect();
+    let reply = script.ask(prompt_for(&input.source, &shown))?.unwrap_or_default();
+
+    let mut insights = input.known.to_vec();
+    for number in parse_retired(reply) {
+        if let Some(at) = number.checked_sub(1).and_then(|at| held.get(at)) {
+            insights[*at].retired = Some(input.source.now);
+        }
+    }
+    if !input.config.rules.keep_retired_insights {
+        insights.retain(|insight| insight.retired.is_none());
+    }
+    let mut ids = input.ids.clone();
+    let told = parse(reply);
+    let texts = told.iter().map(|new| new.content.as_str());
+    let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
+    let mut added = 0;
+    for new in told {
+        let insight = noted(new, &input.source, ids.next(), input.config);
+        let is_known = insights.iter().any(|known| {
+            known.retired.is_none()
+                && known.is_comparable(&insight)
+                && vectors.likeness(&known.content, &insight.content).is_at_least(SAME)
+        });
+        if !is_known {
+            insights.push(insight);
+            added += 1;
+        }
+    }
+    Ok(Outcome { added, insights })
+}
+
+fn noted(new: Told, source: &Source<'_>, id: String, config: Config<'_>) -> Insight {
+    Insight {
+        id,
+        kind: new.kind,
+        subject: new.subject,
+        target: new.target,
+        content: new.content,
+        ts: Some(source.now),
+        source_messages: vec![source.range(config.rules)],
+        receipts: source.messages().iter().map(|item| item.id).collect(),
+        retired: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_from_and_content_may_hold_pipes() {
+        let told = parse("[hiding] Lis from Pell from the Mill | a | b\n[knows] Odo from Kell | x");
+        let shown: Vec<_> = told
+            .iter()
+            .map(|new| (new.subject.as_str(), new.target.as_deref(), new.content.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [("Lis", Some("Pell from the Mill"), "a | b"), ("Odo from Kell", None, "x")]
+        );
+    }
+
+    #[test]
+    fn numbers_count_only_after_the_tag() {
+        assert_eq!(parse_retired("1 [retire] #5, 7.\nretire 9\n[RETIRE]3"), [5, 7, 3]);
+    }
+}

@@ -1,0 +1,152 @@
+//! State cards: where people and things are, and in what state.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Config, GUARD, Source};
+use crate::{
+    pass::{Need, Purpose, Question, Script},
+    record::{Entity, Ledger, StateKind},
+    text::pattern,
+    window::lines,
+};
+
+static CARD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\[state:\s*([^\]]+):([^:\]]+)\]\s*(.*)$"));
+
+/// Values that say that nothing is known.
+const PLACEHOLDERS: &[&str] = &[
+    "",
+    "unknown",
+    "none",
+    "none mentioned",
+    "not mentioned",
+    "not specified",
+    "not applicable",
+    "n/a",
+    "na",
+    "unspecified",
+];
+
+/// The question for the state of these entities, as name and kind.
+pub fn prompt_for(source: &Source<'_>, tracked: &[(&str, StateKind)]) -> Question {
+    let entities: Vec<String> =
+        tracked.iter().map(|(name, kind)| format!("{name} ({})", kind.as_str())).collect();
+    let fields: Vec<String> = StateKind::ALL
+        .iter()
+        .map(|kind| format!("{}: {}", kind.as_str(), kind.fields().join(", ")))
+        .collect();
+    Question {
+        purpose: Purpose::Ledger,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Give the current state of these people and things, as the story shows it. One \
+             line each:\n\
+             [state:Name:type] field=value | field=value\n\
+             Fields by type:\n{}\n\
+             Give only fields the story speaks of; leave out what is not known, and leave out \
+             whoever does not appear. If nothing is known, answer NONE.\n\n\
+             Known: {}\n\n\
+             Story:\n{}",
+            fields.join("\n"),
+            entities.join(", "),
+            lines(source.messages())
+        ),
+        max_tokens: 400,
+    }
+}
+
+/// Reads the cards of a reply; later lines about the same entity add to earlier ones.
+pub fn parse(reply: &str) -> Ledger {
+    let mut ledger = Ledger::default();
+    for line in reply.lines() {
+        let Some(parts) = CARD.captures(line) else { continue };
+        let (name, kind) = (parts[1].trim(), parts[2].trim());
+        let fields: Vec<(String, String)> = parts[3].split(" | ").filter_map(field).collect();
+        if name.is_empty() || fields.is_empty() {
+            continue;
+        }
+        let card = ledger.entry(&Ledger::key(name, kind));
+        card.name.get_or_insert_with(|| name.to_owned());
+        card.fields.extend(fields);
+    }
+    ledger
+}
+
+fn field(part: &str) -> Option<(String, String)> {
+    let (name, value) = part.split_once('=')?;
+    let name = name.split_whitespace().collect::<Vec<_>>().join("_").to_lowercase();
+    let value = value.trim();
+    let is_empty = PLACEHOLDERS.contains(&value.trim_end_matches('.').to_lowercase().as_str());
+    (!name.is_empty() && !is_empty).then(|| (name, value.to_owned()))
+}
+
+/// What a ledger pass works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// What it reads.
+    pub source: Source<'pass>,
+    /// The entities of character and chat.
+    pub entities: &'pass [&'pass Entity],
+    /// The cards.
+    pub ledger: &'pass Ledger,
+}
+
+/// What a ledger pass leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many entities have news.
+    pub updated: usize,
+    /// The cards.
+    pub ledger: Ledger,
+}
+
+/// Runs a pass; without the setting or without anybody to ask about, nothing is asked.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let mut ledger = input.ledger.clone();
+    let tracked = tracked(input.entities);
+    if !input.config.settings.state_ledger_enabled || tracked.is_empty() {
+        return Ok(Outcome { updated: 0, ledger });
+    }
+    let reply = script.ask(prompt_for(&input.source, &tracked))?.unwrap_or_default();
+    let news = parse(reply);
+    ledger.merge(&news);
+    Ok(Outcome { updated: news.len(), ledger })
+}
+
+/// Entities that have a card, each name and kind once.
+fn tracked<'entity>(entities: &[&'entity Entity]) -> Vec<(&'entity str, StateKind)> {
+    let mut tracked: Vec<(&str, StateKind)> = Vec::new();
+    for entity in entities {
+        let Some(kind) = StateKind::of(entity.kind) else { continue };
+        let is_known = tracked.iter().any(|(name, other)| {
+            *other == kind && name.to_lowercase() == entity.name.to_lowercase()
+        });
+        if !is_known {
+            tracked.push((&entity.name, kind));
+        }
+    }
+    tracked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_keeps_what_is_known_and_drops_placeholders() {
+        let ledger = parse(
+            "Output: [state:Ship: Heron:object] location=dry dock | owner=N/A\n\
+             [STATE:ship: heron:Object] Carried Items=rope | damage=\n[state:Odo:character] mood=Unknown.",
+        );
+        assert_eq!(ledger.len(), 1);
+        let card = ledger.get("ship: heron|object").cloned().unwrap_or_default();
+        assert_eq!(card.name.as_deref(), Some("Ship: Heron"));
+        let fields: Vec<(&str, &str)> =
+            card.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(fields, [("carried_items", "rope"), ("location", "dry dock")]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Long-term memory: what stays true of a character beyond one chat.
+
+mod merge;
+mod pass;
+mod prompt;
+
+use super::{Candidate, parse_lines};
+use crate::record::{Expiration, Kind};
+
+pub use self::{
+    pass::{Input, Outcome, run},
+    prompt::{prompt_for, update_prompt},
+};
+
+/// The shortest statement that is read at all.
+const SHORTEST_LINE: usize = 5;
+
+/// Words that show a model guessing.
+const HEDGES: &[&str] = &["maybe", "might be", "possibly", "i think", "perhaps", "seems like"];
+
+/// Reads the model's reply.
+pub fn parse(reply: &str) -> Vec<Candidate> {
+    parse_lines(reply, &Kind::LONG_TERM, SHORTEST_LINE, Expiration::Permanent)
+}
+
+/// Whether a statement is worth keeping for good: not too short, not too long, no guess.
+pub fn is_fit(candidate: &Candidate) -> bool {
+    let text = candidate.content.to_lowercase();
+    super::memories::has_length(&candidate.content, 8, 280)
+        && !HEDGES.iter().any(|hedge| text.contains(hedge))
+}
+
+/// What a model says of two memories that resemble each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The newer one replaces the older.
+    Update,
+    /// They say the same.
+    Same,
+    /// Both hold.
+    Independent,
+}
+
+/// Reads the answer to [`update_prompt`]; anything unclear means that both hold.
+pub fn parse_update(reply: &str) -> Likeness {
+    let first = reply.split_whitespace().next().unwrap_or_default();
+    let word: String = first.chars().filter(|c| c.is_alphabetic()).collect();
+    match word.to_uppercase().as_str() {
+        "UPDATE" => Likeness::Update,
+        "SAME" => Likeness::Same,
+        _ => Likeness::Independent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_first_word_counts_as_an_answer() {
+        for (reply, expected) in [
+            ("UPDATE.", Likeness::Update),
+            ("**update** because", Likeness::Update),
+            ("same", Likeness::Same),
+            ("Independent", Likeness::Independent),
+            ("It is an UPDATE", Likeness::Independent),
+            ("", Likeness::Independent),
+        ] {
+            assert_eq!(parse_update(reply), expected, "{reply}");
+        }
+    }
+}

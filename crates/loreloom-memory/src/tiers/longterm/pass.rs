@@ -1,0 +1,164 @@
+//! One long-term pass: extract, compare, ask about what is uncertain, take in, link.
+
+use super::{
+    Likeness, is_fit,
+    merge::{Newcomer, take_in},
+    parse, parse_update, prompt_for, update_prompt,
+};
+use crate::{
+    entities,
+    ids::Ids,
+    pass::{Need, Script},
+    record::{CharacterMemory, Entity, Memory, MemoryId, Relationships, TimeScope},
+    tiers::{
+        Config, Source,
+        memories::{Numbered, assemble, confirm_and_decay, screened, split, supersede},
+        relationships, triggers,
+    },
+    verify::{Neighbour, Verified, verify},
+};
+
+/// What a long-term pass works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// What it reads.
+    pub source: Source<'pass>,
+    /// Whose memory it is.
+    pub character: &'pass str,
+    /// That character's description.
+    pub card: &'pass str,
+    /// What is known already.
+    pub memory: &'pass CharacterMemory,
+    /// Ids for what it creates.
+    pub ids: Ids,
+}
+
+/// What a long-term pass leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// How many memories are new.
+    pub added: usize,
+    /// All memories: active ones, then retired ones.
+    pub memories: Vec<Memory>,
+    /// Who and what they name.
+    pub entities: Vec<Entity>,
+    /// Feelings.
+    pub relationships: Relationships,
+}
+
+/// Runs a pass.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let (config, source, rules) = (input.config, &input.source, input.config.rules);
+    let (active, retired) = split(&input.memory.memories);
+    let known: Vec<&Memory> = active.iter().collect();
+    let reply = script.ask(prompt_for(source, input.character, &known))?.unwrap_or_default();
+    let mut ids = input.ids.clone();
+    let candidates = screened(parse(reply), &mut ids, is_fit);
+    if candidates.is_empty() {
+        return Ok(unchanged(input));
+    }
+    let verified = compare(&candidates, &known, config, script)?;
+    let (newcomers, confirmed) = settle(&candidates, verified, &known, input, script)?;
+    let any_new = !newcomers.is_empty();
+    let mut taken = take_in(active, newcomers, config);
+    for (new, old) in &taken.accepted {
+        if let Some(old) = old {
+            supersede(&mut taken.current, new, old, source.position());
+        }
+    }
+    confirm_and_decay(&mut taken.current, &confirmed, source.now, rules);
+    let mut relationships = input.memory.relationship_history.clone();
+    if any_new {
+        triggers::complete(&mut taken.current, |_| true, config, script)?;
+        relationships::update(&mut relationships, source, input.card, script)?;
+    }
+    let mut registry = input.memory.entities.clone();
+    link(&mut registry, &candidates, &mut taken.current, source.position(), &mut ids);
+    if rules.keep_evicted {
+        taken.current.append(&mut taken.evicted);
+    }
+    let added = taken.accepted.len();
+    let memories = assemble(taken.current, retired, rules);
+    Ok(Outcome { added, memories, entities: registry, relationships })
+}
+
+fn unchanged(input: &Input<'_>) -> Outcome {
+    Outcome {
+        added: 0,
+        memories: input.memory.memories.clone(),
+        entities: input.memory.entities.clone(),
+        relationships: input.memory.relationship_history.clone(),
+    }
+}
+
+fn compare(
+    candidates: &[Numbered],
+    known: &[&Memory],
+    config: Config<'_>,
+    script: &Script<'_>,
+) -> Result<Verified, Need> {
+    let texts = candidates.iter().map(|new| new.candidate.content.as_str());
+    let vectors = script.vectors(texts.chain(known.iter().map(|m| m.content.as_str())))?;
+    let candidates =
+        candidates.iter().map(|new| (new.candidate.kind, new.candidate.content.as_str()));
+    Ok(verify(candidates, known, config.hardware, vectors))
+}
+
+/// Turns what passed into memories, asking about every pair nobody can tell apart.
+fn settle(
+    candidates: &[Numbered],
+    verified: Verified,
+    known: &[&Memory],
+    input: &Input<'_>,
+    script: &mut Script<'_>,
+) -> Result<(Vec<Newcomer>, Vec<MemoryId>), Need> {
+    let rules = input.config.rules;
+    let mut newcomers = Vec::new();
+    let mut confirmed = verified.confirmed;
+    for passed in verified.passed {
+        let new = &candidates[passed.candidate];
+        let mut memory =
+            input.source.memory(&new.candidate, TimeScope::Global, new.id.clone(), rules);
+        let replaces = match passed.neighbour {
+            None => None,
+            Some(Neighbour::Superseded(id)) => Some(id),
+            Some(Neighbour::Uncertain { existing, .. }) => {
+                let old = known.iter().find(|memory| memory.id == existing);
+                let old = old.map_or("", |memory| memory.content.as_str());
+                match script.ask(update_prompt(&memory.content, old))?.map(parse_update) {
+                    Some(Likeness::Update) => Some(existing),
+                    Some(Likeness::Same) if rules.drop_confirmed_duplicates => {
+                        confirmed.push(existing);
+                        continue;
+                    }
+                    Some(Likeness::Same | Likeness::Independent) => None,
+                    None => {
+                        memory.unverified = true;
+                        None
+                    }
+                }
+            }
+        };
+        newcomers.push(Newcomer { memory, replaces });
+    }
+    Ok((newcomers, confirmed))
+}
+
+/// Links accepted memories to the entities they were tagged with, then all to all by name.
+fn link(
+    registry: &mut Vec<Entity>,
+    candidates: &[Numbered],
+    current: &mut [Memory],
+    position: i64,
+    ids: &mut Ids,
+) {
+    for new in candidates {
+        if let Some(memory) = current.iter_mut().find(|memory| memory.id.0 == new.id) {
+            memory.entities =
+                entities::resolve(registry, &memory.id, &new.candidate.entities, position, ids);
+        }
+    }
+    entities::reconcile(registry, current);
+}

@@ -1,0 +1,231 @@
+//! What long-term and session memories have in common: provenance, confirmation and decay,
+//! and the links between a memory and what replaces it.
+
+use std::ops::Range;
+
+use loreloom_core::chat::PathItem;
+
+use super::Candidate;
+use crate::{
+    ids::Ids,
+    number::clamp_u32,
+    record::{Memory, MemoryId, Retirement, TimeScope},
+    rules::Rules,
+    text::normal,
+    window::speakers,
+};
+
+/// The part of a story that a pass reads.
+#[derive(Clone, Debug)]
+pub struct Source<'story> {
+    /// The whole path.
+    pub chat: &'story [PathItem],
+    /// The messages to read.
+    pub window: Range<usize>,
+    /// The chat's name.
+    pub chat_id: &'story str,
+    /// The time.
+    pub now: i64,
+}
+
+impl<'story> Source<'story> {
+    /// The messages to read.
+    pub fn messages(&self) -> &'story [PathItem] {
+        self.chat.get(self.window.clone()).unwrap_or_default()
+    }
+
+    /// The position of the newest message.
+    pub fn position(&self) -> i64 {
+        i64::from(clamp_u32(self.chat.len())) - 1
+    }
+
+    /// First and last position read.
+    pub fn range(&self, rules: &Rules) -> (i64, i64) {
+        let index = |at: usize| i64::from(clamp_u32(at));
+        if rules.ranges_from_chat_end {
+            (self.position() - index(self.messages().len()), self.position() - 1)
+        } else {
+            (index(self.window.start), index(self.window.end) - 1)
+        }
+    }
+
+    /// A new memory drawn from these messages.
+    pub(super) fn memory(
+        &self,
+        candidate: &Candidate,
+        scope: TimeScope,
+        id: String,
+        rules: &Rules,
+    ) -> Memory {
+        Memory {
+            id: MemoryId(id),
+            kind: candidate.kind,
+            content: candidate.content.clone(),
+            importance: Some(candidate.importance),
+            expiration: Some(candidate.expiration),
+            time_scope: Some(scope),
+            ts: Some(self.now),
+            confidence: Some(Memory::USUAL_CONFIDENCE),
+            receipts: self.messages().iter().map(|item| item.id).collect(),
+            source_messages: vec![self.range(rules)],
+            source_chat_id: Some(self.chat_id.to_owned()),
+            witnessed_by: speakers(self.messages()),
+            ..Memory::default()
+        }
+    }
+}
+
+/// A candidate with the id it will have if it is kept. Ids are given before any filter, so
+/// that what a filter drops does not change the ids of the rest.
+#[derive(Clone, Debug)]
+pub(super) struct Numbered {
+    pub(super) id: String,
+    pub(super) candidate: Candidate,
+}
+
+/// Numbers candidates and drops those that `is_fit` refuses or that repeat an earlier one.
+pub(super) fn screened(
+    candidates: Vec<Candidate>,
+    ids: &mut Ids,
+    is_fit: impl Fn(&Candidate) -> bool,
+) -> Vec<Numbered> {
+    let mut kept: Vec<Numbered> = Vec::new();
+    for candidate in candidates {
+        let id = ids.next();
+        let repeats = kept.iter().any(|other| {
+            other.candidate.kind == candidate.kind
+                && normal(&other.candidate.content) == normal(&candidate.content)
+        });
+        if is_fit(&candidate) && !repeats {
+            kept.push(Numbered { id, candidate });
+        }
+    }
+    kept
+}
+
+/// Whether a text has between `least` and `most` characters.
+pub(super) fn has_length(text: &str, least: usize, most: usize) -> bool {
+    (least..=most).contains(&text.chars().count())
+}
+
+/// Active and retired memories apart, each in order.
+pub(super) fn split(memories: &[Memory]) -> (Vec<Memory>, Vec<Memory>) {
+    memories.iter().cloned().partition(Memory::is_active)
+}
+
+/// Links a new memory to the one it replaces, if that is active, another one, and says
+/// something else. The old one is retired.
+pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, position: i64) {
+    let text_of = |id: &MemoryId| {
+        active.iter().find(|memory| memory.id == *id).map(|memory| normal(&memory.content))
+    };
+    let (Some(new_text), Some(old_text)) = (text_of(new), text_of(old)) else { return };
+    if new == old || new_text == old_text {
+        return;
+    }
+    for memory in active {
+        if memory.id == *new {
+            if !memory.supersedes.contains(old) {
+                memory.supersedes.push(old.clone());
+            }
+            memory.valid_from.get_or_insert(position);
+        } else if memory.id == *old && memory.is_active() {
+            memory.superseded_by = Some(new.clone());
+            memory.valid_to = Some(position);
+        }
+    }
+}
+
+/// Strengthens confirmed memories and lets the others fade; those that nobody confirmed for
+/// too long are retired, if the rules say so.
+pub(super) fn confirm_and_decay(
+    memories: &mut [Memory],
+    confirmed: &[MemoryId],
+    now: i64,
+    rules: &Rules,
+) {
+    const BOOST: f64 = 0.05;
+    const DECAY: f64 = 0.02;
+    const FADES_FROM: u32 = 10;
+    const LEAST: f64 = 0.3;
+    for memory in memories.iter_mut().filter(|memory| memory.is_active()) {
+        if confirmed.contains(&memory.id) {
+            memory.confidence = Some((memory.confidence() + BOOST).min(1.0));
+            memory.unconfirmed_since = 0;
+            memory.confirmations += 1;
+            memory.last_confirmed_ts = Some(now);
+            continue;
+        }
+        memory.unconfirmed_since = memory.unconfirmed_since.saturating_add(1);
+        if memory.unconfirmed_since >= FADES_FROM {
+            memory.confidence = Some((memory.confidence() - DECAY).max(LEAST));
+        }
+        if rules.retire_unconfirmed_after.is_some_and(|most| memory.unconfirmed_since >= most) {
+            memory.retired = Some(Retirement::Unconfirmed);
+        }
+    }
+}
+
+/// Active memories in order, then retired ones: those retired before, then new ones. The
+/// oldest retired ones go when there are too many.
+pub(super) fn assemble(
+    current: Vec<Memory>,
+    mut retired: Vec<Memory>,
+    rules: &Rules,
+) -> Vec<Memory> {
+    let (mut active, newly_retired): (Vec<_>, Vec<_>) =
+        current.into_iter().partition(Memory::is_active);
+    retired.extend(newly_retired);
+    if let Some(most) = rules.retired_max {
+        let excess = retired.len().saturating_sub(most);
+        retired.drain(..excess);
+    }
+    active.append(&mut retired);
+    active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(id: &str, unconfirmed: u32, confidence: f64) -> Memory {
+        Memory {
+            id: id.into(),
+            content: id.into(),
+            unconfirmed_since: unconfirmed,
+            confidence: Some(confidence),
+            ..Memory::default()
+        }
+    }
+
+    #[test]
+    fn ten_passes_without_confirmation_retire_a_memory_unless_the_rules_say_otherwise() {
+        let before = [memory("a", 9, 0.31), memory("b", 8, 0.7), memory("c", 20, 0.98)];
+        let run = |rules: &Rules| {
+            let mut memories = before.to_vec();
+            confirm_and_decay(&mut memories, &["c".into()], 7, rules);
+            memories
+        };
+        let ours = run(&Rules::default());
+        let retired: Vec<_> = ours.iter().map(|memory| memory.retired).collect();
+        assert_eq!(retired, [Some(Retirement::Unconfirmed), None, None]);
+        assert_eq!(ours[2].confidence, Some(1.0));
+        assert_eq!((ours[2].unconfirmed_since, ours[2].last_confirmed_ts), (0, Some(7)));
+        let theirs = run(&Rules::smart_memory_1_8());
+        assert!(theirs.iter().all(Memory::is_active));
+        assert_eq!(theirs[0].confidence, Some(0.3));
+    }
+
+    #[test]
+    fn a_memory_is_not_replaced_by_itself_or_by_its_own_words() {
+        let mut same =
+            [memory("a", 0, 0.7), Memory { content: " A ".into(), ..memory("b", 0, 0.7) }];
+        supersede(&mut same, &"b".into(), &"a".into(), 3);
+        supersede(&mut same, &"a".into(), &"a".into(), 3);
+        assert!(same.iter().all(Memory::is_active));
+        same[1].content = "no longer a".into();
+        supersede(&mut same, &"b".into(), &"a".into(), 3);
+        assert_eq!(same[0].superseded_by, Some("b".into()));
+        assert_eq!((same[1].valid_from, same[0].valid_to), (Some(3), Some(3)));
+    }
+}

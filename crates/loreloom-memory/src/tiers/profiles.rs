@@ -1,0 +1,114 @@
+//! Profiles: where a character stands, drawn from its memories.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{GUARD, bullets};
+use crate::{
+    pass::{Need, Purpose, Question, Script},
+    record::{Entity, EntityKind, Memory, Profile},
+    text::pattern,
+};
+
+static CHARACTER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?is)<character_state>(.*?)</character_state>"));
+static WORLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)<world_state>(.*?)</world_state>"));
+static MATRIX: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?is)<relationship_matrix>(.*?)</relationship_matrix>"));
+
+/// The question for a profile.
+pub fn prompt_for(
+    character: &str,
+    longterm: &[&Memory],
+    session: &[&Memory],
+    entities: &[&Entity],
+) -> Question {
+    let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
+    let names: Vec<String> = entities
+        .iter()
+        .filter(|entity| matches!(entity.kind, EntityKind::Character | EntityKind::Place))
+        .map(|entity| format!("{} ({})", entity.name, entity.kind.as_str()))
+        .collect();
+    Question {
+        purpose: Purpose::Profile,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Draw from these notes where {character} stands now. Three blocks, one short line \
+             for each field, nothing that the notes do not support:\n\
+             <character_state>\nGoals: …\nMood: …\nFears: …\nLoyalties: …\n</character_state>\n\
+             <world_state>\nLocation: …\nThreats: …\nUnresolved: …\nTime: …\n</world_state>\n\
+             <relationship_matrix>\nName (type): how {character} stands to them [confidence: 0 to 1]\n\
+             </relationship_matrix>\n\n\
+             People and places: {}\n\n\
+             Known for good:\n{}\n\nFrom this conversation:\n{}",
+            names.join(", "),
+            texts(longterm),
+            texts(session)
+        ),
+        max_tokens: 600,
+    }
+}
+
+/// Reads a profile; `None` if no block is there and closed.
+pub fn parse(reply: &str) -> Option<Profile> {
+    let block = |tag: &Regex| {
+        tag.captures(reply).map(|found| found[1].trim().to_owned()).unwrap_or_default()
+    };
+    let profile = Profile {
+        character_state: block(&CHARACTER),
+        world_state: block(&WORLD),
+        relationship_matrix: block(&MATRIX),
+        ts: None,
+    };
+    (profile != Profile::default()).then_some(profile)
+}
+
+/// Whether a profile must be drawn again: it is older than so many minutes, or there is none.
+pub fn is_stale(profile: Option<&Profile>, now: i64, minutes: u32) -> bool {
+    const MINUTE: i64 = 60_000;
+    profile
+        .and_then(|profile| profile.ts)
+        .is_none_or(|drawn| now.saturating_sub(drawn) > i64::from(minutes) * MINUTE)
+}
+
+/// Draws a profile; without memories nothing is asked.
+pub fn run(
+    character: &str,
+    longterm: &[&Memory],
+    session: &[&Memory],
+    entities: &[&Entity],
+    now: i64,
+    script: &mut Script<'_>,
+) -> Result<Option<Profile>, Need> {
+    if longterm.is_empty() && session.is_empty() {
+        return Ok(None);
+    }
+    let reply = script.ask(prompt_for(character, longterm, session, entities))?;
+    Ok(reply.and_then(parse).map(|profile| Profile { ts: Some(now), ..profile }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_profile_is_taken_and_an_unclosed_one_is_not() {
+        let world = parse("x <WORLD_STATE> Location: reef </WORLD_STATE>");
+        let expected = Profile { world_state: "Location: reef".into(), ..Profile::default() };
+        assert_eq!(world, Some(expected));
+        assert_eq!(parse("<character_state>Goals: lost"), None);
+    }
+
+    #[test]
+    fn a_profile_grows_stale_after_its_minutes() {
+        let drawn = |ts| Profile { ts: Some(ts), ..Profile::default() };
+        for (profile, now, expected) in [
+            (None, 0, true),
+            (Some(drawn(0)), 30 * 60_000, false),
+            (Some(drawn(0)), 30 * 60_000 + 1, true),
+        ] {
+            assert_eq!(is_stale(profile.as_ref(), now, 30), expected, "{now}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! One look at whether the scene ended.
+
+use loreloom_core::chat::{PathItem, Role};
+
+use super::{break_prompt, cast_changed, is_break, parse_break, summary_prompt};
+use crate::{
+    pass::{Need, Script},
+    record::{Entity, Scene},
+    text::{head, tail},
+    tiers::Config,
+    window::lines,
+};
+
+/// What a scene pass works on.
+#[derive(Clone, Debug)]
+pub struct Input<'pass> {
+    /// Settings, rules and model.
+    pub config: Config<'pass>,
+    /// The scene so far.
+    pub buffer: &'pass [PathItem],
+    /// The newest exchange.
+    pub text: &'pass str,
+    /// The reply before it.
+    pub previous_reply: &'pass str,
+    /// Scenes that are over.
+    pub history: &'pass [Scene],
+    /// Known people, for noticing that others are present now.
+    pub entities: &'pass [&'pass Entity],
+    /// The time.
+    pub now: i64,
+}
+
+/// What a scene pass leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether a scene ended and was noted.
+    pub ended: bool,
+    /// Scenes that are over.
+    pub history: Vec<Scene>,
+}
+
+/// How many scenes a new one is compared with.
+const COMPARED: usize = 3;
+
+/// Runs a pass. A scene whose summary repeats a recent one is not over.
+pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    let stays = || Outcome { ended: false, history: input.history.to_vec() };
+    let told = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
+    if told < input.config.settings.scene_min_messages || !has_ended(input, script)? {
+        return Ok(stays());
+    }
+    let text = scene_text(input);
+    let summary = script.ask(summary_prompt(&text))?.unwrap_or_default().trim();
+    if summary.is_empty() {
+        return Ok(stays());
+    }
+    let recent = &input.history[input.history.len().saturating_sub(COMPARED)..];
+    let texts = recent.iter().map(|scene| scene.summary.as_str());
+    let vectors = script.vectors(texts.chain([summary]))?;
+    if recent.iter().any(|scene| vectors.likeness(summary, &scene.summary).reaches(0.82, 0.55)) {
+        return Ok(stays());
+    }
+    let mut history = input.history.to_vec();
+    history.push(Scene {
+        summary: summary.to_owned(),
+        ts: Some(input.now),
+        source_memory_ids: Vec::new(),
+        receipts: input.buffer.iter().map(|item| item.id).collect(),
+    });
+    let excess = history.len().saturating_sub(input.config.settings.scene_max_history);
+    history.drain(..excess);
+    Ok(Outcome { ended: true, history })
+}
+
+/// Asks the model where that is set, else looks at words and people.
+fn has_ended(input: &Input<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
+    if input.config.settings.scene_ai_detect {
+        let reply = script.ask(break_prompt(input.text, input.previous_reply))?;
+        return Ok(reply.is_some_and(parse_break));
+    }
+    let cast =
+        input.config.rules.cast_change_ends_scene && cast_changed(input.buffer, input.entities);
+    Ok(is_break(input.text) || cast)
+}
+
+/// The scene's text; where it is too long, its beginning and its end.
+fn scene_text(input: &Input<'_>) -> String {
+    let limit = input.config.rules.scene_text_limit;
+    let text = lines(input.buffer);
+    if text.chars().count() <= limit {
+        return text;
+    }
+    let half = limit / 2;
+    format!("{}\n[…]\n{}", head(&text, half), tail(&text, half))
+}

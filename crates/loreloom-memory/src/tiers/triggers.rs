@@ -1,0 +1,117 @@
+//! Words that bring a memory to mind though the memory does not contain them.
+
+use super::{Config, GUARD};
+use crate::{
+    number::{floor, real},
+    pass::{Need, Purpose, Question, Script},
+    record::Memory,
+    text::long_words,
+};
+
+/// Most trigger words of a memory.
+const MOST: usize = 6;
+
+/// The question for a memory's trigger words.
+pub fn prompt_for(memory: &str) -> Question {
+    Question {
+        purpose: Purpose::Triggers,
+        prompt: format!(
+            "{GUARD}\n\n\
+             Name four to six single words that, if they came up in a conversation, should \
+             bring this note to mind, and that are not in the note themselves. Answer with the \
+             words alone, separated by commas.\n\nNote: {memory}"
+        ),
+        max_tokens: 60,
+    }
+}
+
+/// Reads the words of a reply: 3 to 40 characters with a letter among them, not words of
+/// the memory, at most six.
+pub fn parse(reply: &str, memory: &str) -> Vec<String> {
+    let clean = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let own: Vec<String> = memory.split_whitespace().map(clean).collect();
+    let mut words: Vec<String> = Vec::new();
+    for word in reply.split(|c: char| c == ',' || c.is_whitespace()).map(clean) {
+        let length = word.chars().count();
+        if (3..=40).contains(&length)
+            && word.chars().any(char::is_alphabetic)
+            && !own.contains(&word)
+            && !words.contains(&word)
+        {
+            words.push(word);
+        }
+    }
+    words.truncate(MOST);
+    words
+}
+
+/// Those triggers that set memories apart: each is contained in at most 35 % of them.
+pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
+    let share = (real(memories.len()) * 0.35).ceil();
+    let most = floor(share) as usize;
+    let texts: Vec<String> = memories.iter().map(|text| text.to_lowercase()).collect();
+    let holders = |word: &str| texts.iter().filter(|text| text.contains(word)).count();
+    triggers.iter().filter(|word| holders(word) <= most).cloned().collect()
+}
+
+/// Words of the memory itself that can stand in for a model's: its longest ones.
+pub fn derived(memory: &str) -> Vec<String> {
+    let mut words = long_words(memory);
+    words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    words.truncate(MOST);
+    words
+}
+
+/// Gives trigger words to all active memories that have none and that `wants` them.
+pub(super) fn complete(
+    memories: &mut [Memory],
+    wants: impl Fn(&Memory) -> bool,
+    config: Config<'_>,
+    script: &mut Script<'_>,
+) -> Result<(), Need> {
+    let asks = config.asks_for_triggers();
+    if !asks && !config.rules.derived_triggers {
+        return Ok(());
+    }
+    for memory in memories.iter_mut() {
+        if memory.is_active()
+            && memory.triggers.is_empty()
+            && !memory.triggers_asked
+            && wants(memory)
+        {
+            memory.triggers = if asks {
+                let reply = script.ask(prompt_for(&memory.content))?;
+                memory.triggers_asked = reply.is_some();
+                parse(reply.unwrap_or_default(), &memory.content)
+            } else {
+                derived(&memory.content)
+            };
+        }
+    }
+    let texts: Vec<String> =
+        memories.iter().filter(|m| m.is_active()).map(|m| m.content.clone()).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for memory in memories.iter_mut().filter(|memory| memory.is_active()) {
+        memory.triggers = distinctive(&memory.triggers, &texts);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trigger_is_a_word_with_letters_that_the_memory_does_not_have() {
+        let words = parse("sea fever, ALLERGY!, captain, ox, 1942\nsea", "The captain's Captain.");
+        assert_eq!(words, ["sea", "fever", "allergy"]);
+    }
+
+    #[test]
+    fn a_word_in_more_than_a_third_of_all_memories_sets_none_apart() {
+        let triggers = ["ship".to_owned(), "storm".to_owned()];
+        let memories = ["Ship one", "ship two", "ship three", "calm"];
+        assert_eq!(distinctive(&triggers, &memories), ["storm"]);
+        assert_eq!(distinctive(&triggers, &memories[..1]), triggers);
+    }
+}

@@ -1,0 +1,164 @@
+//! Deciding what a candidate is to the memories that are already there: new, the same, an
+//! update, or too close to tell.
+//!
+//! Supersession is decided here, before any duplicate is dropped, so that "they no longer
+//! quarrel" can never be swallowed by "they quarrel".
+
+use crate::{
+    change::marks_change,
+    hardware::Hardware,
+    record::{Kind, Memory, MemoryId},
+    similarity::{Likeness, Measured, Vectors},
+    text::normal,
+};
+
+/// A candidate that passed, and what it may replace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passed {
+    /// Its place among the candidates.
+    pub candidate: usize,
+    /// The memory it resembles, if any.
+    pub neighbour: Option<Neighbour>,
+}
+
+/// How a candidate relates to the memory it resembles most.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Neighbour {
+    /// It speaks of a change: it replaces the memory.
+    Superseded(MemoryId),
+    /// Nobody can tell without asking.
+    Uncertain {
+        /// The memory.
+        existing: MemoryId,
+        /// How alike the two are.
+        score: f64,
+    },
+}
+
+/// What became of a batch of candidates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verified {
+    /// Candidates that passed, in order; the others are duplicates.
+    pub passed: Vec<Passed>,
+    /// Memories that a duplicate confirmed, in order.
+    pub confirmed: Vec<MemoryId>,
+}
+
+/// Compares every candidate with every active memory.
+pub fn verify<'memory>(
+    candidates: impl IntoIterator<Item = (Kind, &'memory str)>,
+    existing: &[&Memory],
+    hardware: Hardware,
+    vectors: &Vectors,
+) -> Verified {
+    let mut verified = Verified::default();
+    for (at, (kind, content)) in candidates.into_iter().enumerate() {
+        match judge(kind, content, existing, hardware, vectors) {
+            Judgement::Duplicate(id) => {
+                if !verified.confirmed.contains(&id) {
+                    verified.confirmed.push(id);
+                }
+            }
+            Judgement::Passes(neighbour) => {
+                verified.passed.push(Passed { candidate: at, neighbour });
+            }
+        }
+    }
+    verified
+}
+
+enum Judgement {
+    Duplicate(MemoryId),
+    Passes(Option<Neighbour>),
+}
+
+fn judge(
+    kind: Kind,
+    content: &str,
+    existing: &[&Memory],
+    hardware: Hardware,
+    vectors: &Vectors,
+) -> Judgement {
+    let text = normal(content);
+    let mut nearest: Option<(f64, &MemoryId)> = None;
+    for memory in existing {
+        let likeness = vectors.likeness(content, &memory.content);
+        match relation(kind, &text, memory, likeness, hardware) {
+            Relation::Unrelated => {}
+            Relation::Same => return Judgement::Duplicate(memory.id.clone()),
+            Relation::Near => {
+                if nearest.is_none_or(|(best, _)| likeness.score > best) {
+                    nearest = Some((likeness.score, &memory.id));
+                }
+            }
+        }
+    }
+    let neighbour = nearest.map(|(score, id)| {
+        if marks_change(content) {
+            Neighbour::Superseded(id.clone())
+        } else {
+            Neighbour::Uncertain { existing: id.clone(), score }
+        }
+    });
+    Judgement::Passes(neighbour)
+}
+
+enum Relation {
+    Unrelated,
+    Near,
+    Same,
+}
+
+fn relation(
+    kind: Kind,
+    text: &str,
+    memory: &Memory,
+    likeness: Likeness,
+    hardware: Hardware,
+) -> Relation {
+    let thresholds = match likeness.measure {
+        Measured::Vectors => hardware.cosine(),
+        Measured::Words => hardware.words(),
+    };
+    let comparable =
+        memory.kind == kind && !memory.id.0.is_empty() && normal(&memory.content) != text;
+    if memory.kind != kind {
+        return if likeness.is_at_least(thresholds.across_kinds) {
+            Relation::Same
+        } else {
+            Relation::Unrelated
+        };
+    }
+    if likeness.is_at_least(thresholds.duplicate) {
+        return if comparable { Relation::Near } else { Relation::Same };
+    }
+    if likeness.is_at_least(thresholds.same_topic) { Relation::Near } else { Relation::Unrelated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(id: &str, kind: Kind, content: &str) -> Memory {
+        Memory { id: id.into(), kind, content: content.into(), ..Memory::default() }
+    }
+
+    #[test]
+    fn a_candidate_is_judged_by_its_nearest_memory() {
+        let ferry = memory("m1", Kind::Fact, "Odo works at the ferry landing");
+        let mill = memory("m2", Kind::Fact, "Odo works at the mill landing");
+        let existing = [&ferry, &mill];
+        let verify = |kind, text| verify([(kind, text)], &existing, Hardware::A, &Vectors::off());
+
+        let same = verify(Kind::Fact, "odo works at the ferry landing ");
+        assert_eq!(same, Verified { passed: vec![], confirmed: vec!["m1".into()] });
+        let across = verify(Kind::Event, "Odo works at the mill landing");
+        assert_eq!(across.confirmed, ["m2".into()]);
+        let changed = verify(Kind::Fact, "Odo no longer works at the mill landing");
+        assert_eq!(changed.passed[0].neighbour, Some(Neighbour::Superseded("m2".into())));
+        let near = verify(Kind::Fact, "Odo works at the old mill landing");
+        assert!(matches!(&near.passed[0].neighbour,
+            Some(Neighbour::Uncertain { existing, score }) if existing.0 == "m2" && *score > 0.85));
+        assert_eq!(verify(Kind::Fact, "Lis keeps bees").passed[0].neighbour, None);
+    }
+}

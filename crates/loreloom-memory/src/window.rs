@@ -1,0 +1,160 @@
+//! Which messages a pass reads, and when the story is long enough to be summarised.
+//!
+//! The newest reply may still be swiped away, so passes stop before it.
+
+use std::ops::Range;
+
+use loreloom_core::{
+    chat::{PathItem, Role},
+    tokens::TokenCounter,
+    units::Tokens,
+};
+
+/// How many messages are settled: all but a reply at the very end.
+pub fn stable_cutoff(chat: &[PathItem]) -> usize {
+    let ends_in_reply = chat.last().is_some_and(|last| last.message.role == Role::Assistant);
+    chat.len() - usize::from(ends_in_reply)
+}
+
+/// The last `size` settled messages.
+pub fn stable_window(chat: &[PathItem], size: usize) -> Range<usize> {
+    let cutoff = stable_cutoff(chat);
+    cutoff.saturating_sub(size)..cutoff
+}
+
+/// The settled messages since the last pass, with at least two rounds of context before
+/// them and at most `max` in all; on the first pass the last `max`.
+pub fn smart_window(
+    chat: &[PathItem],
+    last_cutoff: Option<usize>,
+    extract_every: usize,
+    max: usize,
+) -> Range<usize> {
+    let cutoff = stable_cutoff(chat);
+    let earliest = cutoff.saturating_sub(max);
+    let start = last_cutoff
+        .map_or(earliest, |last| last.min(cutoff.saturating_sub(2 * extract_every)).max(earliest));
+    start..cutoff
+}
+
+/// Messages as `name: text` lines, without system and hidden ones.
+pub fn lines(messages: &[PathItem]) -> String {
+    let lines: Vec<String> = messages
+        .iter()
+        .map(|item| &item.message)
+        .filter(|message| message.role != Role::System && !message.hidden)
+        .map(|message| match &message.name {
+            Some(name) => format!("{name}: {}", message.text),
+            None => format!("{}: {}", message.role.as_str(), message.text),
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Distinct speakers, in order of appearance.
+pub fn speakers(messages: &[PathItem]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in messages.iter().filter_map(|item| item.message.name.as_deref()) {
+        if !names.iter().any(|seen| seen == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// A chat shorter than this is never summarised.
+const SHORTEST_SUMMARY: usize = 4;
+
+/// Whether what the summary does not cover yet fills `threshold` per cent of the context,
+/// which is already net of the reply.
+pub fn should_compact(
+    chat: &[PathItem],
+    summary_end: usize,
+    context: Tokens,
+    threshold: u32,
+    counter: &dyn TokenCounter,
+) -> bool {
+    if chat.len() < SHORTEST_SUMMARY {
+        return false;
+    }
+    let open = lines(&chat[summary_end.min(chat.len())..]);
+    u64::from(counter.count(&open).0) * 100 >= u64::from(context.0) * u64::from(threshold)
+        && !open.is_empty()
+}
+
+/// Splits a whole chat for catching up: pieces of at most 20 messages and at most 35 % of
+/// the context (but never less than 500 tokens), each with at least one message.
+pub fn catch_up_chunks(
+    chat: &[PathItem],
+    context: Tokens,
+    counter: &dyn TokenCounter,
+) -> Vec<Range<usize>> {
+    const MOST_MESSAGES: usize = 20;
+    let limit = (u64::from(context.0) * 35 / 100).max(500);
+    let mut chunks = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    for (at, item) in chat.iter().enumerate() {
+        let cost = u64::from(counter.count(&item.message.text).0);
+        if at > start && (at - start >= MOST_MESSAGES || used + cost > limit) {
+            chunks.push(start..at);
+            (start, used) = (at, 0);
+        }
+        used += cost;
+    }
+    if start < chat.len() {
+        chunks.push(start..chat.len());
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::{
+        chat::{Message, Path},
+        ids::ChatId,
+    };
+
+    use super::*;
+    use crate::text::QuarterEstimate;
+
+    fn chat(roles: &str) -> Vec<PathItem> {
+        let message = |(at, role)| {
+            let role = if role == 'u' { Role::User } else { Role::Assistant };
+            Message::new(role, Some("N"), format!("m{at}"))
+        };
+        let path = Path::of(ChatId::from("c"), roles.chars().enumerate().map(message));
+        path.items().to_vec()
+    }
+
+    #[test]
+    fn a_reply_at_the_end_is_not_settled() {
+        for (roles, cutoff) in [("uaua", 3), ("uau", 3), ("a", 0), ("", 0)] {
+            assert_eq!(stable_cutoff(&chat(roles)), cutoff, "{roles}");
+        }
+        assert_eq!(stable_window(&chat("uauaua"), 3), 2..5);
+    }
+
+    #[test]
+    fn the_smart_window_overlaps_the_last_one_and_is_capped() {
+        let ten = chat("uauauauaua");
+        for (last, every, max, expected) in [
+            (None, 1, 4, 5..9),
+            (Some(8), 3, 20, 3..9),
+            (Some(2), 2, 20, 2..9),
+            (Some(0), 1, 5, 4..9),
+            (Some(9), 9, 20, 0..9),
+        ] {
+            assert_eq!(smart_window(&ten, last, every, max), expected, "{last:?} {every} {max}");
+        }
+    }
+
+    #[test]
+    fn a_chat_is_chunked_by_count_and_by_tokens() {
+        let chunks = catch_up_chunks(&chat(&"ua".repeat(25)), Tokens(100), &QuarterEstimate);
+        assert_eq!(chunks, [0..20, 20..40, 40..50]);
+        let long = Message::new(Role::User, None, "x".repeat(2400));
+        let path = Path::of(ChatId::from("c"), [long.clone(), long.clone(), long]);
+        let chunks = catch_up_chunks(path.items(), Tokens(4000), &QuarterEstimate);
+        assert_eq!(chunks, [0..2, 2..3]);
+    }
+}

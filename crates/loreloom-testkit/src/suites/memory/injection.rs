@@ -1,0 +1,87 @@
+//! Features that fill slots.
+
+use loreloom_memory::{
+    inject::{Input, Slot, SlotText, Slots, knowledge, scene_state, slots},
+    record::{Insight, Memory},
+    text::QuarterEstimate,
+};
+use serde_json::{Value, json};
+
+use super::fixture::Fixture;
+
+pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
+    let one = |slot: Slot| shown(filled(case).get(slot));
+    Ok(Some(match feature {
+        "inject_summary" => summary(case)?,
+        "inject_longterm" => {
+            let slots = filled(case);
+            json!({
+                "long": shown(slots.get(Slot::LongTerm)),
+                "triggered": shown(slots.get(Slot::Triggered)),
+            })
+        }
+        "inject_session" => one(Slot::Session),
+        "inject_scenes" => one(Slot::Scenes),
+        "inject_arcs" => one(Slot::Arcs),
+        "inject_relationships" => one(Slot::Relationships),
+        "inject_profiles" => one(Slot::Profiles),
+        "inject_canon" => one(Slot::Canon),
+        "epistemic_inject" => one(Slot::Epistemic),
+        "state_ledger_inject" => one(Slot::Ledger),
+        "epistemic_block" => {
+            let entries: Vec<Insight> = case.get("entries")?;
+            let tells_unaware = case.maybe("inject_unaware")?.unwrap_or(true);
+            json!(knowledge(&entries, case.responding(), tells_unaware, &case.labels))
+        }
+        "scene_state_block" => {
+            let memories: Vec<Memory> = case.get("memories")?;
+            json!(scene_state(&memories.iter().collect::<Vec<_>>(), &case.labels))
+        }
+        "unified_order" => {
+            let slots = filled(case);
+            json!({
+                "unified": shown(slots.get(Slot::Unified)),
+                "long": shown(slots.get(Slot::LongTerm)),
+                "arcs": shown(slots.get(Slot::Arcs)),
+            })
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn filled(case: &Fixture<'_>) -> Slots {
+    slots(&input(case, &case.meta))
+}
+
+fn input<'slots>(
+    case: &'slots Fixture<'_>,
+    chat: &'slots loreloom_memory::record::ChatMemory,
+) -> Input<'slots> {
+    Input {
+        settings: &case.settings,
+        rules: &case.rules,
+        labels: &case.labels,
+        counter: &QuarterEstimate,
+        character: &case.character,
+        chat,
+        path: &case.chat,
+        owner: case.owner(),
+        responding: case.responding(),
+        group: &[],
+        turn: None,
+        recalled: &[],
+    }
+}
+
+fn summary(case: &Fixture<'_>) -> Result<Value, String> {
+    let mut chat = case.meta.clone();
+    chat.summary = case.maybe("summary")?;
+    Ok(shown(slots(&input(case, &chat)).get(Slot::Summary)))
+}
+
+fn shown(slot: Option<&SlotText>) -> Value {
+    slot.map_or(
+        Value::Null,
+        |slot| json!({"content": slot.text, "position": slot.position, "depth": slot.depth}),
+    )
+}
