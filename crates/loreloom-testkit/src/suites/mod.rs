@@ -1,5 +1,6 @@
 //! The peers' recorded cases, one module each.
 
+mod traffic;
 mod unbuilt;
 mod worldinfo;
 
@@ -12,7 +13,8 @@ pub const NAMES: [&str; 5] = ["worldinfo", "vault", "memory", "formats", "traffi
 pub fn named(name: &str) -> Option<Box<dyn Suite>> {
     match name {
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
-        "vault" | "memory" | "formats" | "traffic" => Some(Box::new(unbuilt::Unbuilt)),
+        "vault" | "memory" | "formats" => Some(Box::new(unbuilt::Unbuilt)),
+        "traffic" => Some(Box::new(traffic::Traffic::default())),
         _ => None,
     }
 }
