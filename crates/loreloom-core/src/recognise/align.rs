@@ -34,6 +34,8 @@ pub(super) struct Alignment {
     /// Pieces of user or model that the path does not explain, the newest of the user
     /// left out.
     unexplained: usize,
+    /// Messages of the path that the window leaves out.
+    left_out: usize,
     /// Whether the window goes on from the chat's newest message, or repeats the request
     /// that was answered with it.
     at_tip: bool,
@@ -42,7 +44,14 @@ pub(super) struct Alignment {
 impl Alignment {
     /// A chat of which the window shows nothing.
     pub(super) fn empty(slot: Slot) -> Self {
-        Self { slot, path: Vec::new(), pairs: Vec::new(), unexplained: 0, at_tip: false }
+        Self {
+            slot,
+            path: Vec::new(),
+            pairs: Vec::new(),
+            unexplained: 0,
+            left_out: 0,
+            at_tip: false,
+        }
     }
 
     /// Better explanations are greater. Of two chats that the window may go on with, the
@@ -103,7 +112,8 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
         .map(|(anchor, end)| lay(story, slot, window, anchor, end))
         .max_by_key(|found| {
             let newest = found.path.last().map(|at| story.node(*at).touched);
-            (std::cmp::Reverse(found.unexplained), found.pairs.len(), found.at_tip, newest)
+            let gaps = std::cmp::Reverse(found.left_out);
+            (std::cmp::Reverse(found.unexplained), found.pairs.len(), gaps, found.at_tip, newest)
         })
 }
 
@@ -118,7 +128,10 @@ fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -
         .filter(|at| counts(&window.parts[*at], story))
         .count();
     let asked_again = story.asked == Some(end) && anchor + 1 >= newest.map_or(0, |at| at + 1);
-    Alignment { slot, path, pairs, unexplained, at_tip: story.tip == Some(end) || asked_again }
+    let at_tip = story.tip == Some(end) || asked_again;
+    let first = pairs.first().map_or(path.len(), |pair| pair.1);
+    let left_out = path.len() - first - pairs.len();
+    Alignment { slot, path, pairs, unexplained, left_out, at_tip }
 }
 
 /// Whether a piece that no path explains speaks against the chat.
@@ -206,12 +219,13 @@ fn joins(memory: &Memory, window: &Window, client: &str, alignment: &Alignment) 
     if alignment.pairs.len() <= against {
         return false;
     }
-    !is_opening(window) || reopens(window, story, alignment)
+    !is_opening(memory, window) || reopens(window, story, alignment)
 }
 
 /// Whether the window has one message of the user and no answer to it.
-fn is_opening(window: &Window) -> bool {
-    let talk = || window.parts.iter().filter(|part| !part.tool && !looks_like_instruction(part));
+fn is_opening(memory: &Memory, window: &Window) -> bool {
+    let foreign = |part: &Part| looks_like_instruction(part) || memory.is_foreign(part.key);
+    let talk = || window.parts.iter().filter(|part| !part.tool && !foreign(part));
     let users = talk().filter(|part| part.role == Role::User).count();
     let answered =
         talk().skip_while(|part| part.role != Role::User).any(|part| part.role == Role::Assistant);

@@ -167,8 +167,8 @@ fn turn(prompt: &str, range: Range<usize>, role: Role, template: &Template, ende
 }
 
 /// The turns of a prompt that has only names at line starts.
-pub(super) fn by_names(prompt: &str, user: Option<&str>) -> Vec<Turn> {
-    let names = names_in(prompt, user);
+pub(super) fn by_names(prompt: &str, user: Option<&str>, certain: &[String]) -> Vec<Turn> {
+    let names = names_in(prompt, certain);
     let mut turns: Vec<Turn> = Vec::new();
     let mut section = 0;
     let mut at = 0;
@@ -228,10 +228,10 @@ fn named<'line>(line: &'line str, names: &[&str]) -> Option<(&'line str, usize)>
     Some((name, skip))
 }
 
-/// Who speaks in a prompt without a template: the user, the one whose turn is open, and
-/// whoever opens two lines.
-fn names_in<'a>(prompt: &'a str, user: Option<&'a str>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = user.into_iter().collect();
+/// Who speaks in a prompt without a template: those who are certain, the one whose turn is
+/// open, and whoever opens two lines.
+fn names_in<'a>(prompt: &'a str, certain: &'a [String]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = certain.iter().map(String::as_str).collect();
     if let Some(open) = prompt.lines().last().filter(|line| only_a_name(line)) {
         names.push(open.trim().trim_end_matches(':'));
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn names_part_a_prompt_without_a_template() {
         let prompt = "Be brief.\n***\nWren: Hm?\nMira Vell: No.\n***\nMira Vell: Come in.\nMind the step.\nWren: I do.\nMira Vell:Mira Vell: Good";
-        let turns = by_names(prompt, Some("Wren"));
+        let turns = by_names(prompt, Some("Wren"), &["Wren".to_owned()]);
         assert_eq!(
             read(prompt, &turns),
             [

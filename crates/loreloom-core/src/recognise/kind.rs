@@ -59,8 +59,8 @@ pub(super) fn asks_as_user(
 
 /// Whether a text is an instruction with which a front end asks for story.
 pub(super) fn is_nudge(text: &str) -> bool {
-    let text = text.trim().to_lowercase();
-    NUDGES.iter().any(|nudge| text.starts_with(nudge))
+    let last = text.trim().lines().last().unwrap_or_default().to_lowercase();
+    NUDGES.iter().any(|nudge| last.starts_with(nudge))
 }
 
 /// Whether the request is story. `asks` is the result of [`asks_as_user`].

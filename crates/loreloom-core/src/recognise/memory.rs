@@ -32,6 +32,8 @@ pub struct Memory {
     pub(super) chats: Vec<Story>,
     by_text: FxHashMap<TextKey, Vec<Slot>>,
     preambles: FxHashSet<TextKey>,
+    /// Texts that some chat's prompts had without being story.
+    foreign: FxHashSet<TextKey>,
     bound: FxHashMap<String, Slot>,
     clients: FxHashMap<String, Client>,
     clock: u64,
@@ -174,6 +176,10 @@ impl Memory {
         self.preambles.contains(&key)
     }
 
+    pub(super) fn is_foreign(&self, key: TextKey) -> bool {
+        self.foreign.contains(&key)
+    }
+
     pub(super) fn learn_preamble(&mut self, slot: Slot, keys: impl Iterator<Item = TextKey>) {
         let own = self.chats[slot.0].preamble.get_or_insert_default();
         for key in keys {
@@ -183,6 +189,7 @@ impl Memory {
     }
 
     pub(super) fn learn_injected(&mut self, slot: Slot, key: TextKey) {
+        self.foreign.insert(key);
         self.chats[slot.0].injected.insert(key);
         self.index(key, slot);
     }

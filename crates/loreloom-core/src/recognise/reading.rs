@@ -12,7 +12,7 @@ use super::{
     align::Alignment,
     kind::is_nudge,
     memory::{Memory, Node, NodeAt, Story},
-    text::{Likeness, TextKey, dense_length, likeness, only_a_name},
+    text::{Likeness, TextKey, dense_length, likeness, only_a_name, speaker},
     window::{End, Part, Window, is_named, looks_like_instruction},
 };
 use crate::chat::{Message, Role};
@@ -58,8 +58,7 @@ pub(super) fn read(
     size: usize,
     asks: bool,
 ) -> Reading {
-    let story = alignment.map(|alignment| memory.story(alignment.slot));
-    let mut reader = Reader::new(window, story, alignment, asks);
+    let mut reader = Reader::new(memory, window, alignment, asks);
     reader.front(size);
     reader.gaps();
     reader.tail();
@@ -67,6 +66,7 @@ pub(super) fn read(
 }
 
 struct Reader<'a> {
+    memory: &'a Memory,
     window: &'a Window,
     story: Option<&'a Story>,
     path: &'a [NodeAt],
@@ -81,11 +81,12 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(
+        memory: &'a Memory,
         window: &'a Window,
-        story: Option<&'a Story>,
         alignment: Option<&'a Alignment>,
         asks: bool,
     ) -> Self {
+        let story = alignment.map(|found| memory.story(found.slot));
         let (path, pairs): (&[NodeAt], &[(usize, usize)]) =
             alignment.map_or((&[], &[]), |found| (&found.path, &found.pairs));
         let first = pairs.first().map_or(0, |pair| pair.1);
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
             ..Reading::default()
         };
         let dropped = dropped.unwrap_or_default();
-        Self { window, story, path, pairs, dropped, asks, reading, at: None }
+        Self { memory, window, story, path, pairs, dropped, asks, reading, at: None }
     }
 
     fn part(&self, at: usize) -> &'a Part {
@@ -129,8 +130,12 @@ impl<'a> Reader<'a> {
         let Some(node) = self.node(index) else { return };
         let part = self.part(at);
         let mut message = node.message.clone();
-        if dense_length(&part.text) <= dense_length(&message.text) {
+        let length = dense_length(&message.text);
+        let bare = speaker(&part.text).map_or(part.text.as_str(), |(_, words)| words);
+        if dense_length(&part.text) <= length {
             message.text.clone_from(&part.text);
+        } else if dense_length(bare) == length {
+            bare.clone_into(&mut message.text);
         }
         if message.name.is_none() {
             message.name.clone_from(&part.name);
@@ -217,8 +222,10 @@ impl<'a> Reader<'a> {
 
     /// Whether a piece is known not to be story, or changed its place.
     fn is_foreign(&self, part: &Part) -> bool {
+        let stored = self.story.is_some_and(|story| !story.nodes_with(part.key).is_empty());
         self.dropped.contains(&part.key)
             || self.story.is_some_and(|story| story.injected.contains(&part.key))
+            || (!stored && self.memory.is_foreign(part.key))
     }
 
     /// Whether the chat has this message on another path.
@@ -304,12 +311,24 @@ impl<'a> Reader<'a> {
             self.reading.standings[at] = Standing::Instruction;
             return;
         }
-        let instruction = looks_like_instruction(part) && !answered;
+        let instruction = looks_like_instruction(part) && self.other_user_talk(at);
         if instruction || (self.is_foreign(part) && !(last && answered)) {
             return;
         }
         self.pass_empty_reply(part.key);
         self.push_new(at);
+    }
+
+    /// Whether the user said something else since the last stored message.
+    fn other_user_talk(&self, at: usize) -> bool {
+        let start = self.pairs.last().map_or(0, |pair| pair.0 + 1);
+        let parts = self.window.parts.iter().enumerate().skip(start);
+        let user = parts.filter(|(_, part)| part.role == Role::User && !part.tool);
+        user.into_iter().any(|(other, part)| {
+            other != at
+                && !looks_like_instruction(part)
+                && !(self.asks && other + 1 == self.window.parts.len())
+        })
     }
 
     /// An empty reply is stored by the front end but never sent.

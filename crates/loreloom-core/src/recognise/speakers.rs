@@ -1,6 +1,7 @@
 //! Who speaks, as far as a request tells.
 
-use super::{Body, Request, text::speaker};
+use super::{Body, Request, instruct::template_of, text::speaker};
+use crate::chat::Role;
 
 /// Names found in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,13 +19,6 @@ impl Speakers {
     /// the others'.
     pub fn of(request: &Request) -> Self {
         let mut speakers = Self::default();
-        for stop in &request.stop {
-            let name = stop.strip_prefix('\n').and_then(|stop| stop.strip_suffix(':'));
-            if let Some(name) = name.filter(|name| !name.is_empty()) {
-                speakers.user.get_or_insert_with(|| name.to_owned());
-                speakers.add(name);
-            }
-        }
         match &request.body {
             Body::Messages(messages) => {
                 for message in messages {
@@ -37,6 +31,7 @@ impl Speakers {
             }
             Body::Prompt(prompt) => speakers.read(prompt),
         }
+        speakers.read_stops(request);
         speakers
     }
 
@@ -50,6 +45,27 @@ impl Speakers {
         match speaker(text) {
             Some((name, rest)) if self.knows(name) => (Some(name), rest),
             Some(_) | None => (None, text),
+        }
+    }
+
+    /// The model must not speak for the user, whose name comes first. When it is to speak
+    /// for the user, the character's name comes first and the user's second.
+    fn read_stops(&mut self, request: &Request) {
+        let name = |stop: &'_ String| -> Option<String> {
+            let name = stop.strip_prefix('\n')?.strip_suffix(':')?;
+            (!name.is_empty()).then(|| name.to_owned())
+        };
+        let stops: Vec<String> = request.stop.iter().filter_map(name).collect();
+        stops.iter().for_each(|name| self.add(name));
+        let impersonates = matches!(&request.body, Body::Prompt(prompt) if opens_user(prompt));
+        let open = match &request.body {
+            Body::Prompt(prompt) => prompt.lines().last().and_then(|line| line.strip_suffix(':')),
+            Body::Messages(_) => None,
+        };
+        let open = open.filter(|open| stops.iter().any(|stop| stop == open)).map(str::to_owned);
+        let place = usize::from(impersonates && stops.len() > 1);
+        if let Some(user) = open.or_else(|| stops.get(place).cloned()) {
+            self.user.get_or_insert(user);
         }
     }
 
@@ -79,6 +95,14 @@ impl Speakers {
     }
 }
 
+/// Whether a prompt ends with a turn of the user that is only opened.
+fn opens_user(prompt: &str) -> bool {
+    template_of(prompt).is_some_and(|template| {
+        let mut openings = template.openings.iter().filter(|(role, _)| *role == Role::User);
+        openings.any(|(_, opening)| prompt.trim_end().ends_with(opening))
+    })
+}
+
 fn between<'text>(text: &'text str, before: &str, after: &str) -> Option<&'text str> {
     let start = text.find(before)? + before.len();
     let end = text[start..].find(after)?;
@@ -89,7 +113,7 @@ fn between<'text>(text: &'text str, before: &str, after: &str) -> Option<&'text 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chat::Role, recognise::WireMessage};
+    use crate::recognise::WireMessage;
 
     #[test]
     fn names_come_from_stops_markers_nudges_and_fields() {
@@ -112,7 +136,7 @@ mod tests {
         let speakers = Speakers::of(&request);
         assert_eq!(speakers.user.as_deref(), Some("Wren"));
         assert_eq!(speakers.next.as_deref(), Some("Tobin"));
-        assert_eq!(speakers.names, ["Wren", "Mira Vell", "Tobin", "Orsa Kettle"]);
+        assert_eq!(speakers.names, ["Mira Vell", "Tobin", "Orsa Kettle", "Wren"]);
         assert_eq!(speakers.split("Tobin: no"), (Some("Tobin"), "no"));
         assert_eq!(speakers.split("Note: no"), (None, "Note: no"));
     }

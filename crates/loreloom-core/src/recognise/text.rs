@@ -24,8 +24,12 @@ impl TextKey {
 
 /// The text without reasoning, speaker and blanks.
 pub(super) fn squeezed(text: &str) -> String {
-    let bare = without_reasoning(text);
-    speaker(bare).map_or(bare, |(_, rest)| rest).split_whitespace().collect()
+    let mut bare = without_reasoning(text);
+    // All names, so that a text keeps its key when one more is put before it.
+    while let Some((_, rest)) = speaker(bare) {
+        bare = rest;
+    }
+    bare.split_whitespace().collect()
 }
 
 /// The length of a text without blanks: of two dresses the shorter is the barer.
@@ -214,6 +218,7 @@ mod tests {
             "  She waits.\r\nThen she goes. ",
             "<think>Be calm.</think>\nShe waits. Then she goes.",
             "She waits.Then she goes.",
+            "Wren: Mira Vell: She waits. Then she goes.",
         ] {
             assert_eq!(TextKey::of(dress), plain, "{dress}");
         }

@@ -187,17 +187,19 @@ impl Window {
         if message.text.trim().is_empty() {
             return;
         }
-        let cut = match (self.shape, message.role) {
-            (Shape::Merged, Role::Assistant) => Cut::AtNames,
-            (Shape::Merged, Role::User) => Cut::Everywhere,
-            (Shape::Merged, Role::System | Role::Tool) => Cut::Nowhere,
+        let (separator, cut) = match (self.shape, message.role) {
+            (Shape::Merged, Role::Assistant) => ("\n\n", Cut::AtNames),
+            (Shape::Merged, Role::User) => ("\n\n", Cut::Everywhere),
+            (Shape::Merged, Role::System | Role::Tool) => ("\n\n", Cut::Nowhere),
+            // Squashed: a narrator's line may stand under a note.
+            (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
                 let part = Part::new(message.role, name, &message.text, whole, speakers);
                 self.parts.push(part);
                 return;
             }
         };
-        for range in glue::pieces(&message.text, "\n\n", cut, known) {
+        for range in glue::pieces(&message.text, separator, cut, known) {
             let text = &message.text[range.clone()];
             let spot = Spot { message: index, range };
             self.parts.push(Part::new(message.role, name, text, spot, speakers));

@@ -32,9 +32,11 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &dyn Known) -> Wind
             let shape = if merged { Shape::PromptMerged } else { Shape::Prompt };
             (by_template(prompt, template), shape)
         }
-        None => (by_names(prompt, speakers.user.as_deref()), Shape::Prompt),
+        None => (by_names(prompt, speakers.user.as_deref(), &speakers.names), Shape::Prompt),
     };
     let end = take_end(prompt, &mut turns);
+    // Templates write an empty turn of the model between two of the user.
+    turns.retain(|turn| !turn.range.is_empty());
     let text = |turn: &Turn| prompt[turn.range.clone()].to_owned();
     let start = match template {
         Some(_) => {
@@ -104,21 +106,18 @@ fn examples_length(prompt: &str, turns: &[Turn], speakers: &Speakers, known: &dy
     if turns.first().is_none_or(|turn| turn.role != Role::User) {
         return 0;
     }
-    let filler = turns.iter().position(|turn| FILLERS.contains(&&prompt[turn.range.clone()]));
-    let seam = turns
-        .windows(2)
-        .position(|pair| pair.iter().all(|turn| turn.role == Role::Assistant))
-        .map(|at| at + 1);
-    let by_user = |turn: &&Turn| {
-        speaker(&prompt[turn.range.clone()])
+    let talk: Vec<usize> = (0..turns.len()).filter(|at| turns[*at].role != Role::System).collect();
+    let filler =
+        talk.iter().copied().find(|at| FILLERS.contains(&&prompt[turns[*at].range.clone()]));
+    let by_model = |at: &usize| turns[*at].role == Role::Assistant;
+    let seam = talk.windows(2).find(|pair| pair.iter().all(by_model)).map(|pair| pair[0] + 1);
+    let by_user = |at: &&usize| {
+        speaker(&prompt[turns[**at].range.clone()])
             .is_some_and(|(name, _)| Some(name) == speakers.user.as_deref())
     };
-    let users: Vec<&Turn> = turns.iter().filter(|turn| turn.role == Role::User).collect();
-    let named = users.iter().take_while(|turn| by_user(turn)).count();
-    let by_name = (named > 0 && named < users.len())
-        .then(|| turns.iter().position(|turn| turn.range == users[named].range))
-        .flatten()
-        .map(|at| if at > 0 && seam.is_some_and(|seam| seam < at) { at - 1 } else { at });
+    let users: Vec<usize> = talk.iter().copied().filter(|at| !by_model(at)).collect();
+    let named = users.iter().take_while(by_user).count();
+    let by_name = if named > 0 { users.get(named).copied() } else { None };
     let end = filler.or(seam.filter(|_| named > 0)).or(by_name).unwrap_or(0);
     let taken = turns[..end].iter().all(unknown);
     if taken { end } else { 0 }
