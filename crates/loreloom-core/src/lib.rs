@@ -14,6 +14,7 @@ pub mod macros;
 pub mod note;
 pub mod place;
 pub mod prompt;
+pub mod recognise;
 pub mod regex_script;
 pub mod report;
 pub mod rules;

@@ -17,7 +17,7 @@ fn the_demo_tells_its_story_and_ends() {
         ),
         (
             3,
-            "+ Teague               “brother” in message 6, by Mira, with “whistle”; after the character",
+            "+ The brass whistle    “whistle” in message 6, by Mira; in the chat at depth 2",
         ),
         (
             4,

@@ -1,6 +1,7 @@
 //! The peers' recorded cases, one module each.
 
 mod memory;
+mod traffic;
 mod unbuilt;
 mod worldinfo;
 
@@ -14,7 +15,8 @@ pub fn named(name: &str) -> Option<Box<dyn Suite>> {
     match name {
         "memory" => Some(Box::new(memory::Memory)),
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
-        "vault" | "formats" | "traffic" => Some(Box::new(unbuilt::Unbuilt)),
+        "traffic" => Some(Box::new(traffic::Traffic::default())),
+        "vault" | "formats" => Some(Box::new(unbuilt::Unbuilt)),
         _ => None,
     }
 }

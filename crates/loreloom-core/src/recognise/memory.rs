@@ -1,0 +1,296 @@
+//! What is known of the chats: their trees, and the habits of those who send them.
+//!
+//! Plain data that can be rebuilt: the trees from the store's nodes, the habits by
+//! watching. Texts are indexed by key over all chats, so that finding the chats a request
+//! may belong to costs as much as the request is long, however many chats there are.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    text::{TextKey, dense_length},
+    window::Known,
+};
+use crate::{
+    chat::{Message, Role},
+    ids::ChatId,
+};
+
+/// A chat's place in the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Slot(pub(super) usize);
+
+/// A message's place in its chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct NodeAt(pub(super) usize);
+
+/// The most chats remembered for one text: "Yes." is in all of them and tells nothing.
+const CHATS_PER_TEXT: usize = 64;
+
+/// Everything the recogniser knows.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    pub(super) chats: Vec<Story>,
+    by_text: FxHashMap<TextKey, Vec<Slot>>,
+    preambles: FxHashSet<TextKey>,
+    /// Texts that some chat's prompts had without being story.
+    foreign: FxHashSet<TextKey>,
+    bound: FxHashMap<String, Slot>,
+    clients: FxHashMap<String, Client>,
+    clock: u64,
+}
+
+/// What one client has shown of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Client {
+    /// Whether its story prompts carry a card: then a bare question is not story.
+    pub(super) has_cards: bool,
+    /// The chat it was last in.
+    pub(super) last: Option<Slot>,
+}
+
+/// One chat.
+#[derive(Clone, Debug)]
+pub(super) struct Story {
+    pub(super) id: ChatId,
+    /// The id its front end knows it by.
+    pub(super) bound: Option<String>,
+    pub(super) nodes: Vec<Node>,
+    by_text: FxHashMap<TextKey, Vec<NodeAt>>,
+    /// The newest message, the reply to the last request included.
+    pub(super) tip: Option<NodeAt>,
+    /// The message that the last request ended with.
+    pub(super) asked: Option<NodeAt>,
+    /// Texts that were in its prompts without being story.
+    pub(super) injected: FxHashSet<TextKey>,
+    /// Pieces of its preambles; none before its first request is seen.
+    pub(super) preamble: Option<FxHashSet<TextKey>>,
+    /// Replies of background generations; a narrator may speak them later.
+    pub(super) background: FxHashSet<TextKey>,
+    /// Whether its story requests are streamed.
+    pub(super) streams: Option<bool>,
+    /// The most pieces of examples seen.
+    pub(super) examples: usize,
+    /// When it was last written to.
+    pub(super) touched: u64,
+}
+
+/// One message of a chat's tree.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) parent: Option<NodeAt>,
+    pub(super) key: TextKey,
+    pub(super) message: Message,
+    pub(super) children: Vec<NodeAt>,
+    pub(super) touched: u64,
+}
+
+impl Memory {
+    /// No chats.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes up a stored chat: each path oldest first, the path the story is at last.
+    pub fn restore<'a>(
+        &mut self,
+        id: ChatId,
+        bound: Option<String>,
+        paths: impl IntoIterator<Item = &'a [Message]>,
+    ) {
+        let slot = self.open(id, bound);
+        for path in paths {
+            let tip = self.walk(slot, path);
+            let story = &mut self.chats[slot.0];
+            (story.tip, story.asked) = (tip, None);
+        }
+    }
+
+    /// The number of chats.
+    pub fn len(&self) -> usize {
+        self.chats.len()
+    }
+
+    /// Whether there is no chat.
+    pub fn is_empty(&self) -> bool {
+        self.chats.is_empty()
+    }
+
+    pub(super) fn story(&self, slot: Slot) -> &Story {
+        &self.chats[slot.0]
+    }
+
+    pub(super) fn story_mut(&mut self, slot: Slot) -> &mut Story {
+        &mut self.chats[slot.0]
+    }
+
+    pub(super) fn client(&self, name: &str) -> Option<&Client> {
+        self.clients.get(name)
+    }
+
+    pub(super) fn client_mut(&mut self, name: &str) -> &mut Client {
+        self.clients.entry(name.to_owned()).or_default()
+    }
+
+    pub(super) fn bound_to(&self, id: &str) -> Option<Slot> {
+        self.bound.get(id).copied()
+    }
+
+    pub(super) fn bind(&mut self, slot: Slot, id: &str) {
+        self.bound.insert(id.to_owned(), slot);
+        self.chats[slot.0].bound = Some(id.to_owned());
+    }
+
+    pub(super) fn chats_with(&self, key: TextKey) -> &[Slot] {
+        self.by_text.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Makes an empty chat.
+    pub(super) fn open(&mut self, id: ChatId, bound: Option<String>) -> Slot {
+        let slot = Slot(self.chats.len());
+        self.chats.push(Story {
+            id,
+            bound: None,
+            nodes: Vec::new(),
+            by_text: FxHashMap::default(),
+            tip: None,
+            asked: None,
+            injected: FxHashSet::default(),
+            preamble: None,
+            background: FxHashSet::default(),
+            streams: None,
+            examples: 0,
+            touched: 0,
+        });
+        if let Some(id) = bound {
+            self.bind(slot, &id);
+        }
+        slot
+    }
+
+    pub(super) fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    pub(super) fn has_preamble(&self, key: TextKey) -> bool {
+        self.preambles.contains(&key)
+    }
+
+    pub(super) fn is_foreign(&self, key: TextKey) -> bool {
+        self.foreign.contains(&key)
+    }
+
+    pub(super) fn learn_preamble(&mut self, slot: Slot, keys: impl Iterator<Item = TextKey>) {
+        let own = self.chats[slot.0].preamble.get_or_insert_default();
+        for key in keys {
+            self.preambles.insert(key);
+            own.insert(key);
+        }
+    }
+
+    pub(super) fn learn_injected(&mut self, slot: Slot, key: TextKey) {
+        self.foreign.insert(key);
+        self.chats[slot.0].injected.insert(key);
+        self.index(key, slot);
+    }
+
+    /// Follows a path from the root, making the messages that are missing.
+    pub(super) fn walk(&mut self, slot: Slot, path: &[Message]) -> Option<NodeAt> {
+        path.iter().fold(None, |at, message| Some(self.step(slot, at, message)))
+    }
+
+    /// The child of `parent` with this message, made if it is missing. A message that was
+    /// stored in a longer dress takes the shorter one.
+    pub(super) fn step(&mut self, slot: Slot, parent: Option<NodeAt>, message: &Message) -> NodeAt {
+        let now = self.tick();
+        let key = TextKey::of(&message.text);
+        let story = &mut self.chats[slot.0];
+        story.touched = now;
+        if let Some(found) = story.child(parent, key) {
+            let node = &mut story.nodes[found.0];
+            node.touched = now;
+            if dense_length(&message.text) <= dense_length(&node.message.text) {
+                node.message.text.clone_from(&message.text);
+            }
+            return found;
+        }
+        let at = NodeAt(story.nodes.len());
+        story.nodes.push(Node {
+            parent,
+            key,
+            message: message.clone(),
+            children: Vec::new(),
+            touched: now,
+        });
+        story.by_text.entry(key).or_default().push(at);
+        if let Some(parent) = parent {
+            story.nodes[parent.0].children.push(at);
+        }
+        self.index(key, slot);
+        at
+    }
+
+    fn index(&mut self, key: TextKey, slot: Slot) {
+        let slots = self.by_text.entry(key).or_default();
+        if !slots.contains(&slot) {
+            if slots.len() == CHATS_PER_TEXT {
+                slots.remove(0);
+            }
+            slots.push(slot);
+        }
+    }
+}
+
+impl Known for Memory {
+    fn in_a_chat(&self, key: TextKey) -> bool {
+        self.by_text.contains_key(&key)
+    }
+
+    fn in_a_preamble(&self, key: TextKey) -> bool {
+        self.preambles.contains(&key)
+    }
+}
+
+impl Story {
+    pub(super) fn node(&self, at: NodeAt) -> &Node {
+        &self.nodes[at.0]
+    }
+
+    pub(super) fn nodes_with(&self, key: TextKey) -> &[NodeAt] {
+        self.by_text.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn child(&self, parent: Option<NodeAt>, key: TextKey) -> Option<NodeAt> {
+        let (found, under) = match parent {
+            Some(parent) => (self.nodes[parent.0].children.as_slice(), Some(parent)),
+            None => (self.nodes_with(key), None),
+        };
+        let fits = |at: &NodeAt| self.nodes[at.0].key == key && self.nodes[at.0].parent == under;
+        found.iter().copied().find(fits)
+    }
+
+    /// The path to a message, oldest first.
+    pub(super) fn path_to(&self, at: Option<NodeAt>) -> Vec<NodeAt> {
+        let mut path = Vec::new();
+        let mut next = at;
+        while let Some(at) = next {
+            path.push(at);
+            next = self.nodes[at.0].parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Whether the story went on after this message with something the user said.
+    pub(super) fn went_on_after(&self, at: NodeAt) -> bool {
+        let mut left: Vec<NodeAt> = self.nodes[at.0].children.clone();
+        while let Some(next) = left.pop() {
+            let node = &self.nodes[next.0];
+            if node.message.role == Role::User {
+                return true;
+            }
+            left.extend(&node.children);
+        }
+        false
+    }
+}

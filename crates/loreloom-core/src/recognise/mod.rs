@@ -1,0 +1,201 @@
+//! Recognising the story in the requests of a front end.
+//!
+//! A proxy sees prompts, not chats: nothing in a request names the chat, the branch or the
+//! kind of generation. This module finds them from what earlier requests and replies were.
+//! It is pure: [`Memory`] is plain data, [`Memory::recognise`] only reads it, and what was
+//! recognised is taken up by [`Memory::record`] and [`Memory::reply`].
+//!
+//! The steps are: cut the prompt into pieces ([`window`]), lay them over stored paths
+//! ([`align`]), tell story from everything else ([`reading`]), and say what is asked for
+//! ([`kind`]). Ids that the front end gives win over all of it.
+
+mod align;
+pub mod instruct;
+mod kind;
+mod memory;
+mod reading;
+mod record;
+mod request;
+mod speakers;
+mod text;
+pub mod window;
+pub mod wire;
+
+use self::{
+    align::Alignment,
+    memory::{NodeAt, Slot},
+};
+pub use self::{
+    kind::Kind,
+    memory::Memory,
+    reading::Standing,
+    record::Ticket,
+    request::{Body, Explicit, Request, WireMessage},
+    speakers::Speakers,
+    text::{TextKey, folded},
+    window::{Part, Window},
+};
+use crate::{
+    chat::{GenerationType, Message},
+    digest::Hasher,
+    ids::ChatId,
+};
+
+/// What a request was recognised as.
+#[derive(Clone, Debug)]
+pub struct Recognition {
+    /// Story or background.
+    pub kind: Kind,
+    /// What is asked for.
+    pub generation: GenerationType,
+    /// The chat; `None` for a background request that carries none.
+    pub chat: Option<ChatId>,
+    /// Whether the chat is new.
+    pub is_new: bool,
+    /// All messages up to the newest, those before the window included.
+    pub path: Vec<Message>,
+    /// How many of them come before the window.
+    pub before: usize,
+    /// The pieces of the request.
+    pub window: Window,
+    /// What each piece of the chat is.
+    pub standings: Vec<Standing>,
+    /// The message of each piece that is story.
+    pub messages: Vec<Option<Message>>,
+    /// Who speaks, as far as the request tells.
+    pub speakers: Speakers,
+    slot: Option<Slot>,
+    fork: bool,
+}
+
+impl Recognition {
+    /// The texts of the story messages in the request, in order.
+    pub fn found(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter().flatten()
+    }
+
+    /// The beginning of the reply that the front end prescribes.
+    pub fn prefill(&self) -> Option<&str> {
+        let parts = self.window.parts.iter().zip(&self.standings);
+        let mut found = parts.filter(|(_, standing)| **standing == Standing::Prefill);
+        found.next_back().map(|(part, _)| part.text.as_str())
+    }
+
+    /// Whether the front end has already put this text into the prompt, so that it need
+    /// not be woven in again.
+    pub fn has_injected(&self, text: &str) -> bool {
+        let wanted = folded(text);
+        let chat = self.window.parts.iter().zip(&self.standings);
+        let injected = chat.filter(|(_, standing)| **standing != Standing::Story);
+        let parts = self.window.preamble.iter().chain(injected.map(|(part, _)| part));
+        !wanted.is_empty() && parts.into_iter().any(|part| folded(&part.text).contains(&wanted))
+    }
+}
+
+impl Memory {
+    /// Recognises a request; changes nothing.
+    pub fn recognise(&self, request: &Request) -> Recognition {
+        let speakers = Speakers::of(request);
+        let window = Window::of(request, &speakers, self);
+        let (alignment, fork) = self.locate(request, &window);
+        let client = self.client(&request.client);
+        if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
+            let known = request.explicit.chat.is_none();
+            if known && kind::is_bare_question(self, request, &window, client) {
+                return bare(window, speakers);
+            }
+        }
+        let story = alignment.as_ref().map(|found| self.story(found.slot));
+        let last = alignment.as_ref().and_then(|found| found.pairs.last().map(|pair| pair.0));
+        let asks = kind::asks_as_user(request, &window, story, last);
+        let reading = reading::read(self, &window, alignment.as_ref(), request.size(), asks);
+        let kind = kind::kind(request, &window, story, &reading, asks);
+        if kind == Kind::Background && alignment.as_ref().is_none_or(|a| a.pairs.is_empty()) {
+            return bare(window, speakers);
+        }
+        let repeats = alignment.as_ref().is_some_and(|found| self.repeats(found, &reading));
+        let generation = match kind {
+            Kind::Background => GenerationType::Quiet,
+            Kind::Story => kind::generation(request, &window, story, &reading, repeats),
+        };
+        let slot = alignment.map(|found| found.slot);
+        let id = match slot.filter(|_| !fork) {
+            Some(slot) => self.story(slot).id.clone(),
+            None => self.new_id(&reading.path),
+        };
+        Recognition {
+            kind,
+            generation,
+            chat: Some(id),
+            is_new: slot.is_none() || fork,
+            path: reading.path,
+            before: reading.before,
+            window,
+            standings: reading.standings,
+            messages: reading.messages,
+            speakers,
+            slot,
+            fork,
+        }
+    }
+
+    /// The chat a request belongs to, and whether it only branches off from it.
+    fn locate(&self, request: &Request, window: &Window) -> (Option<Alignment>, bool) {
+        let best = |bound: bool| {
+            align::best(self, window, &request.client, |story| story.bound.is_some() == bound)
+        };
+        match &request.explicit.chat {
+            Some(id) => match self.bound_to(id) {
+                Some(slot) => {
+                    let found = align::within(self, slot, window);
+                    (Some(found.unwrap_or_else(|| Alignment::empty(slot))), false)
+                }
+                // A chat that we know by its texts gets its name; one that has another
+                // name already was left for a branch.
+                None => match best(false) {
+                    Some(found) => (Some(found), false),
+                    None => (best(true), true),
+                },
+            },
+            None => (align::best(self, window, &request.client, |_| true), false),
+        }
+    }
+
+    /// Whether the path ends where the chat's last request ended.
+    fn repeats(&self, found: &Alignment, reading: &reading::Reading) -> bool {
+        let story = self.story(found.slot);
+        let asked = story.path_to(story.asked);
+        let same =
+            |at: &NodeAt, message: &Message| story.node(*at).key == TextKey::of(&message.text);
+        asked.len() == reading.path.len()
+            && !asked.is_empty()
+            && asked.iter().zip(&reading.path).all(|(at, message)| same(at, message))
+    }
+
+    pub(super) fn new_id(&self, path: &[Message]) -> ChatId {
+        let mut hasher = Hasher::new("chat").number(self.len() as u64);
+        for message in path {
+            hasher = hasher.field(message.text.as_bytes());
+        }
+        ChatId(format!("chat-{}", hasher.finish().short()))
+    }
+}
+
+/// A background request that belongs to no chat.
+fn bare(window: Window, speakers: Speakers) -> Recognition {
+    let count = window.parts.len();
+    Recognition {
+        kind: Kind::Background,
+        generation: GenerationType::Quiet,
+        chat: None,
+        is_new: false,
+        path: Vec::new(),
+        before: 0,
+        window,
+        standings: vec![Standing::Instruction; count],
+        messages: vec![None; count],
+        speakers,
+        slot: None,
+        fork: false,
+    }
+}

@@ -1,0 +1,382 @@
+//! Which pieces of a window are story.
+//!
+//! One principle carries most of it: **new messages appear only at the end**. Text between
+//! two messages that follow each other in the stored path was put there by the front end
+//! (lore, notes, nudges), whatever role it wears. If a stored message is missing at that
+//! point, text of its role in its place is an edit. Text that is stored elsewhere in the
+//! chat has come back. Text that changed its place among messages is no message.
+
+use rustc_hash::FxHashSet;
+
+use super::{
+    align::Alignment,
+    kind::is_nudge,
+    memory::{Memory, Node, NodeAt, Story},
+    text::{Likeness, TextKey, dense_length, likeness, only_a_name, speaker},
+    window::{End, Part, Window, is_named, looks_like_instruction},
+};
+use crate::chat::{Message, Role};
+
+/// A prompt below this many bytes that still has its examples was not trimmed.
+const SMALL_PROMPT: usize = 8_000;
+
+/// What a piece of a window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A message of the story.
+    Story,
+    /// Put there by the front end: lore, notes, fillers.
+    Injected,
+    /// An instruction after the chat: a nudge, a post-history prompt, a question of a
+    /// background generation.
+    Instruction,
+    /// The beginning of the reply that the front end prescribes.
+    Prefill,
+    /// A tool call or its result.
+    Tool,
+}
+
+/// A window read with what is known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reading {
+    /// What each piece is.
+    pub(super) standings: Vec<Standing>,
+    /// The message of each piece that is story.
+    pub(super) messages: Vec<Option<Message>>,
+    /// The whole path, oldest first.
+    pub(super) path: Vec<Message>,
+    /// How many messages of the path come before the window.
+    pub(super) before: usize,
+}
+
+/// Reads a window. `asks` says that the last piece is a question of a background
+/// generation, although it looks like the user's message.
+pub(super) fn read(
+    memory: &Memory,
+    window: &Window,
+    alignment: Option<&Alignment>,
+    size: usize,
+    asks: bool,
+) -> Reading {
+    let mut reader = Reader::new(memory, window, alignment, asks);
+    reader.front(size);
+    reader.gaps();
+    reader.tail();
+    reader.reading
+}
+
+struct Reader<'a> {
+    memory: &'a Memory,
+    window: &'a Window,
+    story: Option<&'a Story>,
+    path: &'a [NodeAt],
+    pairs: &'a [(usize, usize)],
+    /// Texts of the stored path that the window does not have in their place.
+    dropped: FxHashSet<TextKey>,
+    asks: bool,
+    reading: Reading,
+    /// The stored message that the last message of the path is, where it is one.
+    at: Option<NodeAt>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        memory: &'a Memory,
+        window: &'a Window,
+        alignment: Option<&'a Alignment>,
+        asks: bool,
+    ) -> Self {
+        let story = alignment.map(|found| memory.story(found.slot));
+        let (path, pairs): (&[NodeAt], &[(usize, usize)]) =
+            alignment.map_or((&[], &[]), |found| (&found.path, &found.pairs));
+        let first = pairs.first().map_or(0, |pair| pair.1);
+        let paired: FxHashSet<usize> = pairs.iter().map(|pair| pair.1).collect();
+        let dropped = (first..path.len()).filter(|at| !paired.contains(at));
+        let dropped = story.map(|story| dropped.map(|at| story.node(path[at]).key).collect());
+        let count = window.parts.len();
+        let reading = Reading {
+            standings: vec![Standing::Injected; count],
+            messages: vec![None; count],
+            ..Reading::default()
+        };
+        let dropped = dropped.unwrap_or_default();
+        Self { memory, window, story, path, pairs, dropped, asks, reading, at: None }
+    }
+
+    fn part(&self, at: usize) -> &'a Part {
+        &self.window.parts[at]
+    }
+
+    fn node(&self, at: usize) -> Option<&'a Node> {
+        self.story.map(|story| story.node(self.path[at]))
+    }
+
+    fn push(&mut self, at: usize, message: Message, node: Option<NodeAt>) {
+        self.reading.standings[at] = Standing::Story;
+        self.reading.messages[at] = Some(message.clone());
+        self.reading.path.push(message);
+        self.at = node;
+    }
+
+    /// A piece that is a message of its own.
+    fn push_new(&mut self, at: usize) {
+        let part = self.part(at);
+        let message = Message::new(part.role, part.name.as_deref(), part.text.clone());
+        self.push(at, message, None);
+    }
+
+    /// A piece that is a stored message, in the shorter of both dresses.
+    fn push_stored(&mut self, at: usize, index: usize) {
+        let Some(node) = self.node(index) else { return };
+        let part = self.part(at);
+        let mut message = node.message.clone();
+        let length = dense_length(&message.text);
+        let bare = speaker(&part.text).map_or(part.text.as_str(), |(_, words)| words);
+        if dense_length(&part.text) <= length {
+            message.text.clone_from(&part.text);
+        } else if dense_length(bare) == length {
+            bare.clone_into(&mut message.text);
+        }
+        if message.name.is_none() {
+            message.name.clone_from(&part.name);
+        }
+        self.push(at, message, Some(self.path[index]));
+    }
+
+    /// What comes before the first message that is stored.
+    fn front(&mut self, size: usize) {
+        let Some(&(first_part, first_node)) = self.pairs.first() else { return };
+        let talk: Vec<usize> =
+            (0..first_part).filter(|at| self.may_be_edit(self.part(*at))).collect();
+        let edits = if first_node <= talk.len() { first_node } else { 0 };
+        if edits == 0 && first_node > 0 && !self.was_deleted(size) {
+            for index in 0..first_node {
+                if let Some(node) = self.node(index) {
+                    self.reading.path.push(node.message.clone());
+                }
+            }
+            self.reading.before = first_node;
+            self.at = Some(self.path[first_node - 1]);
+        }
+        self.gap(0..first_part, 0..edits);
+    }
+
+    /// Front ends drop examples before messages: a small prompt that has all its examples
+    /// has lost its first messages to the user.
+    fn was_deleted(&self, size: usize) -> bool {
+        let examples = self.story.map_or(0, |story| story.examples);
+        examples > 0 && self.window.examples >= examples && size < SMALL_PROMPT
+    }
+
+    fn gaps(&mut self) {
+        let pairs = self.pairs;
+        for (index, &(part, node)) in pairs.iter().enumerate() {
+            self.push_stored(part, node);
+            if let Some(&(next_part, next_node)) = pairs.get(index + 1) {
+                self.gap(part + 1..next_part, node + 1..next_node);
+            }
+        }
+    }
+
+    /// Pieces between two stored messages, and the stored messages missing there.
+    fn gap(&mut self, parts: std::ops::Range<usize>, missing: std::ops::Range<usize>) {
+        let mut missing = missing;
+        for at in parts {
+            self.keep_empty(&mut missing);
+            let part = self.part(at);
+            if part.tool {
+                self.reading.standings[at] = Standing::Tool;
+            } else if self.is_foreign(part) {
+                self.reading.standings[at] = Standing::Injected;
+            } else if let Some((index, like)) = self.changed(part, missing.clone()) {
+                missing.start = index + 1;
+                if like == Likeness::Dressed {
+                    if let Some(node) = self.node(index) {
+                        self.push(at, node.message.clone(), Some(self.path[index]));
+                    }
+                } else {
+                    self.push_new(at);
+                }
+            } else if self.is_stored(part) {
+                self.push_new(at);
+            } else if let Some(index) = self.replaced(part, missing.clone()) {
+                missing.start = index + 1;
+                self.push_new(at);
+            }
+        }
+        self.keep_empty(&mut missing);
+    }
+
+    /// Empty messages are stored but never sent: a window says nothing about them.
+    fn keep_empty(&mut self, missing: &mut std::ops::Range<usize>) {
+        while missing.start < missing.end {
+            let Some(node) = self.node(missing.start) else { return };
+            if !node.message.text.trim().is_empty() {
+                return;
+            }
+            self.reading.path.push(node.message.clone());
+            self.at = Some(self.path[missing.start]);
+            missing.start += 1;
+        }
+    }
+
+    /// Whether a piece is known not to be story, or changed its place.
+    fn is_foreign(&self, part: &Part) -> bool {
+        let stored = self.story.is_some_and(|story| !story.nodes_with(part.key).is_empty());
+        self.dropped.contains(&part.key)
+            || self.story.is_some_and(|story| story.injected.contains(&part.key))
+            || (!stored && self.memory.is_foreign(part.key))
+    }
+
+    /// Whether the chat has this message on another path.
+    fn is_stored(&self, part: &Part) -> bool {
+        self.story.is_some_and(|story| !story.nodes_with(part.key).is_empty())
+    }
+
+    fn may_be_edit(&self, part: &Part) -> bool {
+        !part.tool && matches!(part.role, Role::User | Role::Assistant) && !self.is_foreign(part)
+    }
+
+    /// The missing message that this piece is, cut or dressed up.
+    fn changed(&self, part: &Part, missing: std::ops::Range<usize>) -> Option<(usize, Likeness)> {
+        missing.into_iter().find_map(|index| {
+            let node = self.node(index).filter(|node| node.message.role == part.role)?;
+            likeness(&node.message.text, &part.text).map(|like| (index, like))
+        })
+    }
+
+    /// The missing message that this piece replaces.
+    fn replaced(&self, part: &Part, missing: std::ops::Range<usize>) -> Option<usize> {
+        let fits = |index: &usize| self.node(*index).is_some_and(|n| n.message.role == part.role);
+        missing.into_iter().find(fits).filter(|_| self.may_be_edit(part))
+    }
+
+    /// What comes after the last stored message.
+    fn tail(&mut self) {
+        let start = self.pairs.last().map_or(0, |pair| pair.0 + 1);
+        let end = self.window.parts.len();
+        for at in start..end {
+            let part = self.part(at);
+            if part.tool {
+                self.reading.standings[at] = Standing::Tool;
+                continue;
+            }
+            if self.asks && at + 1 == end {
+                self.reading.standings[at] = Standing::Instruction;
+                continue;
+            }
+            match part.role {
+                Role::System | Role::Tool => self.tail_system(at),
+                Role::User => self.tail_user(at),
+                Role::Assistant => self.tail_assistant(at),
+            }
+        }
+    }
+
+    fn last_role(&self) -> Option<Role> {
+        self.reading.path.last().map(|message| message.role)
+    }
+
+    /// The next piece after `at` that somebody may have said.
+    fn next_talk(&self, at: usize) -> Option<&'a Part> {
+        let rest = &self.window.parts[at + 1..];
+        let asked = usize::from(self.asks && !rest.is_empty());
+        let talk = rest[..rest.len() - asked].iter().filter(|part| !part.tool);
+        talk.into_iter().find(|part| part.role != Role::System && !self.is_foreign(part))
+    }
+
+    /// A narrator speaks right before the user; anything else of the system is no story.
+    fn tail_system(&mut self, at: usize) {
+        let part = self.part(at);
+        let before_user = self.next_talk(at).is_some_and(|next| next.role == Role::User);
+        let told = self.story.is_some_and(|story| story.background.contains(&part.key));
+        if !before_user && self.next_talk(at).is_none() && !told {
+            self.reading.standings[at] = Standing::Instruction;
+        } else if told
+            || (before_user
+                && !self.pairs.is_empty()
+                && !looks_like_instruction(part)
+                && !self.is_foreign(part))
+        {
+            self.push_new(at);
+        }
+    }
+
+    fn tail_user(&mut self, at: usize) {
+        let part = self.part(at);
+        let last = self.next_talk(at).is_none_or(|next| next.role != Role::User);
+        let answered = self.last_role() != Some(Role::User);
+        let hidden = self.window.shape.hides_instructions() && is_nudge(&part.text);
+        if hidden && self.next_talk(at).is_none() {
+            self.reading.standings[at] = Standing::Instruction;
+            return;
+        }
+        let instruction = looks_like_instruction(part) && self.other_user_talk(at);
+        if instruction || (self.is_foreign(part) && !(last && answered)) {
+            return;
+        }
+        self.pass_empty_reply(part.key);
+        self.push_new(at);
+    }
+
+    /// Whether the user said something else since the last stored message.
+    fn other_user_talk(&self, at: usize) -> bool {
+        let start = self.pairs.last().map_or(0, |pair| pair.0 + 1);
+        let parts = self.window.parts.iter().enumerate().skip(start);
+        let user = parts.filter(|(_, part)| part.role == Role::User && !part.tool);
+        user.into_iter().any(|(other, part)| {
+            other != at
+                && !looks_like_instruction(part)
+                && !(self.asks && other + 1 == self.window.parts.len())
+        })
+    }
+
+    /// An empty reply is stored by the front end but never sent.
+    fn pass_empty_reply(&mut self, next: TextKey) {
+        let (Some(story), Some(at)) = (self.story, self.at) else { return };
+        if self.last_role() != Some(Role::User) || story.child(Some(at), next).is_some() {
+            return;
+        }
+        if let Some(empty) = story.child(Some(at), TextKey::of("")) {
+            self.reading.path.push(story.node(empty).message.clone());
+            self.at = Some(empty);
+        }
+    }
+
+    fn tail_assistant(&mut self, at: usize) {
+        let part = self.part(at);
+        let last = self.next_talk(at).is_none();
+        if let Some((message, node)) = self.changed_reply(part) {
+            self.push(at, message, node);
+            return;
+        }
+        if self.is_foreign(part) {
+            return;
+        }
+        let after_model = self.last_role() == Some(Role::Assistant);
+        let unfinished = self.window.end == End::Unfinished;
+        let begins = if self.pairs.is_empty() { only_a_name(&part.text) } else { !is_named(part) };
+        let told = self.story.is_some_and(|story| story.background.contains(&part.key));
+        if last && begins && !unfinished && !told {
+            self.reading.standings[at] = Standing::Prefill;
+        } else if !after_model || self.pairs.is_empty() || is_named(part) || told {
+            self.push_new(at);
+        }
+    }
+
+    /// A reply that we saw in another form.
+    fn changed_reply(&self, part: &Part) -> Option<(Message, Option<NodeAt>)> {
+        let (story, at) = (self.story?, self.at?);
+        let children = story.node(at).children.iter().rev();
+        children.filter(|child| story.node(**child).message.role == part.role).find_map(|child| {
+            let stored = &story.node(*child).message;
+            match likeness(&stored.text, &part.text)? {
+                Likeness::Dressed => Some((stored.clone(), Some(*child))),
+                Likeness::Cut => {
+                    let name = part.name.as_deref();
+                    Some((Message::new(part.role, name, part.text.clone()), None))
+                }
+            }
+        })
+    }
+}
