@@ -15,10 +15,7 @@ fn the_demo_tells_its_story_and_ends() {
             1,
             "+ Bell Harrow          “Bell Harrow” in the text of The causeway (brought in by The causeway)",
         ),
-        (
-            3,
-            "+ The brass whistle    “whistle” in message 6, by Mira; in the chat at depth 2",
-        ),
+        (3, "+ The brass whistle    “whistle” in message 6, by Mira; in the chat at depth 2"),
         (
             4,
             "+ The brass whistle    fired before and stays until message 9; in the chat at depth 2",

@@ -115,7 +115,7 @@ async fn a_client_that_hangs_up_cancels_the_generation() {
     let mut response = post(&loreloom, &ask("Ring the bell!", true)).await;
     assert!(response.chunk().await.unwrap().is_some());
     drop(response);
-    model.wait_for_disconnects(1).await;
+    model.wait_for_disconnects(1).await.unwrap();
     assert_eq!(loreloom.story(1).await.len(), 1);
 }
 

@@ -1,5 +1,6 @@
 //! The peers' recorded cases, one module each.
 
+mod formats;
 mod memory;
 mod traffic;
 mod unbuilt;
@@ -16,7 +17,8 @@ pub fn named(name: &str) -> Option<Box<dyn Suite>> {
         "memory" => Some(Box::new(memory::Memory)),
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
         "traffic" => Some(Box::new(traffic::Traffic::default())),
-        "vault" | "formats" => Some(Box::new(unbuilt::Unbuilt)),
+        "formats" => Some(Box::new(formats::Formats::default())),
+        "vault" => Some(Box::new(unbuilt::Unbuilt)),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter as _},
     worldinfo::{cyrb53, format_world_info},
 };
+use loreloom_formats::sillytavern::convert;
 use serde_json::{Value, json};
 
 pub(super) fn run(input: &Value) -> Result<Value, String> {
@@ -16,6 +17,14 @@ pub(super) fn run(input: &Value) -> Result<Value, String> {
         "getStringHash" => json!(cyrb53(text(0))),
         "parseRegexFromString" => parse_regex(text(0)),
         "formatWorldInfo" => json!(format_world_info(text(0), text(1))),
+        "splitKeywordsAndRegexes" => {
+            json!(convert::split_typed_keys(text(0), |key| !parse_regex(key).is_null()))
+        }
+        "convertCharacterBook" => convert::from_character_book(arg(0)),
+        "exportCharacterBook" => convert::to_character_book(text(0), arg(1)),
+        "importWorldInfo" => {
+            convert::from_other_program(arg(0)).ok_or("a file of another program was expected")?
+        }
         other => return Err(format!("no function `{other}`")),
     })
 }
