@@ -28,5 +28,5 @@ mod sqlite_memory {
 mod postgres {
     use crate::openers::postgres;
 
-    loreloom_testkit::store_suite!(postgres());
+    loreloom_testkit::store_suite!(together postgres());
 }

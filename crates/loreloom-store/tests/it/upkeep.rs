@@ -83,6 +83,12 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
     assert!(!state.sticky.is_empty());
 }
 
+/// Changes a reply that no turn went on from.
+fn forge_a_reply(archive: &mut Archive) {
+    let late = archive.nodes.iter_mut().filter(|node| node.message.text.starts_with("late"));
+    late.for_each(|node| node.message.text.push('!'));
+}
+
 #[tokio::test]
 async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
     let memory = MemoryStore::default();
@@ -100,6 +106,7 @@ async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
     let wrong = [
         ("newer", change(|archive| archive.version = 2)),
         ("forged text", change(|archive| archive.nodes[0].message.text = "forged".to_owned())),
+        ("forged reply", change(forge_a_reply)),
         ("missing node", change(|archive| drop(archive.nodes.remove(0)))),
         ("a circle", change(|archive| archive.nodes[0].parent = archive.nodes[1].prefix)),
         ("another chat", change(|archive| archive.turns[0].turn.chat = "other".into())),

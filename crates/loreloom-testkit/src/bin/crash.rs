@@ -34,7 +34,6 @@ struct Arguments {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
     Sqlite,
-    #[cfg(feature = "postgres")]
     Postgres,
 }
 
@@ -42,7 +41,6 @@ impl Kind {
     fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
-            #[cfg(feature = "postgres")]
             Self::Postgres => "postgres",
         }
     }
@@ -50,7 +48,6 @@ impl Kind {
     fn opener(self, place: &str) -> Box<dyn Opener> {
         match self {
             Self::Sqlite => Box::new(crash::SqliteAt(place.into())),
-            #[cfg(feature = "postgres")]
             Self::Postgres => Box::new(crash::PostgresAt(place.to_owned())),
         }
     }
@@ -69,7 +66,6 @@ async fn main() -> Result<(), Failure> {
             let place = directory.path().join("stories.sqlite");
             parent(&arguments, &place.display().to_string()).await?
         }
-        #[cfg(feature = "postgres")]
         Kind::Postgres => match loreloom_testkit::postgres::Cluster::start()? {
             Some(cluster) => parent(&arguments, &cluster.address()).await?,
             None => return Ok(()),

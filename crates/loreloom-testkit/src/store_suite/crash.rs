@@ -242,11 +242,9 @@ impl Opener for SqliteAt {
 }
 
 /// An opener of a PostgreSQL database, by its address.
-#[cfg(feature = "postgres")]
 #[derive(Clone, Debug)]
 pub struct PostgresAt(pub String);
 
-#[cfg(feature = "postgres")]
 #[async_trait]
 impl Opener for PostgresAt {
     async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {

@@ -36,7 +36,21 @@ pub type Checked = Result<(), Failure>;
 #[macro_export]
 macro_rules! store_suite {
     ($opener:expr) => {
-        $crate::store_suite!(@ $opener;
+        $crate::store_cases!(@each $opener);
+    };
+    // One test for all cases, for a store that takes long to start: test runners start
+    // each test in a process of its own.
+    (together $opener:expr) => {
+        $crate::store_cases!(@together $opener);
+    };
+}
+
+/// The list of cases, behind [`store_suite!`](crate::store_suite).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! store_cases {
+    (@$way:ident $opener:expr) => {
+        $crate::store_cases!(@$way $opener;
             a_chat_is_made_once
             an_empty_chat_has_no_path_and_no_state
             an_unknown_chat_is_an_error
@@ -66,7 +80,7 @@ macro_rules! store_suite {
             one_of_two_writers_of_a_version_wins
         );
     };
-    (@ $opener:expr; $($case:ident)+) => {$(
+    (@each $opener:expr; $($case:ident)+) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $case() {
             match $opener.unwrap() {
@@ -75,4 +89,16 @@ macro_rules! store_suite {
             }
         }
     )+};
+    (@together $opener:expr; $($case:ident)+) => {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn every_case_of_the_suite() {
+            match $opener.unwrap() {
+                Some(opener) => {$(
+                    println!("{}", stringify!($case));
+                    $crate::store_suite::cases::$case(&opener).await.unwrap();
+                )+}
+                None => println!("skipped: this store is not available here"),
+            }
+        }
+    };
 }

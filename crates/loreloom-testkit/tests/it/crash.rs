@@ -41,7 +41,6 @@ async fn nothing_acknowledged_is_lost_when_writing_fails() {
     assert!(tally.acknowledged > 50, "the child hardly did anything: {tally}");
 }
 
-#[cfg(feature = "postgres")]
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_when_the_client_of_a_server_is_killed() {
     let Some(cluster) = loreloom_testkit::postgres::Cluster::start().unwrap() else { return };
