@@ -85,10 +85,10 @@ fn page(app: &App, last: &LastTurn) -> String {
         format!("<section><h2>Reply</h2><p class=\"story\">{}</p></section>", escape(text))
     });
     format!(
-        "<section><h2>Turn {}</h2>{facts}</section>{}{reply}{}",
+        "<section><h2>Turn {}</h2>{facts}</section>{}{}{reply}",
         last.turn.0,
-        prompt(last),
         verdicts(app, &report.verdicts, report.untouched),
+        prompt(last),
     )
 }
 
