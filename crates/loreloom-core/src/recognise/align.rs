@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    memory::{Memory, NodeAt, Slot, Story},
+    memory::{Memory, Node, NodeAt, Slot, Story},
     text::{TextKey, similar},
     window::{Part, Window, looks_like_instruction},
 };
@@ -20,6 +20,8 @@ const CANDIDATES: usize = 8;
 const ANCHORS: usize = 4;
 /// Stored messages of one text that are tried as the end.
 const ENDS: usize = 8;
+/// Edited messages with which a window still goes on where its client was.
+const EDITS: usize = 2;
 /// How far two sequences may drift apart before positions are looked up instead.
 const DRIFT: usize = 24;
 
@@ -31,14 +33,16 @@ pub(super) struct Alignment {
     pub(super) path: Vec<NodeAt>,
     /// Which piece is which message of the path, both ascending.
     pub(super) pairs: Vec<(usize, usize)>,
-    /// Pieces of user or model that the path does not explain, the newest of the user
-    /// left out.
+    /// Pieces of user or model that the path does not explain; what the user said last is
+    /// not counted.
     unexplained: usize,
     /// Messages of the path that the window leaves out.
     left_out: usize,
     /// Whether the window goes on from the chat's newest message, or repeats the request
     /// that was answered with it.
     at_tip: bool,
+    /// Whether nothing but the user's words follow that message, and little was edited.
+    goes_on: bool,
 }
 
 impl Alignment {
@@ -51,16 +55,20 @@ impl Alignment {
             unexplained: 0,
             left_out: 0,
             at_tip: false,
+            goes_on: false,
         }
     }
 
-    /// Better explanations are greater. Of two chats that the window may go on with, the
-    /// one used last is meant, even if the other knows more of the window: it may have
-    /// been told the same before.
-    fn rank(&self, story: &Story) -> (std::cmp::Reverse<usize>, bool, u64, usize, u64) {
+    /// Better explanations are greater. Best is a chat that the window goes on with, word
+    /// for word; of two, the one used last, even if the first knows more of the window: it
+    /// may have been told the same before. Next is the chat that the client was in, with
+    /// few edits; only then a chat that had all of this further back.
+    fn rank(&self, story: &Story, last: Option<Slot>) -> impl Ord + use<> {
+        let exact = self.at_tip && self.unexplained == 0;
+        let stays = self.goes_on && last == Some(self.slot);
         let recent = if self.at_tip { story.touched } else { 0 };
-        let shared = self.pairs.len();
-        (std::cmp::Reverse(self.unexplained), self.at_tip, recent, shared, story.touched)
+        let explains = std::cmp::Reverse(self.unexplained);
+        (exact, stays && !exact, explains, recent, self.pairs.len(), story.touched)
     }
 }
 
@@ -72,11 +80,12 @@ pub(super) fn best(
     may: impl Fn(&Story) -> bool,
 ) -> Option<Alignment> {
     let found = candidates(memory, window);
+    let last = memory.client(client).and_then(|client| client.last);
     let alignments = found.into_iter().filter(|slot| may(memory.story(*slot)));
     alignments
         .filter_map(|slot| within(memory, slot, window))
         .filter(|alignment| joins(memory, window, client, alignment))
-        .max_by_key(|alignment| alignment.rank(memory.story(alignment.slot)))
+        .max_by_key(|alignment| alignment.rank(memory.story(alignment.slot), last))
 }
 
 /// The chats that share most texts with the window.
@@ -105,6 +114,7 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
         .take(ANCHORS)
         .flat_map(|anchor| {
             let mut ends = story.nodes_with(parts[anchor].key).to_vec();
+            ends.retain(|end| is(story.node(*end), &parts[anchor]));
             ends.sort_unstable_by_key(|end| std::cmp::Reverse(story.node(*end).touched));
             ends.truncate(ENDS);
             ends.into_iter().map(move |end| (anchor, end))
@@ -119,19 +129,21 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
 
 fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -> Alignment {
     let path = story.path_to(Some(end));
-    let keys: Vec<TextKey> = path.iter().map(|at| story.node(*at).key).collect();
-    let pairs = pair_up(&window.parts[..=anchor], &keys);
-    let newest = window.parts.iter().rposition(|part| part.role == Role::User && !part.tool);
+    let stored: Vec<&Node> = path.iter().map(|at| story.node(*at)).collect();
+    let pairs = pair_up(&window.parts[..=anchor], &stored);
     let paired = |at: usize| pairs.binary_search_by_key(&at, |pair| pair.0).is_ok();
-    let unexplained = (0..window.parts.len())
-        .filter(|at| Some(*at) != newest && !paired(*at))
-        .filter(|at| counts(&window.parts[*at], story))
-        .count();
-    let asked_again = story.asked == Some(end) && anchor + 1 >= newest.map_or(0, |at| at + 1);
+    let by_model = |part: &Part| part.role == Role::Assistant && !part.tool;
+    let newest = window.parts.iter().rposition(by_model).map_or(0, |at| at + 1);
+    let unexplained =
+        (0..newest).filter(|at| !paired(*at) && counts(&window.parts[*at], story)).count();
+    let last_user = window.parts.iter().rposition(|part| part.role == Role::User && !part.tool);
+    let asked_again = story.asked == Some(end) && last_user.is_none_or(|user| anchor >= user);
     let at_tip = story.tip == Some(end) || asked_again;
     let first = pairs.first().map_or(path.len(), |pair| pair.1);
     let left_out = path.len() - first - pairs.len();
-    Alignment { slot, path, pairs, unexplained, left_out, at_tip }
+    let only_user_after = newest <= anchor + 1;
+    let goes_on = at_tip && only_user_after && unexplained <= EDITS;
+    Alignment { slot, path, pairs, unexplained, left_out, at_tip, goes_on }
 }
 
 /// Whether a piece that no path explains speaks against the chat.
@@ -142,22 +154,27 @@ fn counts(part: &Part, story: &Story) -> bool {
         && !looks_like_instruction(part)
 }
 
+/// Whether a piece is a stored message.
+fn is(node: &Node, part: &Part) -> bool {
+    !part.tool && node.is(part.key, part.role)
+}
+
 /// Pairs pieces with messages from the end on. The last piece is the last message.
-fn pair_up(parts: &[Part], keys: &[TextKey]) -> Vec<(usize, usize)> {
+fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
     let mut positions: FxHashMap<TextKey, Vec<usize>> = FxHashMap::default();
-    for (at, key) in keys.iter().enumerate() {
-        positions.entry(*key).or_default().push(at);
+    for (at, message) in stored.iter().enumerate() {
+        positions.entry(message.key).or_default().push(at);
     }
     let mut pairs = Vec::new();
-    let (mut part, mut node) = (parts.len(), keys.len());
+    let (mut part, mut node) = (parts.len(), stored.len());
     while part > 0 && node > 0 {
-        if !parts[part - 1].tool && parts[part - 1].key == keys[node - 1] {
+        if is(stored[node - 1], &parts[part - 1]) {
             part -= 1;
             node -= 1;
             pairs.push((part, node));
             continue;
         }
-        let Some((skipped, left_out)) = drift(&parts[..part], &keys[..node], &positions) else {
+        let Some((skipped, left_out)) = drift(&parts[..part], &stored[..node], &positions) else {
             break;
         };
         part -= skipped;
@@ -170,13 +187,13 @@ fn pair_up(parts: &[Part], keys: &[TextKey]) -> Vec<(usize, usize)> {
 /// How many pieces and messages to skip until both agree again, as few as possible.
 fn drift(
     parts: &[Part],
-    keys: &[TextKey],
+    stored: &[&Node],
     positions: &FxHashMap<TextKey, Vec<usize>>,
 ) -> Option<(usize, usize)> {
     let agrees = |skipped: usize, left_out: usize| {
         let part = parts.len().checked_sub(skipped + 1).map(|at| &parts[at]);
-        let key = keys.len().checked_sub(left_out + 1).map(|at| keys[at]);
-        part.is_some_and(|part| !part.tool && Some(part.key) == key)
+        let message = stored.len().checked_sub(left_out + 1).map(|at| stored[at]);
+        message.zip(part).is_some_and(|(message, part)| is(message, part))
     };
     for total in 1..=DRIFT {
         // An edit skips as many pieces as messages: the even split is tried first.
@@ -192,9 +209,9 @@ fn drift(
     (0..parts.len().min(DRIFT)).find_map(|skipped| {
         let part = &parts[parts.len() - 1 - skipped];
         let found = positions.get(&part.key)?;
-        let before = found.partition_point(|at| *at < keys.len());
+        let before = found.partition_point(|at| *at < stored.len());
         let at = *found.get(before.checked_sub(1)?)?;
-        Some((skipped, keys.len() - 1 - at)).filter(|_| !part.tool)
+        is(stored[at], part).then(|| (skipped, stored.len() - 1 - at))
     })
 }
 
@@ -255,7 +272,8 @@ fn is_edited_opening(
     let story = memory.story(alignment.slot);
     let last = memory.client(client).and_then(|client| client.last);
     let path = story.path_to(story.tip);
-    let stored = path.iter().map(|at| story.node(*at)).find(|n| n.message.role == Role::User);
+    let mut said = path.iter().map(|at| story.node(*at)).filter(|n| n.message.role == Role::User);
+    let stored = said.next().filter(|_| said.next().is_none());
     let asked = window.parts.iter().find(|part| part.role == Role::User && !part.tool);
     let edited = matches!((stored, asked), (Some(stored), Some(asked))
         if similar(&stored.message.text, &asked.text));

@@ -206,7 +206,7 @@ impl Memory {
         let key = TextKey::of(&message.text);
         let story = &mut self.chats[slot.0];
         story.touched = now;
-        if let Some(found) = story.child(parent, key) {
+        if let Some(found) = story.child(parent, key, message.role) {
             let node = &mut story.nodes[found.0];
             node.touched = now;
             if dense_length(&message.text) <= dense_length(&node.message.text) {
@@ -251,6 +251,18 @@ impl Known for Memory {
     }
 }
 
+impl Node {
+    /// Whether this is that message. User and model never swap; a narrator may wear any
+    /// role after merging.
+    pub(super) fn is(&self, key: TextKey, role: Role) -> bool {
+        let swapped = matches!(
+            (self.message.role, role),
+            (Role::User, Role::Assistant) | (Role::Assistant, Role::User)
+        );
+        self.key == key && !swapped
+    }
+}
+
 impl Story {
     pub(super) fn node(&self, at: NodeAt) -> &Node {
         &self.nodes[at.0]
@@ -260,12 +272,15 @@ impl Story {
         self.by_text.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn child(&self, parent: Option<NodeAt>, key: TextKey) -> Option<NodeAt> {
+    pub(super) fn child(&self, parent: Option<NodeAt>, key: TextKey, role: Role) -> Option<NodeAt> {
         let (found, under) = match parent {
             Some(parent) => (self.nodes[parent.0].children.as_slice(), Some(parent)),
             None => (self.nodes_with(key), None),
         };
-        let fits = |at: &NodeAt| self.nodes[at.0].key == key && self.nodes[at.0].parent == under;
+        let fits = |at: &NodeAt| {
+            let node = &self.nodes[at.0];
+            node.parent == under && node.is(key, role)
+        };
         found.iter().copied().find(fits)
     }
 

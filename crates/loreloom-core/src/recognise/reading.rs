@@ -248,7 +248,9 @@ impl<'a> Reader<'a> {
     /// The missing message that this piece replaces.
     fn replaced(&self, part: &Part, missing: std::ops::Range<usize>) -> Option<usize> {
         let fits = |index: &usize| self.node(*index).is_some_and(|n| n.message.role == part.role);
-        missing.into_iter().find(fits).filter(|_| self.may_be_edit(part))
+        let told = part.role == Role::System && !looks_like_instruction(part);
+        let talk = matches!(part.role, Role::User | Role::Assistant);
+        missing.into_iter().find(fits).filter(|_| told || talk)
     }
 
     /// What comes after the last stored message.
@@ -334,10 +336,11 @@ impl<'a> Reader<'a> {
     /// An empty reply is stored by the front end but never sent.
     fn pass_empty_reply(&mut self, next: TextKey) {
         let (Some(story), Some(at)) = (self.story, self.at) else { return };
-        if self.last_role() != Some(Role::User) || story.child(Some(at), next).is_some() {
+        if self.last_role() != Some(Role::User) || story.child(Some(at), next, Role::User).is_some()
+        {
             return;
         }
-        if let Some(empty) = story.child(Some(at), TextKey::of("")) {
+        if let Some(empty) = story.child(Some(at), TextKey::of(""), Role::Assistant) {
             self.reading.path.push(story.node(empty).message.clone());
             self.at = Some(empty);
         }

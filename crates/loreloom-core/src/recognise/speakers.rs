@@ -56,7 +56,9 @@ impl Speakers {
             (!name.is_empty()).then(|| name.to_owned())
         };
         let stops: Vec<String> = request.stop.iter().filter_map(name).collect();
-        stops.iter().for_each(|name| self.add(name));
+        for name in &stops {
+            self.add(name);
+        }
         let impersonates = matches!(&request.body, Body::Prompt(prompt) if opens_user(prompt));
         let open = match &request.body {
             Body::Prompt(prompt) => prompt.lines().last().and_then(|line| line.strip_suffix(':')),

@@ -186,7 +186,8 @@ fn without_pieces(text: &str, open: char, close: char) -> String {
     out
 }
 
-/// Whether one text looks like an edit of the other: most words are shared.
+/// Whether one text looks like an edit of the other: they begin and end alike for most of
+/// the shorter one.
 pub(super) fn similar(a: &str, b: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
@@ -195,15 +196,11 @@ pub(super) fn similar(a: &str, b: &str) -> bool {
             .collect()
     };
     let (a, b) = (words(a), words(b));
-    let mut left = b.clone();
-    let shared = a
-        .iter()
-        .filter(|word| {
-            let at = left.iter().position(|other| other == *word);
-            at.map(|at| left.swap_remove(at)).is_some()
-        })
-        .count();
-    shared > 0 && shared * 2 >= a.len().max(b.len())
+    let shorter = a.len().min(b.len());
+    let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let tails = a[head..].iter().rev().zip(b[head..].iter().rev());
+    let tail = tails.take_while(|(a, b)| a == b).count();
+    head + tail >= 2 && (head + tail) * 3 >= shorter * 2
 }
 
 #[cfg(test)]
@@ -254,9 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_shares_most_words() {
+    fn an_edit_begins_and_ends_like_the_text() {
         assert!(similar("Plain turn.", "Plain turn, edited."));
         assert!(!similar("Plain turn.", "Something quite different here."));
+        assert!(similar("What time is it?", "What time is it, truly?"));
+        assert!(!similar("Hello.", "Hello there."));
         assert!(!similar("...", "!!!"));
     }
 }

@@ -8,7 +8,7 @@ mod judge;
 
 use std::cell::RefCell;
 
-use loreloom_core::recognise::{Kind, Memory, Recognition, wire};
+use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
 use serde_json::{Value, json};
 
 use self::judge::Judge;
@@ -78,7 +78,13 @@ fn output(found: &Recognition) -> Value {
         Kind::Story => "story",
         Kind::Background => "background",
     };
-    let extracted: Vec<&str> = found.found().map(|message| message.text.as_str()).collect();
+    // A message that the front end changed for the prompt is on the path, but its text is
+    // not found in the body.
+    let verbatim = found.window.parts.iter().zip(&found.messages).filter_map(|(part, message)| {
+        let text = message.as_ref()?.text.as_str();
+        (TextKey::of(text) == part.key).then_some(text)
+    });
+    let extracted: Vec<&str> = verbatim.collect();
     let path: Vec<&str> = found.path.iter().map(|message| message.text.as_str()).collect();
     json!({
         "kind": kind,

@@ -119,7 +119,7 @@ fn examples_length(prompt: &str, turns: &[Turn], speakers: &Speakers, known: &dy
     let named = users.iter().take_while(by_user).count();
     let by_name = if named > 0 { users.get(named).copied() } else { None };
     let end = filler.or(seam.filter(|_| named > 0)).or(by_name).unwrap_or(0);
-    let taken = turns[..end].iter().all(unknown);
+    let taken = turns[..end].iter().filter(|turn| turn.role != Role::System).all(unknown);
     if taken { end } else { 0 }
 }
 
