@@ -83,9 +83,9 @@ impl Loreloom {
 fn book() -> Book {
     let mut book = Book::new("world", "World");
     let mut entry = Entry::new("world/0");
-    entry.name = "The bell".to_owned();
+    entry.name = String::from("The bell");
     entry.activation.keys = vec![Key::parse("bell")];
-    entry.content = "The bell of Harrow is cracked.".to_owned();
+    entry.content = String::from("The bell of Harrow is cracked.");
     entry.placement.position = Position::AfterCharacter;
     book.entries.push(entry);
     book
