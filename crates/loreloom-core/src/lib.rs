@@ -8,6 +8,7 @@ pub mod book;
 pub mod chat;
 pub mod dice;
 pub mod digest;
+pub mod explain;
 pub mod ids;
 pub mod library;
 pub mod macros;

@@ -199,6 +199,21 @@ impl Transcript {
         self.messages.is_empty()
     }
 
+    /// The same transcript with a text appended to its newest message, or alone if there is
+    /// none.
+    #[must_use]
+    pub fn with_text(&self, text: &str) -> Self {
+        let mut transcript = self.clone();
+        match transcript.messages.pop() {
+            Some(last) => {
+                let scan = ScanText::new(format!("{}\n{text}", last.scan.as_str()));
+                transcript.messages.push(TranscriptMessage { scan, ..last });
+            }
+            None => transcript.push(Role::User, None, text),
+        }
+        transcript
+    }
+
     /// Drops all but the first `length` messages.
     pub fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);

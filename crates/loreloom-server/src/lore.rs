@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use loreloom_core::{
     book::Book,
     dice::TurnDice,
+    explain::{Case, Fix, explain},
+    ids::EntryId,
     library::{Library, Roster},
     report::Verdict,
     rules::Rules,
@@ -77,14 +79,33 @@ impl Lore {
         })
     }
 
+    /// The smallest change that would have made an entry fire.
+    pub fn explain(
+        &self,
+        entry: &EntryId,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Option<Fix> {
+        let case = Case {
+            library: &self.library,
+            roster: &self.roster,
+            turn,
+            state,
+            rules: &self.rules,
+            counter,
+            dice: &TurnDice::at(turn.seed, turn.chat, turn.answers),
+        };
+        explain(&case, entry)
+    }
+
     fn with<R>(
         &self,
         turn: &Turn<'_>,
         counter: &dyn TokenCounter,
         decide: impl FnOnce(&mut Instruments<'_>) -> R,
     ) -> R {
-        let last_user = turn.answers;
-        let mut dice = TurnDice::at(turn.seed, turn.chat, last_user);
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         // A panic while scanning leaves the cache usable: it only ever gains whole entries.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         decide(&mut Instruments { counter, dice: &mut dice, cache: &mut cache })

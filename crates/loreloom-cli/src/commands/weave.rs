@@ -6,11 +6,15 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
     assemble::{Assembled, Outline, plan},
+    book::Entry,
     chat::{GenerationType, Path, Role},
-    ids::ChatId,
+    explain::{self, Fix},
+    ids::{ChatId, EntryId},
+    library::Library,
     prompt::PromptMessage,
-    report::{Report, Verdict},
+    report::{Outcome, Report, Verdict},
     state::StoryState,
+    tokens::TokenCounter,
     turn::{CardTexts, Speaker, Transcript, Turn},
     units::Tokens,
 };
@@ -18,6 +22,7 @@ use loreloom_formats::{
     Limits,
     chat::{ImportedChat, import_chat},
 };
+use loreloom_server::Lore;
 use serde::Serialize;
 
 use super::table;
@@ -36,6 +41,11 @@ pub(crate) struct Weave {
     /// Also say for every entry why it fired or did not
     #[arg(long)]
     why: bool,
+
+    /// Also tell the smallest change that would have made this entry fire, by its id, its
+    /// name or its number
+    #[arg(long, value_name = "ENTRY")]
+    explain: Option<String>,
 
     /// Print one JSON object for scripts
     #[arg(long)]
@@ -67,11 +77,21 @@ pub(crate) struct Weave {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Output<'a> {
-    messages: &'a [PromptMessage],
-    report: &'a Report,
+struct Output {
+    messages: Vec<PromptMessage>,
+    report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
-    verdicts: Option<&'a [Verdict]>,
+    verdicts: Option<Vec<Verdict>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Explained>,
+}
+
+/// What `--explain` found: no fix if the entry fires already or no small change was found.
+#[derive(Serialize)]
+struct Explained {
+    entry: EntryId,
+    fires: bool,
+    fix: Option<Fix>,
 }
 
 impl Weave {
@@ -86,12 +106,10 @@ impl Weave {
         let chat = import_chat(&files::read(&self.chat)?, &Limits::default())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
-        let user = chat.user_name.clone().unwrap_or(self.user);
-        let speaker = chat.character_name.clone().or(self.character).map(|name| Speaker {
-            filter_name: Some(name.clone()),
-            tags: None,
-            name,
-        });
+        let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
+        let character = chat.character_name.clone().or_else(|| self.character.clone());
+        let speaker =
+            character.map(|name| Speaker { filter_name: Some(name.clone()), tags: None, name });
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
@@ -111,32 +129,101 @@ impl Weave {
             at: None,
             dry_run: false,
         };
+        let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt)?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
+            return Ok(());
+        }
+        woven.print(out, lore.library())
+    }
+
+    fn weave(
+        &self,
+        lore: &Lore,
+        turn: &Turn<'_>,
+        counter: &dyn TokenCounter,
+        prompt: &[PromptMessage],
+    ) -> anyhow::Result<Output> {
         let state = StoryState::default();
-        let mut woven = lore.weave(&turn, &state, counter.as_ref());
+        let mut woven = lore.weave(turn, &state, counter);
         let outline: Vec<Outline<'_>> = prompt
             .iter()
             .map(|message| Outline { role: message.role, text: &message.content })
             .collect();
-        let Assembled { messages, spans } = plan(&outline, &woven.injections).apply(&prompt);
+        let Assembled { messages, spans } = plan(&outline, &woven.injections).apply(prompt);
         woven.report.spans = spans;
-        let verdicts = self.why.then(|| lore.verdicts(&woven, &turn, &state, counter.as_ref()));
-        if self.json {
-            let report = &woven.report;
-            let output = Output { messages: &messages, report, verdicts: verdicts.as_deref() };
-            writeln!(out, "{}", serde_json::to_string_pretty(&output)?)?;
-            return Ok(());
+        let verdicts = self.why.then(|| lore.verdicts(&woven, turn, &state, counter));
+        let explained = match &self.explain {
+            Some(name) => {
+                let entry = find_entry(lore.library(), name)?;
+                let fires = woven.report.verdicts.iter().any(|verdict| {
+                    verdict.entry == entry && matches!(verdict.outcome, Outcome::Activated { .. })
+                });
+                let fix = lore.explain(&entry, turn, &state, counter);
+                Some(Explained { entry, fires, fix })
+            }
+            None => None,
+        };
+        Ok(Output { messages, report: woven.report, verdicts, explained })
+    }
+}
+
+impl Output {
+    fn print(&self, out: &mut dyn Write, library: &Library) -> anyhow::Result<()> {
+        print_prompt(out, &self.messages)?;
+        for budget in &self.report.budgets {
+            let tokenizer = &self.report.facts.tokenizer;
+            writeln!(out, "lore: {} of {} tokens ({tokenizer})", budget.used, budget.limit)?;
         }
-        print_prompt(out, &messages)?;
-        for budget in &woven.report.budgets {
-            let counter = counter.name();
-            writeln!(out, "lore: {} of {} tokens ({counter})", budget.used, budget.limit)?;
-        }
-        if let Some(verdicts) = verdicts {
+        if let Some(verdicts) = &self.verdicts {
             writeln!(out)?;
-            table::print(out, &verdicts, lore.library())?;
+            table::print(out, verdicts, library)?;
+        }
+        if let Some(explained) = &self.explained {
+            writeln!(out)?;
+            print_explained(out, library, explained)?;
         }
         Ok(())
     }
+}
+
+/// The entry of that id, name or original number; a name that several have is refused.
+fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryId> {
+    let entries = || library.books().iter().flat_map(|book| &book.entries);
+    let is_named = |entry: &&Entry| {
+        entry.id.as_str() == name
+            || entry.title() == name
+            || entry.original_id.as_ref().is_some_and(|id| id.to_string() == name)
+    };
+    let mut found = entries().filter(is_named);
+    let entry = found.next().with_context(|| format!("no entry is called `{name}`"))?;
+    let others = found.count();
+    anyhow::ensure!(
+        others == 0 || entry.id.as_str() == name,
+        "{} entries are called `{name}`: say which by its id, such as `{}`",
+        others + 1,
+        entry.id
+    );
+    Ok(entry.id.clone())
+}
+
+fn print_explained(
+    out: &mut dyn Write,
+    library: &Library,
+    explained: &Explained,
+) -> anyhow::Result<()> {
+    let title = library
+        .find(&explained.entry)
+        .map_or_else(|| explained.entry.to_string(), |ix| library.entry(ix).title().to_owned());
+    match &explained.fix {
+        Some(fix) => {
+            let changes: Vec<String> = fix.changes.iter().map(explain::words).collect();
+            writeln!(out, "{title} would have fired with: {}", changes.join("; "))?;
+        }
+        None if explained.fires => writeln!(out, "{title} fires as it is")?,
+        None => writeln!(out, "{title}: no small change was found that makes it fire")?,
+    }
+    Ok(())
 }
 
 /// The messages that are sent: hidden ones are not.

@@ -13,7 +13,7 @@ fn the_demo_tells_its_story_and_ends() {
         (1, "+ The causeway         “causeway” in message 2, by Mira; before the character"),
         (
             1,
-            "+ Bell Harrow          “Bell Harrow” in the text of The causeway (brought in by The causeway)",
+            "+ Bell Harrow          “Bell Harrow” in the text of The causeway; before the character",
         ),
         (3, "+ The brass whistle    “whistle” in message 6, by Mira; in the chat at depth 2"),
         (

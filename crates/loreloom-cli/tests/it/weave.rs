@@ -89,6 +89,25 @@ fn scripts_get_spans_and_codes() {
 }
 
 #[test]
+fn the_smallest_change_is_told_and_was_tried() {
+    let home = home();
+    for (entry, expected) in [
+        ("The bell", "The bell fires as it is"),
+        ("The priest", "The priest would have fired with: let the newest message say “priest”"),
+        ("book/1", "The tower would have fired with: scan 4 messages for it"),
+        ("2", "The rope would have fired with: switch it on; let the newest message say “rope”"),
+    ] {
+        let text = printed(home.path(), &weave(&["--chat", "chat.jsonl", "--explain", entry]));
+        assert_eq!(text.lines().last(), Some(expected));
+    }
+    let value = json(home.path(), &["--chat", "chat.jsonl", "--json", "--explain", "The tower"]);
+    let change = serde_json::json!([{ "change": "scan_depth", "messages": 4 }]);
+    assert_eq!(value["explained"]["fix"]["changes"], change);
+    let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--explain", "x"]));
+    assert_eq!(error, "loreloom: no entry is called `x`\n");
+}
+
+#[test]
 fn a_budget_that_is_too_small_lets_nothing_in() {
     let home = home();
     let extra = ["--chat", "chat.jsonl", "--json", "--context", "20", "--depth", "4"];

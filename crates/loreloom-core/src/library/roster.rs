@@ -31,6 +31,8 @@ pub struct Attachment {
 /// attachments, so it is made once for many turns.
 #[derive(Debug)]
 pub struct Roster {
+    attachments: Vec<Attachment>,
+    strategy: Strategy,
     /// By rank. An entry of a book that is attached twice stands here twice.
     order: Vec<EntryIx>,
     ranks: FxHashMap<EntryIx, Vec<u32>>,
@@ -85,13 +87,21 @@ impl Roster {
                 order.extend(sorted(&character));
             }
         }
-        Self::of(library, order)
+        Self { attachments: attachments.to_vec(), strategy, ..Self::of(library, order) }
+    }
+
+    /// The roster of the same attachments over another version of the library.
+    #[must_use]
+    pub fn over(&self, library: &Library) -> Self {
+        Self::new(library, &self.attachments, self.strategy)
     }
 
     fn of(library: &Library, order: Vec<EntryIx>) -> Self {
         let mut ranks: FxHashMap<EntryIx, Vec<u32>> = FxHashMap::default();
         ranks.reserve(order.len());
         let mut roster = Self {
+            attachments: Vec::new(),
+            strategy: Strategy::default(),
             ranks: FxHashMap::default(),
             always: Vec::new(),
             levels: Vec::new(),

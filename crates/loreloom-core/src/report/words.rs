@@ -30,7 +30,8 @@ fn reason(trigger: &Trigger, names: Names<'_>) -> String {
                     trigger.secondary.iter().map(|key| quoted(&key.key)).collect();
                 text = format!("{text}, with {}", keys.join(", "));
             }
-            if !trigger.parents.is_empty() {
+            // One parent is the text it was found in.
+            if trigger.parents.len() > 1 {
                 let parents: Vec<String> = trigger.parents.iter().map(names).collect();
                 text = format!("{text} (brought in by {})", parents.join(", "));
             }
