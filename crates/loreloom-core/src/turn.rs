@@ -58,6 +58,14 @@ impl<'a> Turn<'a> {
             description: &self.card.description,
             personality: &self.card.personality,
             scenario: &self.card.scenario,
+            depth_prompt: &self.card.depth_prompt,
+            creator_notes: &self.card.creator_notes,
+            last_message: self.transcript.last(|_| true),
+            last_user_message: self.transcript.last(|role| role == Role::User),
+            last_char_message: self.transcript.last(|role| role == Role::Assistant),
+            generation: self.generation.as_str(),
+            context: self.context,
+            at: self.at,
         }
     }
 
@@ -187,6 +195,15 @@ impl Transcript {
             prefix,
             trimmed,
         });
+    }
+
+    /// The text of the newest message of such a role; nothing if there is none.
+    fn last(&self, wanted: impl Fn(Role) -> bool) -> &str {
+        let newest = self.messages.iter().rev().find(|message| wanted(message.role));
+        newest.map_or("", |message| {
+            let prefix = message.prefix.saturating_sub(message.trimmed);
+            message.scan.as_str().get(prefix..).unwrap_or_default()
+        })
     }
 
     /// How many messages there are.

@@ -6,7 +6,7 @@ use super::{
     pass::{Activated, Scanner},
     seat::Seat,
 };
-use crate::{dice::Roll, report::Stop, tokens::Measure, units::Tokens};
+use crate::{dice::Roll, macros::Draw, report::Stop, tokens::Measure, units::Tokens};
 
 /// A candidate after the pass, with its text: macros are expanded only in those reached.
 pub(super) struct Rendered {
@@ -74,12 +74,21 @@ impl Scanner<'_> {
         if roll <= probability { Ok(()) } else { Err(Stop::Chance { roll, probability }) }
     }
 
-    fn render(&self, seat: &Seat) -> Arc<str> {
+    fn render(&mut self, seat: &Seat) -> Arc<str> {
         let compiled = self.library.compiled(seat.ix);
         if !seat.is_sent() && !compiled.dynamic {
             return Arc::clone(&compiled.body);
         }
-        self.macros.expand(seat.body(self.library)).into()
+        let entry = &seat.entry(self.library).id;
+        let dice = &mut *self.dice;
+        let mut roll = |draw: Draw| {
+            dice.roll(if draw.lasting {
+                Roll::Pick(entry, draw.index)
+            } else {
+                Roll::Macro(entry, draw.index)
+            })
+        };
+        self.macros.expand_rolling(seat.body(self.library), &mut roll).into()
     }
 
     fn activate(&mut self, seat: &Seat, text: &Arc<str>) {
