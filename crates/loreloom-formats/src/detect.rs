@@ -107,6 +107,19 @@ impl Format {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
+    /// How files of this format are called.
+    pub fn file_extension(self) -> &'static str {
+        match (self.container(), self) {
+            (Container::Png, _) => "png",
+            (Container::Risum, _) => "risum",
+            (_, Self::Charx) => "charx",
+            (_, Self::Byaf) => "byaf",
+            (_, Self::Novelai) => "lorebook",
+            (_, Self::Perchance) => "txt",
+            (_, _) => "json",
+        }
+    }
+
     /// How entries of this format are written; plain text has no words for it.
     pub(crate) fn schema(self) -> Option<&'static dyn Schema> {
         use crate::{card::book::CardBook, kobold::Kobold, risu::Risu};

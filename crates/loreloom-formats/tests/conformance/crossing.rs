@@ -138,5 +138,10 @@ fn the_loss_report_names_what_a_format_cannot_say() -> Result<(), Box<dyn Error>
         ]
     );
     assert_eq!(lost(Format::CardV3)?, [""; 0]);
+    let decorated = br#"{"entries":{"0":{"key":["a"],"content":"@@depth 2\nText"}}}"#;
+    let book = import(decorated, &ImportOptions::new("b"))?.book;
+    let exported = export(&book, Format::Aidungeon, &ExportOptions::default())?;
+    assert_eq!(import(&exported.bytes, &ImportOptions::new("b"))?.book.entries[0].content, "Text");
+    assert!(exported.losses.iter().any(|loss| loss.field == "content"));
     Ok(())
 }
