@@ -229,3 +229,45 @@ fn novelai_stories_and_risu_modules_as_json_are_read() -> Outcome {
     }
     Ok(())
 }
+
+/// Row by row what the recorded decorators mean; `-` where nothing is ignored.
+#[test]
+fn the_decorators_of_a_book() -> Outcome {
+    let book = read("lorebook_v3_decorators.json")?.book;
+    let lifted: Vec<_> = book.entries.iter().map(loreloom_formats::decorators::lift).collect();
+    let at_depth = Position::AtDepth { from: DepthFrom::Newest };
+    let depth = |at: usize| {
+        let place = &lifted[at].entry.placement;
+        (place.position == at_depth).then(|| place.depth.map(|depth| depth.0)).flatten()
+    };
+    let depths: Vec<Option<u32>> = (0..lifted.len()).map(depth).collect();
+    for (at, expected) in [
+        (0, 4),
+        (19, 3),
+        (20, 2),
+        (22, 1),
+        (23, 1),
+        (24, 2),
+        (25, 2),
+        (26, 2),
+        (27, 2),
+        (29, 0),
+        (30, 0),
+        (37, 5),
+    ] {
+        assert_eq!(depths[at], Some(expected), "{}", book.entries[at].content);
+    }
+    assert_eq!(lifted[0].entry.placement.role, Some(Role::User));
+    for at in [19, 20, 21] {
+        assert_eq!(lifted[at].entry.placement.role, None, "{}", book.entries[at].content);
+    }
+    assert_eq!(
+        (depths[28], lifted[28].entry.content.as_str()),
+        (None, book.entries[28].content.as_str())
+    );
+    assert_eq!(lifted[26].entry.content, "Blank lines around.");
+    assert_eq!(lifted[7].entry.activation.require.len(), 2);
+    assert_eq!((lifted[36].entry.content.as_str(), lifted[36].ignored.len()), ("", 1));
+    assert_eq!(lifted[34].ignored.len(), 2);
+    Ok(())
+}
