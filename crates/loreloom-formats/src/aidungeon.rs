@@ -7,6 +7,7 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
+    card::without_decorators,
     json::Node,
     keys,
     note::Notes,
@@ -61,6 +62,9 @@ impl Schema for StoryCards {
         let when = &entry.activation;
         let mut map = Map::new();
         let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
+        // The program would send decorators of other programs to the model.
+        let content =
+            if row.is_some() { &entry.content } else { without_decorators(&entry.content) };
         let is_legacy = row.is_some_and(|row| row.get("entry").is_some());
         let (is_not, keys) = match when.exclude_any.as_slice() {
             [excluded] if when.constant && when.keys.is_empty() => (true, excluded),
@@ -68,9 +72,9 @@ impl Schema for StoryCards {
         };
         put("keys", json!(keys::joined(keys)));
         if is_legacy {
-            put("entry", json!(entry.content));
+            put("entry", json!(content));
         } else {
-            put("value", json!(entry.content));
+            put("value", json!(content));
             put("type", json!(entry.rest.tags.first().map_or(UNTYPED, String::as_str)));
             put("title", json!(entry.name));
             put("description", json!(entry.comment));

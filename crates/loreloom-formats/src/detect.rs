@@ -22,8 +22,7 @@ macro_rules! formats {
     ($(#[$doc:meta] $format:ident = $name:literal, $container:ident $(, $card:ident)?;)+) => {
         /// A file format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum Format { $(#[$doc] $format),+ }
+        pub enum Format { $(#[$doc] #[serde(rename = $name)] $format),+ }
 
         impl Format {
             /// All formats.
@@ -61,8 +60,8 @@ formats! {
     CardV2 = "card-v2", Text, V2;
     /// A V3 card as JSON.
     CardV3 = "card-v3", Text, V3;
-    /// A V1 card in a picture.
-    CardV1Png = "card-v1-png", Png, V1;
+    /// A V1 or Pygmalion card in a picture.
+    CardV1Png = "card-png", Png, V1;
     /// A V2 card in a picture.
     CardV2Png = "card-v2-png", Png, V2;
     /// A V3 card in a picture.
@@ -105,6 +104,19 @@ impl Format {
     /// The format of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+
+    /// How files of this format are called.
+    pub fn file_extension(self) -> &'static str {
+        match (self.container(), self) {
+            (Container::Png, _) => "png",
+            (Container::Risum, _) => "risum",
+            (_, Self::Charx) => "charx",
+            (_, Self::Byaf) => "byaf",
+            (_, Self::Novelai) => "lorebook",
+            (_, Self::Perchance) => "txt",
+            (_, _) => "json",
+        }
     }
 
     /// How entries of this format are written; plain text has no words for it.
@@ -262,5 +274,68 @@ pub(crate) fn shown_keys(root: &Node<'_>) -> String {
             _ => "a list".to_owned(),
         },
         _ => root.kind().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_has_one_name_everywhere() {
+        for format in Format::ALL {
+            assert_eq!(Format::from_name(format.as_str()), Some(*format));
+            assert_eq!(serde_json::json!(format), format.as_str());
+        }
+    }
+
+    #[test]
+    fn json_is_told_apart_by_what_it_holds() {
+        for (json, expected) in [
+            (r#"{"spec":"chara_card_v3","data":{}}"#, Some(Format::CardV3)),
+            (r#"{"spec":"chara_card_v2","spec_version":"3.0","data":{}}"#, Some(Format::CardV2)),
+            (r#"{"spec":"lorebook_v3","data":{}}"#, Some(Format::LorebookV3)),
+            (r#"{"spec":"chara_book_v2","data":{}}"#, Some(Format::LorebookV3)),
+            (r#"{"lorebookVersion":1,"entries":[]}"#, Some(Format::Novelai)),
+            (r#"{"storyContainerVersion":1,"content":{}}"#, Some(Format::Novelai)),
+            (r#"{"scenarioVersion":1,"lorebook":{}}"#, Some(Format::Novelai)),
+            (r#"{"kind":"memory","entries":[]}"#, Some(Format::Agnai)),
+            (r#"{"type":"risu","data":[]}"#, Some(Format::Risu)),
+            (r#"{"type":"risuModule","lorebook":[]}"#, Some(Format::RisuModuleJson)),
+            (r#"{"worldinfo_v2":{"entries":{}}}"#, Some(Format::KoboldUnited)),
+            (r#"{"worldinfo":[],"actions":[]}"#, Some(Format::KoboldLite)),
+            (r#"{"folders":{},"entries":{"0":{"title":"x"}}}"#, Some(Format::KoboldUnited)),
+            (r#"{"loreItems":[]}"#, Some(Format::ByafCharacter)),
+            (r#"[{"keys":"a","value":"b"}]"#, Some(Format::Aidungeon)),
+            (r#"[{"keys":"a","entry":"b"}]"#, Some(Format::Aidungeon)),
+            (r#"[{"key":["a"],"insertion_order":1}]"#, Some(Format::Janitor)),
+            (r#"[{"keysRaw":"a"}]"#, Some(Format::Janitor)),
+            (r#"[{"key":"a","content":"b"}]"#, Some(Format::KoboldLite)),
+            (r#"{"entries":{}}"#, Some(Format::Sillytavern)),
+            (r#"{"entries":[{"keys":["a"],"content":"b"}]}"#, Some(Format::CharacterBook)),
+            (r#"{"entries":[{"key":["a"],"content":"b"}]}"#, Some(Format::Sillytavern)),
+            (r#"{"entries":[{"keywords":["a"],"entry":"b"}]}"#, Some(Format::Agnai)),
+            (r#"{"data":{"name":"x","character_book":{}}}"#, Some(Format::CardV2)),
+            (r#"{"char_name":"x"}"#, Some(Format::Pygmalion)),
+            (r#"{"name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
+            (r#"{"data":{"name":"x"}}"#, None),
+            (r#"{"name":"x"}"#, None),
+            ("[]", None),
+            ("5", None),
+        ] {
+            let parsed = crate::json::parse(json, 16).unwrap();
+            assert_eq!(of_json(&parsed.root).ok(), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_described() {
+        let parsed = crate::json::parse(r#"[{"a":1,"b":2}]"#, 16).unwrap();
+        assert_eq!(
+            of_json(&parsed.root).unwrap_err().to_string(),
+            "not a lorebook, card or chat of a known kind: looked for `spec`, `entries`, \
+             `lorebookVersion`, `kind`, `type`, `worldinfo` or a list of entries, found a list \
+             whose first item is an object with `a`, `b`"
+        );
     }
 }

@@ -21,6 +21,7 @@ mod byaf;
 mod card;
 pub mod chat;
 mod crossing;
+pub mod decorators;
 mod detect;
 pub mod diff;
 mod document;
@@ -52,7 +53,7 @@ pub use self::{
     detect::{Format, detect},
     error::FormatError,
     examine::{Examination, Outcome, RoundTrip, examine},
-    export::{ExportOptions, Exported, Loss, export},
+    export::{Decorators, ExportOptions, Exported, Loss, export},
     import::{ImportOptions, Imported, OddValues, import},
     limits::Limits,
     note::{ImportNote, Severity},

@@ -1,7 +1,10 @@
 //! `NovelAI` lorebooks (versions 1 to 6), alone or inside a story or scenario.
 
 use loreloom_core::{
-    book::{Book, DepthFrom, Entry, Folder, OriginalId, Position, Trim, TrimSide, TrimUnit},
+    book::{
+        Book, DepthFrom, Entry, Folder, Key, OriginalId, Position, RegexKey, Trim, TrimSide,
+        TrimUnit,
+    },
     ids::EntryId,
     units::Depth,
 };
@@ -102,7 +105,7 @@ impl Schema for Lorebook {
         let mut entry = Entry::new(id);
         entry.name = fields.text(&["displayName"]);
         entry.content = fields.text(&["text"]);
-        entry.activation.keys = fields.keys(&["keys"]);
+        entry.activation.keys = fields.list(&["keys"]).into_iter().map(key).collect();
         entry.activation.enabled = fields.flag(&["enabled"]).unwrap_or(true);
         entry.activation.constant = fields.flag(&["forceActivation"]).unwrap_or(false);
         entry.activation.whole_words = Some(true);
@@ -166,6 +169,37 @@ impl Schema for Lorebook {
             "order": [],
         })
     }
+}
+
+/// A key as the program matches it: parts joined by `&` must all be found.
+fn key(raw: String) -> Key {
+    let parts: Vec<&str> =
+        raw.split(" & ").map(str::trim).filter(|part| !part.is_empty()).collect();
+    if parts.len() < 2 || raw.trim_start().starts_with('/') {
+        return Key::parse(&raw);
+    }
+    let mut pattern = String::from("^");
+    for part in parts {
+        pattern.push_str("(?=[\\s\\S]*");
+        pattern.push_str(&as_word(part));
+        pattern.push(')');
+    }
+    Key::Regex(RegexKey { pattern, flags: "i".to_owned(), raw })
+}
+
+/// A pattern for the text as a whole word; ends that are no letters need no border.
+fn as_word(text: &str) -> String {
+    const SPECIAL: &str = "\\^$.|?*+()[]{}/";
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    let border = |c: Option<char>| if is_word(c) { "\\b" } else { "" };
+    let mut pattern = border(text.chars().next()).to_owned();
+    for character in text.chars() {
+        if SPECIAL.contains(character) {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern + border(text.chars().last())
 }
 
 fn read_config(config: &mut Fields<'_, '_, '_>, entry: &mut Entry) {
@@ -235,10 +269,26 @@ fn insertion(entry: &Entry) -> (String, Value) {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_core::book::Key;
-
     use super::*;
     use crate::{ImportOptions, import};
+
+    #[test]
+    fn keys_joined_by_an_ampersand_must_all_be_found() {
+        for (raw, expected) in [
+            ("wall", None),
+            ("R&D", None),
+            ("wall & names", Some(r"^(?=[\s\S]*\bwall\b)(?=[\s\S]*\bnames\b)")),
+            ("a.b & (c)", Some(r"^(?=[\s\S]*\ba\.b\b)(?=[\s\S]*\(c\))")),
+        ] {
+            let key = key(raw.to_owned());
+            assert_eq!(key.raw(), raw);
+            let pattern = match &key {
+                Key::Regex(regex) => Some(regex.pattern.as_str()),
+                Key::Literal(_) => None,
+            };
+            assert_eq!(pattern, expected, "{raw}");
+        }
+    }
 
     #[test]
     fn the_place_of_insertion_is_read_and_written() {

@@ -5,8 +5,6 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
-use std::ops::Range;
-
 use rustc_hash::FxHashMap;
 
 use crate::json::{Json, Node};
@@ -16,8 +14,6 @@ pub(crate) struct Row<'tree, 'text> {
     pub(crate) label: String,
     pub(crate) rank: (u8, u64),
     pub(crate) node: &'tree Node<'text>,
-    /// Where the row stands in the text, with its key if it has one.
-    pub(crate) span: Range<usize>,
     /// Place among the rows of the file, from 0.
     pub(crate) at: usize,
 }
@@ -30,13 +26,7 @@ pub(crate) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Ro
         Json::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(at, node)| Row {
-                label: at.to_string(),
-                rank: (0, at as u64),
-                node,
-                span: node.span.clone(),
-                at,
-            })
+            .map(|(at, node)| Row { label: at.to_string(), rank: (0, at as u64), node, at })
             .collect(),
         Json::Object(members) => {
             let mut rows: Vec<Row<'tree, 'text>> = Vec::with_capacity(members.len());
@@ -45,13 +35,11 @@ pub(crate) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Ro
                 let key = member.key.as_ref();
                 if let Some(earlier) = place.get(key) {
                     rows[*earlier].node = &member.value;
-                    rows[*earlier].span = member.start..member.value.span.end;
                     continue;
                 }
                 place.insert(key, rows.len());
                 let rank = array_index(key).map_or((1, at as u64), |index| (0, u64::from(index)));
-                let span = member.start..member.value.span.end;
-                rows.push(Row { label: key.to_owned(), rank, node: &member.value, span, at });
+                rows.push(Row { label: key.to_owned(), rank, node: &member.value, at });
             }
             rows
         }

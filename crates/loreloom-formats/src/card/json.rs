@@ -240,7 +240,7 @@ pub(crate) fn to_v2(card: &Value) -> Value {
 }
 
 /// The text behind the decorator lines at its top.
-fn without_decorators(content: &str) -> &str {
+pub(crate) fn without_decorators(content: &str) -> &str {
     let mut rest = content;
     loop {
         let line = rest.split_inclusive('\n').next().unwrap_or_default();

@@ -6,10 +6,10 @@ use loreloom_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Loss, row};
+use super::{Decorators, ExportOptions, Loss, row};
 use crate::{
     card::{self, Card, CardVersion},
-    crossing,
+    crossing, decorators,
     detect::Format,
     error::FormatError,
     import::OddValues,
@@ -21,15 +21,15 @@ use crate::{
 pub(super) fn document(
     book: &Book,
     format: Format,
-    card: Option<&Card>,
+    options: &ExportOptions<'_>,
     losses: &mut Vec<Loss>,
 ) -> Result<Value, FormatError> {
     let Some(schema) = format.schema() else {
         return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
     };
     match format.card() {
-        Some(version) => Ok(card_document(schema, book, format, card, version, losses)),
-        None => Ok(book_document(schema, book, format, losses)),
+        Some(version) => Ok(card_document(schema, book, format, options.card, version, losses)),
+        None => Ok(book_document(schema, book, format, options.decorators, losses)),
     }
 }
 
@@ -37,9 +37,13 @@ fn book_document(
     schema: &dyn Schema,
     book: &Book,
     format: Format,
+    decorators: Decorators,
     losses: &mut Vec<Loss>,
 ) -> Value {
-    let rows = rows(schema, book, format.as_str(), losses);
+    let reads_decorators =
+        matches!(format, Format::Risu | Format::RisuModule | Format::RisuModuleJson);
+    let lowers = reads_decorators && decorators == Decorators::Lower;
+    let rows = crossed_rows(schema, book, format.as_str(), lowers, losses);
     let mut root = schema.skeleton();
     let text = root.to_string();
     let path = crate::json::parse(&text, usize::MAX)
@@ -129,6 +133,16 @@ pub(super) fn rows(
     format: &str,
     losses: &mut Vec<Loss>,
 ) -> Value {
+    crossed_rows(schema, book, format, false, losses)
+}
+
+fn crossed_rows(
+    schema: &dyn Schema,
+    book: &Book,
+    format: &str,
+    lowers: bool,
+    losses: &mut Vec<Loss>,
+) -> Value {
     let text = schema.skeleton().to_string();
     let is_map = crate::json::parse(&text, usize::MAX).is_ok_and(|parsed| {
         let path = schema.path(&parsed.root);
@@ -137,7 +151,7 @@ pub(super) fn rows(
     let origin = origin_of(book);
     let mut written = Vec::with_capacity(book.entries.len());
     for (entry, number) in book.entries.iter().zip(new_numbers(&book.entries)) {
-        let crossed = CrossedEntry { origin, format, number };
+        let crossed = CrossedEntry { origin, format, number, lowers };
         written.push((number, crossed.row(schema, entry, losses)));
     }
     if is_map {
@@ -173,13 +187,15 @@ pub(super) fn row(
     number: u64,
     losses: &mut Vec<Loss>,
 ) -> Map<String, Value> {
-    CrossedEntry { origin: format, format, number }.row(schema, entry, losses)
+    CrossedEntry { origin: format, format, number, lowers: false }.row(schema, entry, losses)
 }
 
 struct CrossedEntry<'a> {
     origin: &'a str,
     format: &'a str,
     number: u64,
+    /// Fields without a word become decorators.
+    lowers: bool,
 }
 
 impl CrossedEntry<'_> {
@@ -192,7 +208,12 @@ impl CrossedEntry<'_> {
         let original_id = entry.original_id.as_ref();
         let (extensions, from) = crossed(&entry.extensions, original_id, self.origin, self.format);
         let crossing = Entry { extensions, ..entry.clone() };
-        let written = row::write(schema, &crossing, None, OddValues::AsSillyTavern);
+        let mut written = row::write(schema, &crossing, None, OddValues::AsSillyTavern);
+        if self.lowers {
+            let (lowered, rest) = decorators::lower(&crossing, &written.rest);
+            written = row::write(schema, &lowered, None, OddValues::AsSillyTavern);
+            written.rest = rest;
+        }
         let mut map = Map::new();
         if let Some((name, fresh)) = schema.fresh_id(self.number) {
             let home = crossing::from(&entry.extensions);

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::{
     card::Card,
+    decorators,
     detect::Format,
     document::{self, Document, Part},
     error::FormatError,
@@ -36,10 +37,26 @@ pub struct ExportOptions<'a> {
     /// The file that the book came from, or the picture that a card should travel in.
     /// Text formats do not need it: a book keeps its own text.
     pub original: Option<&'a [u8]>,
+    /// What becomes of decorators when the book crosses to another format.
+    pub decorators: Decorators,
     /// How odd values were read, so that they are found unchanged.
     pub odd_values: OddValues,
     /// How much of the original is read.
     pub limits: Limits,
+}
+
+/// What becomes of decorators when a book crosses to another format. Saving a book in its
+/// own format never touches them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decorators {
+    /// They stay in the text.
+    #[default]
+    Keep,
+    /// They become fields, for programs that do not read them.
+    Lift,
+    /// Fields that the format has no word for become decorators, where its programs read
+    /// them (Risu).
+    Lower,
 }
 
 /// A file, and what it could not say.
@@ -78,10 +95,18 @@ pub fn export(
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n").into_bytes()
     } else {
-        let root = fresh::document(book, format, options.card, &mut losses)?;
+        let lifted = (options.decorators == Decorators::Lift).then(|| lifted(book));
+        let book = lifted.as_ref().unwrap_or(book);
+        let root = fresh::document(book, format, options, &mut losses)?;
         container::wrap_fresh(&root, format, book, options)?
     };
     Ok(Exported { bytes, losses })
+}
+
+/// The book with its decorators as fields.
+fn lifted(book: &Book) -> Book {
+    let entries = book.entries.iter().map(|entry| decorators::lift(entry).entry).collect();
+    Book { entries, ..book.clone() }
 }
 
 /// How the book's own file is read again.

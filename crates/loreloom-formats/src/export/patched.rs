@@ -1,5 +1,7 @@
 //! Writes a book back into its own file.
 
+use std::ops::Range;
+
 use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
@@ -115,8 +117,9 @@ impl Edit<'_> {
             entries.iter().enumerate().map(|(at, entry)| (entry.id.clone(), at)).collect()
         };
         let (was, now) = (by_id(&self.was.entries), by_id(&self.book.entries));
-        let spans: Vec<_> = rows.iter().map(|(row, _)| row.span.clone()).collect();
-        let kept: Vec<bool> = rows.iter().map(|(_, id)| now.contains_key(id)).collect();
+        let survives: FxHashMap<&str, bool> =
+            rows.iter().map(|(row, id)| (row.label.as_str(), now.contains_key(id))).collect();
+        let (spans, kept) = places(container, &survives);
         patch.remove(container, &spans, &kept);
         for (row, id) in &rows {
             if let (Some(was), Some(now)) = (was.get(id), now.get(id)) {
@@ -129,11 +132,8 @@ impl Edit<'_> {
             self.book.entries.iter().filter(|entry| !was.contains_key(&entry.id)).collect();
         let texts = self.added(&rows, container, &added, patch, level, losses);
         patch.insert_after(container, last, &texts, level);
-        let survivors = rows.iter().zip(&kept).filter(|(_, kept)| **kept);
-        survivors
-            .map(|((_, id), _)| id.clone())
-            .chain(added.iter().map(|entry| entry.id.clone()))
-            .collect()
+        let survivors = rows.into_iter().map(|(_, id)| id).filter(|id| now.contains_key(id));
+        survivors.chain(added.iter().map(|entry| entry.id.clone())).collect()
     }
 
     /// Edits one row.
@@ -220,6 +220,20 @@ impl Edit<'_> {
         patch.reorder(&spans, &rows);
         Ok(patch.apply())
     }
+}
+
+/// Where the rows of a container stand, and which stay. Of a key that stands twice both
+/// go, or the first would come back in place of the second.
+fn places(
+    container: &Node<'_>,
+    survives: &FxHashMap<&str, bool>,
+) -> (Vec<Range<usize>>, Vec<bool>) {
+    let stays = |label: &str| survives.get(label).copied().unwrap_or(true);
+    let members = container.members().iter();
+    let members = members.map(|member| (member.start..member.value.span.end, stays(&member.key)));
+    let items = container.items().iter().enumerate();
+    let items = items.map(|(at, item)| (item.span.clone(), stays(&at.to_string())));
+    members.chain(items).unzip()
 }
 
 /// The texts of book and card with the card's edits.

@@ -3,7 +3,9 @@
 use std::error::Error;
 
 use loreloom_core::book::{Book, Key};
-use loreloom_formats::{ExportOptions, Exported, Format, ImportOptions, Imported, export, import};
+use loreloom_formats::{
+    Decorators, ExportOptions, Exported, Format, ImportOptions, Imported, export, import,
+};
 
 use super::editing::{meaning, readable};
 
@@ -138,5 +140,35 @@ fn the_loss_report_names_what_a_format_cannot_say() -> Result<(), Box<dyn Error>
         ]
     );
     assert_eq!(lost(Format::CardV3)?, [""; 0]);
+    let decorated = br#"{"entries":{"0":{"key":["a"],"content":"@@depth 2\nText"}}}"#;
+    let book = import(decorated, &ImportOptions::new("b"))?.book;
+    let exported = export(&book, Format::Aidungeon, &ExportOptions::default())?;
+    assert_eq!(import(&exported.bytes, &ImportOptions::new("b"))?.book.entries[0].content, "Text");
+    assert!(exported.losses.iter().any(|loss| loss.field == "content"));
+    Ok(())
+}
+
+#[test]
+fn decorators_are_lifted_and_lowered_only_when_asked() -> Result<(), Box<dyn Error>> {
+    let file = br#"{"entries":{"0":{"uid":0,"key":["a"],"content":"Text","position":4,"depth":2,
+        "role":1,"probability":40,"useProbability":true,"sticky":3,"order":5}}}"#;
+    let book = import(file, &ImportOptions::new("b"))?.book;
+    let options = ExportOptions { decorators: Decorators::Lower, ..ExportOptions::default() };
+    let exported = export(&book, Format::Risu, &options)?;
+    let risu = import(&exported.bytes, &ImportOptions::new("b"))?.book;
+    // The chance has a field of its own in Risu's files.
+    assert_eq!(risu.entries[0].content, "@@depth 2\n@@role user\nText");
+    let lost: Vec<&str> = exported.losses.iter().map(|loss| loss.field.as_str()).collect();
+    assert_eq!(lost, ["activation.timed.sticky"]);
+
+    let kept = export(&risu, Format::Sillytavern, &ExportOptions::default())?;
+    let kept = import(&kept.bytes, &ImportOptions::new("b"))?.book;
+    assert_eq!(kept.entries[0].content, "@@depth 2\n@@role user\nText");
+    let options = ExportOptions { decorators: Decorators::Lift, ..ExportOptions::default() };
+    let lifted = export(&risu, Format::Sillytavern, &options)?;
+    let lifted = import(&lifted.bytes, &ImportOptions::new("b"))?.book;
+    assert_eq!(lifted.entries[0].content, "Text");
+    assert_eq!(lifted.entries[0].placement.position, book.entries[0].placement.position);
+    assert_eq!(lifted.entries[0].placement.role, book.entries[0].placement.role);
     Ok(())
 }

@@ -193,3 +193,18 @@ fn a_card_can_move_into_another_picture_without_its_old_file() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn a_key_that_stands_twice_goes_as_a_whole() -> Outcome {
+    let bytes =
+        br#"{"entries":{"a":{"uid":1},"0":{"uid":0},"b":{"uid":2},"0":{"uid":9},"c":{"uid":3}}}"#;
+    let imported = read(bytes)?;
+    let mut book = imported.book.clone();
+    book.entries.retain(|entry| entry.id.as_str() != "book/9");
+    let written = write(bytes, &book, &imported)?;
+    assert_eq!(
+        String::from_utf8(written)?,
+        r#"{"entries":{"a":{"uid":1},"b":{"uid":2},"c":{"uid":3}}}"#
+    );
+    Ok(())
+}

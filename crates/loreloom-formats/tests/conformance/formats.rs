@@ -15,7 +15,6 @@ struct Expected {
 
 fn is_format(found: Option<Format>, expected: &str) -> bool {
     found.is_some_and(|found| found.as_str() == expected)
-        || expected == "card-png" && found == Some(Format::CardV1Png)
 }
 
 /// What is wrong with one file.

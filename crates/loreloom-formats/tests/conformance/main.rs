@@ -10,6 +10,7 @@ mod crossing;
 mod editing;
 mod formats;
 mod hostile;
+mod reading;
 
 use std::path::{Path, PathBuf};
 
