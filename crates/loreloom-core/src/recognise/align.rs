@@ -216,27 +216,32 @@ fn drift(
 }
 
 /// Whether the window belongs to this chat: it shares more than a greeting, it does not
-/// contradict more than it shares, and it is not the opening of a new chat.
+/// contradict as much as it shares, and it is not the opening of a new chat.
 fn joins(memory: &Memory, window: &Window, client: &str, alignment: &Alignment) -> bool {
     let story = memory.story(alignment.slot);
-    let first_user =
-        alignment.path.iter().position(|at| story.node(*at).message.role == Role::User);
-    let telling = alignment
-        .pairs
-        .iter()
-        .filter(|(_, node)| first_user.is_some_and(|first| *node >= first))
-        .count();
-    if telling == 0 {
+    let role = |at: usize| story.node(alignment.path[at]).message.role;
+    let first_user = (0..alignment.path.len()).find(|at| role(*at) == Role::User);
+    let telling = || {
+        let nodes = alignment.pairs.iter().map(|pair| pair.1);
+        nodes.filter(|node| first_user.is_some_and(|first| *node >= first))
+    };
+    let shared = telling().count();
+    if shared == 0 {
         return is_edited_opening(memory, window, client, alignment);
     }
     let anchor = alignment.pairs.last().map_or(0, |pair| pair.0);
     let paired = |at: usize| alignment.pairs.binary_search_by_key(&at, |pair| pair.0).is_ok();
     let against =
         (0..anchor).filter(|at| !paired(*at) && counts(&window.parts[*at], story)).count();
-    if alignment.pairs.len() <= against {
-        return false;
-    }
-    !is_opening(memory, window) || reopens(window, story, alignment)
+    // Replies that we have not seen may have been made while we were away, or may be another
+    // story's: a reply that we know, or the place where we were, speaks for the first.
+    let unseen = alignment.unexplained.saturating_sub(against);
+    let replied = telling().any(|node| role(node) == Role::Assistant);
+    let was_here = alignment.path.last().copied() == story.asked
+        && memory.client(client).and_then(|client| client.last) == Some(alignment.slot);
+    let likely = unseen == 0 || replied || was_here || shared > against + unseen;
+    let agrees = shared > against || (was_here && shared >= against);
+    agrees && likely && (!is_opening(memory, window) || reopens(window, story, alignment))
 }
 
 /// Whether the window has one message of the user and no answer to it.

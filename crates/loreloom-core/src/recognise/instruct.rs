@@ -114,6 +114,44 @@ pub const TEMPLATES: &[Template] = &[
     },
 ];
 
+impl Template {
+    /// Where the turn with text at byte `at` begins, its opening included.
+    pub(super) fn turn_start(&self, prompt: &str, at: usize) -> Option<usize> {
+        let openings = self.openings.iter();
+        openings.filter_map(|(_, opening)| prompt[..at].rfind(opening)).max()
+    }
+
+    /// Where the next turn after byte `at` begins.
+    pub(super) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
+        let openings = self.openings.iter();
+        openings.filter_map(|(_, opening)| prompt[at..].find(opening)).min().map(|next| at + next)
+    }
+
+    /// Whether a turn of this role can stand between any two others.
+    pub(super) fn can_write(&self, role: Role) -> bool {
+        !self.system_as_user && self.openings.iter().any(|(other, _)| *other == role)
+    }
+
+    /// What stands before and after the text of a turn, read off a turn of the prompt.
+    pub(super) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
+        let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
+        let opening = openings.next().map_or("", |(_, opening)| *opening);
+        let turns = by_template(prompt, self);
+        let gap = turns.iter().find_map(|turn| {
+            let start = self.turn_start(prompt, turn.range.start)?;
+            let text = &prompt[start..turn.range.start];
+            let (_, used) = self.openings.iter().find(|(_, opening)| text.starts_with(opening))?;
+            Some(text[used.len()..].to_owned()).filter(|_| !turn.range.is_empty())
+        });
+        let close = turns.iter().find_map(|turn| {
+            let next = self.next_turn(prompt, turn.range.end)?;
+            Some(prompt[turn.range.end..next].to_owned()).filter(|_| !turn.range.is_empty())
+        });
+        let gap = gap.unwrap_or_default();
+        (format!("{opening}{gap}"), close.unwrap_or_default())
+    }
+}
+
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
