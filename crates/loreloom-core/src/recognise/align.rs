@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     memory::{Memory, Node, NodeAt, Slot, Story},
-    text::{TextKey, similar},
+    text::similar,
     window::{Part, Window, looks_like_instruction},
 };
 use crate::chat::Role;
@@ -99,6 +99,9 @@ fn candidates(memory: &Memory, window: &Window) -> Vec<Slot> {
     let mut slots: Vec<(usize, u64, Slot)> =
         votes.into_iter().map(|(slot, votes)| (votes, memory.story(slot).touched, slot)).collect();
     slots.sort_unstable_by(|a, b| b.cmp(a));
+    // A chat that shares a few common words cannot be meant where another shares all.
+    let least = slots.first().map_or(0, |most| most.0 / 3);
+    slots.retain(|(votes, _, _)| *votes >= least);
     slots.truncate(CANDIDATES);
     slots.into_iter().map(|(_, _, slot)| slot).collect()
 }
@@ -110,21 +113,30 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
     let known = (0..parts.len())
         .rev()
         .filter(|at| !parts[*at].tool && !story.nodes_with(parts[*at].key).is_empty());
-    known
-        .take(ANCHORS)
-        .flat_map(|anchor| {
-            let mut ends = story.nodes_with(parts[anchor].key).to_vec();
-            ends.retain(|end| is(story.node(*end), &parts[anchor]));
-            ends.sort_unstable_by_key(|end| std::cmp::Reverse(story.node(*end).touched));
-            ends.truncate(ENDS);
-            ends.into_iter().map(move |end| (anchor, end))
-        })
-        .map(|(anchor, end)| lay(story, slot, window, anchor, end))
-        .max_by_key(|found| {
-            let newest = found.path.last().map(|at| story.node(*at).touched);
-            let gaps = std::cmp::Reverse(found.left_out);
-            (std::cmp::Reverse(found.unexplained), found.pairs.len(), gaps, found.at_tip, newest)
-        })
+    let ends = known.take(ANCHORS).flat_map(|anchor| {
+        let mut ends = story.nodes_with(parts[anchor].key).to_vec();
+        ends.retain(|end| is(story.node(*end), &parts[anchor]));
+        ends.sort_unstable_by_key(|end| std::cmp::Reverse(story.node(*end).touched));
+        ends.truncate(ENDS);
+        ends.into_iter().map(move |end| (anchor, end))
+    });
+    let worth = |found: &Alignment| {
+        let newest = found.path.last().map(|at| story.node(*at).touched);
+        let gaps = std::cmp::Reverse(found.left_out);
+        (std::cmp::Reverse(found.unexplained), found.pairs.len(), gaps, found.at_tip, newest)
+    };
+    let mut best: Option<Alignment> = None;
+    for (anchor, end) in ends {
+        let found = lay(story, slot, window, anchor, end);
+        let perfect = found.goes_on && found.unexplained == 0 && found.left_out == 0;
+        if best.as_ref().is_none_or(|best| worth(&found) > worth(best)) {
+            best = Some(found);
+        }
+        if perfect {
+            break;
+        }
+    }
+    best
 }
 
 fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -> Alignment {
@@ -161,10 +173,6 @@ fn is(node: &Node, part: &Part) -> bool {
 
 /// Pairs pieces with messages from the end on. The last piece is the last message.
 fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
-    let mut positions: FxHashMap<TextKey, Vec<usize>> = FxHashMap::default();
-    for (at, message) in stored.iter().enumerate() {
-        positions.entry(message.key).or_default().push(at);
-    }
     let mut pairs = Vec::new();
     let (mut part, mut node) = (parts.len(), stored.len());
     while part > 0 && node > 0 {
@@ -174,7 +182,7 @@ fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
             pairs.push((part, node));
             continue;
         }
-        let Some((skipped, left_out)) = drift(&parts[..part], &stored[..node], &positions) else {
+        let Some((skipped, left_out)) = drift(&parts[..part], &stored[..node]) else {
             break;
         };
         part -= skipped;
@@ -185,11 +193,7 @@ fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
 }
 
 /// How many pieces and messages to skip until both agree again, as few as possible.
-fn drift(
-    parts: &[Part],
-    stored: &[&Node],
-    positions: &FxHashMap<TextKey, Vec<usize>>,
-) -> Option<(usize, usize)> {
+fn drift(parts: &[Part], stored: &[&Node]) -> Option<(usize, usize)> {
     let agrees = |skipped: usize, left_out: usize| {
         let part = parts.len().checked_sub(skipped + 1).map(|at| &parts[at]);
         let message = stored.len().checked_sub(left_out + 1).map(|at| stored[at]);
@@ -205,13 +209,11 @@ fn drift(
             }
         }
     }
-    // A long block was hidden or came back: look the next texts up.
+    // A long block was hidden or came back: look further for the next texts.
     (0..parts.len().min(DRIFT)).find_map(|skipped| {
         let part = &parts[parts.len() - 1 - skipped];
-        let found = positions.get(&part.key)?;
-        let before = found.partition_point(|at| *at < stored.len());
-        let at = *found.get(before.checked_sub(1)?)?;
-        is(stored[at], part).then(|| (skipped, stored.len() - 1 - at))
+        let at = stored.iter().rposition(|message| is(message, part))?;
+        Some((skipped, stored.len() - 1 - at))
     })
 }
 
@@ -237,7 +239,8 @@ fn joins(memory: &Memory, window: &Window, client: &str, alignment: &Alignment) 
     // story's: a reply that we know, or the place where we were, speaks for the first.
     let unseen = alignment.unexplained.saturating_sub(against);
     let replied = telling().any(|node| role(node) == Role::Assistant);
-    let was_here = alignment.path.last().copied() == story.asked
+    let end = alignment.path.last().copied();
+    let was_here = (end == story.asked || end == story.tip)
         && memory.client(client).and_then(|client| client.last) == Some(alignment.slot);
     let likely = unseen == 0 || replied || was_here || shared > against + unseen;
     let agrees = shared > against || (was_here && shared >= against);

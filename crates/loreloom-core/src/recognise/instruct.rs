@@ -179,7 +179,8 @@ pub(super) fn by_template(prompt: &str, template: &Template) -> Vec<Turn> {
         .openings
         .iter()
         .flat_map(|(role, opening)| {
-            prompt.match_indices(opening).map(|(at, found)| (at, at + found.len(), *role))
+            let plain = prompt.match_indices(opening).map(|(at, found)| (at, at + found.len()));
+            plain.chain(annotated(prompt, opening)).map(|(start, end)| (start, end, *role))
         })
         .collect();
     marks.sort_unstable_by_key(|mark| mark.0);
@@ -194,6 +195,20 @@ pub(super) fn by_template(prompt: &str, template: &Template) -> Vec<Turn> {
         turns.push(turn(prompt, range, *role, template, next.is_some()));
     }
     turns
+}
+
+/// Openings with a remark, as in `### Response (two paragraphs):`.
+fn annotated<'a>(
+    prompt: &'a str,
+    opening: &'a str,
+) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+    let name = opening.strip_suffix(':').unwrap_or("\0");
+    prompt.match_indices(name).filter_map(move |(at, found)| {
+        let rest = prompt[at + found.len()..].strip_prefix(" (")?;
+        let line = rest.lines().next().unwrap_or_default();
+        let length = line.find("):")?;
+        Some((at, at + found.len() + 2 + length + 2))
+    })
 }
 
 fn turn(prompt: &str, range: Range<usize>, role: Role, template: &Template, ended: bool) -> Turn {
@@ -306,6 +321,7 @@ mod tests {
             "<|im_start|>system\nsys<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nho<|im_end|>\n<|im_start|>assistant\n",
             "<|start_header_id|>system<|end_header_id|>\n\nsys<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nho<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
             "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response:\n",
+            "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response (two paragraphs):\n",
             "[SYSTEM_PROMPT]sys[INST]hi[/INST]ho</s>[/INST]",
         ] {
             let template = template_of(prompt).unwrap();

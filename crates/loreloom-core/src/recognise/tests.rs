@@ -167,6 +167,45 @@ fn an_id_given_later_names_the_chat_and_another_id_branches_off() {
 }
 
 #[test]
+fn a_reply_changed_only_for_the_prompt_keeps_its_text() {
+    for (stored, sent) in [
+        ("*She turns.* \"Come in.\"", "\"Come in.\""),
+        ("Hello {{user}}, says {{char}}.", "Hello Wren, says Mira."),
+    ] {
+        let mut memory = Memory::new();
+        let (mut mira, chat) = told(&mut memory, "Mira", 2);
+        mira.say("Knock.");
+        let request = mira.request(0, &[]);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        memory.reply(&ticket, [stored]);
+        mira.chat.push((Assistant, sent.to_owned()));
+        for turn in 0..3 {
+            mira.say(&format!("On, {turn}."));
+            let found = mira.send(&mut memory, 0);
+            assert_eq!((path(&found)[6], found.chat.as_ref()), (stored, Some(&chat)));
+            assert_eq!(path(&found).len(), mira.chat.len() - 1);
+        }
+    }
+}
+
+#[test]
+fn an_empty_reply_is_stored_though_it_is_never_sent() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 1);
+    mira.say("Silence?");
+    let request = mira.request(0, &[]);
+    let found = memory.recognise(&request);
+    let ticket = memory.record(&request, &found);
+    memory.reply(&ticket, [""]);
+    for turn in 0..2 {
+        mira.say(&format!("Say something, {turn}."));
+        let found = mira.send(&mut memory, 0);
+        assert_eq!(path(&found)[3..6], ["Silence?", "", "Say something, 0."]);
+    }
+}
+
+#[test]
 fn restored_chats_are_recognised() {
     let mut memory = Memory::new();
     let (mut mira, _) = told(&mut memory, "Mira", 4);
