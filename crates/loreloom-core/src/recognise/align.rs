@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     memory::{Memory, Node, NodeAt, Slot, Story},
-    text::{TextKey, similar},
+    text::similar,
     window::{Part, Window, looks_like_instruction},
 };
 use crate::chat::Role;
@@ -99,6 +99,9 @@ fn candidates(memory: &Memory, window: &Window) -> Vec<Slot> {
     let mut slots: Vec<(usize, u64, Slot)> =
         votes.into_iter().map(|(slot, votes)| (votes, memory.story(slot).touched, slot)).collect();
     slots.sort_unstable_by(|a, b| b.cmp(a));
+    // A chat that shares a few common words cannot be meant where another shares all.
+    let least = slots.first().map_or(0, |most| most.0 / 3);
+    slots.retain(|(votes, _, _)| *votes >= least);
     slots.truncate(CANDIDATES);
     slots.into_iter().map(|(_, _, slot)| slot).collect()
 }
@@ -110,21 +113,30 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
     let known = (0..parts.len())
         .rev()
         .filter(|at| !parts[*at].tool && !story.nodes_with(parts[*at].key).is_empty());
-    known
-        .take(ANCHORS)
-        .flat_map(|anchor| {
-            let mut ends = story.nodes_with(parts[anchor].key).to_vec();
-            ends.retain(|end| is(story.node(*end), &parts[anchor]));
-            ends.sort_unstable_by_key(|end| std::cmp::Reverse(story.node(*end).touched));
-            ends.truncate(ENDS);
-            ends.into_iter().map(move |end| (anchor, end))
-        })
-        .map(|(anchor, end)| lay(story, slot, window, anchor, end))
-        .max_by_key(|found| {
-            let newest = found.path.last().map(|at| story.node(*at).touched);
-            let gaps = std::cmp::Reverse(found.left_out);
-            (std::cmp::Reverse(found.unexplained), found.pairs.len(), gaps, found.at_tip, newest)
-        })
+    let ends = known.take(ANCHORS).flat_map(|anchor| {
+        let mut ends = story.nodes_with(parts[anchor].key).to_vec();
+        ends.retain(|end| is(story.node(*end), &parts[anchor]));
+        ends.sort_unstable_by_key(|end| std::cmp::Reverse(story.node(*end).touched));
+        ends.truncate(ENDS);
+        ends.into_iter().map(move |end| (anchor, end))
+    });
+    let worth = |found: &Alignment| {
+        let newest = found.path.last().map(|at| story.node(*at).touched);
+        let gaps = std::cmp::Reverse(found.left_out);
+        (std::cmp::Reverse(found.unexplained), found.pairs.len(), gaps, found.at_tip, newest)
+    };
+    let mut best: Option<Alignment> = None;
+    for (anchor, end) in ends {
+        let found = lay(story, slot, window, anchor, end);
+        let perfect = found.goes_on && found.unexplained == 0 && found.left_out == 0;
+        if best.as_ref().is_none_or(|best| worth(&found) > worth(best)) {
+            best = Some(found);
+        }
+        if perfect {
+            break;
+        }
+    }
+    best
 }
 
 fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -> Alignment {
@@ -161,10 +173,6 @@ fn is(node: &Node, part: &Part) -> bool {
 
 /// Pairs pieces with messages from the end on. The last piece is the last message.
 fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
-    let mut positions: FxHashMap<TextKey, Vec<usize>> = FxHashMap::default();
-    for (at, message) in stored.iter().enumerate() {
-        positions.entry(message.key).or_default().push(at);
-    }
     let mut pairs = Vec::new();
     let (mut part, mut node) = (parts.len(), stored.len());
     while part > 0 && node > 0 {
@@ -174,7 +182,7 @@ fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
             pairs.push((part, node));
             continue;
         }
-        let Some((skipped, left_out)) = drift(&parts[..part], &stored[..node], &positions) else {
+        let Some((skipped, left_out)) = drift(&parts[..part], &stored[..node]) else {
             break;
         };
         part -= skipped;
@@ -185,11 +193,7 @@ fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
 }
 
 /// How many pieces and messages to skip until both agree again, as few as possible.
-fn drift(
-    parts: &[Part],
-    stored: &[&Node],
-    positions: &FxHashMap<TextKey, Vec<usize>>,
-) -> Option<(usize, usize)> {
+fn drift(parts: &[Part], stored: &[&Node]) -> Option<(usize, usize)> {
     let agrees = |skipped: usize, left_out: usize| {
         let part = parts.len().checked_sub(skipped + 1).map(|at| &parts[at]);
         let message = stored.len().checked_sub(left_out + 1).map(|at| stored[at]);
@@ -205,38 +209,42 @@ fn drift(
             }
         }
     }
-    // A long block was hidden or came back: look the next texts up.
+    // A long block was hidden or came back: look further for the next texts.
     (0..parts.len().min(DRIFT)).find_map(|skipped| {
         let part = &parts[parts.len() - 1 - skipped];
-        let found = positions.get(&part.key)?;
-        let before = found.partition_point(|at| *at < stored.len());
-        let at = *found.get(before.checked_sub(1)?)?;
-        is(stored[at], part).then(|| (skipped, stored.len() - 1 - at))
+        let at = stored.iter().rposition(|message| is(message, part))?;
+        Some((skipped, stored.len() - 1 - at))
     })
 }
 
 /// Whether the window belongs to this chat: it shares more than a greeting, it does not
-/// contradict more than it shares, and it is not the opening of a new chat.
+/// contradict as much as it shares, and it is not the opening of a new chat.
 fn joins(memory: &Memory, window: &Window, client: &str, alignment: &Alignment) -> bool {
     let story = memory.story(alignment.slot);
-    let first_user =
-        alignment.path.iter().position(|at| story.node(*at).message.role == Role::User);
-    let telling = alignment
-        .pairs
-        .iter()
-        .filter(|(_, node)| first_user.is_some_and(|first| *node >= first))
-        .count();
-    if telling == 0 {
+    let role = |at: usize| story.node(alignment.path[at]).message.role;
+    let first_user = (0..alignment.path.len()).find(|at| role(*at) == Role::User);
+    let telling = || {
+        let nodes = alignment.pairs.iter().map(|pair| pair.1);
+        nodes.filter(|node| first_user.is_some_and(|first| *node >= first))
+    };
+    let shared = telling().count();
+    if shared == 0 {
         return is_edited_opening(memory, window, client, alignment);
     }
     let anchor = alignment.pairs.last().map_or(0, |pair| pair.0);
     let paired = |at: usize| alignment.pairs.binary_search_by_key(&at, |pair| pair.0).is_ok();
     let against =
         (0..anchor).filter(|at| !paired(*at) && counts(&window.parts[*at], story)).count();
-    if alignment.pairs.len() <= against {
-        return false;
-    }
-    !is_opening(memory, window) || reopens(window, story, alignment)
+    // Replies that we have not seen may have been made while we were away, or may be another
+    // story's: a reply that we know, or the place where we were, speaks for the first.
+    let unseen = alignment.unexplained.saturating_sub(against);
+    let replied = telling().any(|node| role(node) == Role::Assistant);
+    let end = alignment.path.last().copied();
+    let was_here = (end == story.asked || end == story.tip)
+        && memory.client(client).and_then(|client| client.last) == Some(alignment.slot);
+    let likely = unseen == 0 || replied || was_here || shared > against + unseen;
+    let agrees = shared > against || (was_here && shared >= against);
+    agrees && likely && (!is_opening(memory, window) || reopens(window, story, alignment))
 }
 
 /// Whether the window has one message of the user and no answer to it.

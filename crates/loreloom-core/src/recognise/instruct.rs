@@ -114,6 +114,44 @@ pub const TEMPLATES: &[Template] = &[
     },
 ];
 
+impl Template {
+    /// Where the turn with text at byte `at` begins, its opening included.
+    pub(super) fn turn_start(&self, prompt: &str, at: usize) -> Option<usize> {
+        let openings = self.openings.iter();
+        openings.filter_map(|(_, opening)| prompt[..at].rfind(opening)).max()
+    }
+
+    /// Where the next turn after byte `at` begins.
+    pub(super) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
+        let openings = self.openings.iter();
+        openings.filter_map(|(_, opening)| prompt[at..].find(opening)).min().map(|next| at + next)
+    }
+
+    /// Whether a turn of this role can stand between any two others.
+    pub(super) fn can_write(&self, role: Role) -> bool {
+        !self.system_as_user && self.openings.iter().any(|(other, _)| *other == role)
+    }
+
+    /// What stands before and after the text of a turn, read off a turn of the prompt.
+    pub(super) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
+        let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
+        let opening = openings.next().map_or("", |(_, opening)| *opening);
+        let turns = by_template(prompt, self);
+        let gap = turns.iter().find_map(|turn| {
+            let start = self.turn_start(prompt, turn.range.start)?;
+            let text = &prompt[start..turn.range.start];
+            let (_, used) = self.openings.iter().find(|(_, opening)| text.starts_with(opening))?;
+            Some(text[used.len()..].to_owned()).filter(|_| !turn.range.is_empty())
+        });
+        let close = turns.iter().find_map(|turn| {
+            let next = self.next_turn(prompt, turn.range.end)?;
+            Some(prompt[turn.range.end..next].to_owned()).filter(|_| !turn.range.is_empty())
+        });
+        let gap = gap.unwrap_or_default();
+        (format!("{opening}{gap}"), close.unwrap_or_default())
+    }
+}
+
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
@@ -141,7 +179,8 @@ pub(super) fn by_template(prompt: &str, template: &Template) -> Vec<Turn> {
         .openings
         .iter()
         .flat_map(|(role, opening)| {
-            prompt.match_indices(opening).map(|(at, found)| (at, at + found.len(), *role))
+            let plain = prompt.match_indices(opening).map(|(at, found)| (at, at + found.len()));
+            plain.chain(annotated(prompt, opening)).map(|(start, end)| (start, end, *role))
         })
         .collect();
     marks.sort_unstable_by_key(|mark| mark.0);
@@ -156,6 +195,20 @@ pub(super) fn by_template(prompt: &str, template: &Template) -> Vec<Turn> {
         turns.push(turn(prompt, range, *role, template, next.is_some()));
     }
     turns
+}
+
+/// Openings with a remark, as in `### Response (two paragraphs):`.
+fn annotated<'a>(
+    prompt: &'a str,
+    opening: &'a str,
+) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+    let name = opening.strip_suffix(':').unwrap_or("\0");
+    prompt.match_indices(name).filter_map(move |(at, found)| {
+        let rest = prompt[at + found.len()..].strip_prefix(" (")?;
+        let line = rest.lines().next().unwrap_or_default();
+        let length = line.find("):")?;
+        Some((at, at + found.len() + 2 + length + 2))
+    })
 }
 
 fn turn(prompt: &str, range: Range<usize>, role: Role, template: &Template, ended: bool) -> Turn {
@@ -268,6 +321,7 @@ mod tests {
             "<|im_start|>system\nsys<|im_end|>\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nho<|im_end|>\n<|im_start|>assistant\n",
             "<|start_header_id|>system<|end_header_id|>\n\nsys<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nho<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
             "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response:\n",
+            "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response (two paragraphs):\n",
             "[SYSTEM_PROMPT]sys[INST]hi[/INST]ho</s>[/INST]",
         ] {
             let template = template_of(prompt).unwrap();

@@ -13,6 +13,7 @@ mod align;
 pub mod instruct;
 mod kind;
 mod memory;
+pub mod places;
 mod reading;
 mod record;
 mod request;
@@ -199,3 +200,6 @@ fn bare(window: Window, speakers: Speakers) -> Recognition {
         fork: false,
     }
 }
+
+#[cfg(test)]
+mod tests;

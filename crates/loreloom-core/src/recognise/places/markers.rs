@@ -1,0 +1,56 @@
+//! Markers that a prompt has for text: `{{outlet::name}}`, `{{loreloom::slot}}` and
+//! `{{smartmemory-slot}}`.
+
+use super::{Body, Edit, Injection, Joined, Place, Request};
+use crate::place::Provenance;
+
+/// What a marker asks for.
+enum Asks<'text> {
+    Outlet(&'text str),
+    Slot(&'text str),
+}
+
+/// The edits that fill all markers, and the injections that none asks for.
+pub(super) fn edits<'a>(
+    request: &Request,
+    injections: &'a [Injection],
+) -> (Vec<Edit>, Vec<&'a Injection>) {
+    let texts: Vec<&str> = match &request.body {
+        Body::Messages(messages) => messages.iter().map(|m| m.text.as_str()).collect(),
+        Body::Prompt(prompt) => vec![prompt.as_str()],
+    };
+    let mut edits = Vec::new();
+    let mut rest: Vec<&Injection> = injections.iter().collect();
+    for (message, text) in texts.into_iter().enumerate() {
+        for (start, end, asks) in markers(text) {
+            let here = injections.iter().filter(|one| answers(one, &asks));
+            edits.push(Edit { message, start, end, joined: Joined::of(here) });
+            rest.retain(|one| !answers(one, &asks));
+        }
+    }
+    (edits, rest)
+}
+
+/// A memory tier answers its own marker wherever it would stand otherwise.
+fn answers(injection: &Injection, asks: &Asks<'_>) -> bool {
+    match (asks, &injection.place, &injection.source) {
+        (Asks::Outlet(name), Place::Outlet(outlet), _) => outlet == name,
+        (Asks::Slot(name), Place::Slot(slot), _) => slot == name,
+        (Asks::Slot(_), Place::Outlet(_), _) => false,
+        (Asks::Slot(name), _, Provenance::Memory(tier)) => tier == name,
+        _ => false,
+    }
+}
+
+fn markers(text: &str) -> Vec<(usize, usize, Asks<'_>)> {
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices("{{") {
+        let Some(length) = text[start..].find("}}") else { break };
+        let end = start + length + 2;
+        let inner = text[start + 2..end - 2].trim();
+        let outlet = inner.strip_prefix("outlet::").map(Asks::Outlet);
+        let slot = inner.strip_prefix("loreloom::").or_else(|| inner.strip_prefix("smartmemory-"));
+        found.extend(outlet.or(slot.map(Asks::Slot)).map(|asks| (start, end, asks)));
+    }
+    found
+}

@@ -1,0 +1,199 @@
+use super::*;
+use crate::{
+    assemble::Plan,
+    place::Provenance,
+    prompt::PromptMessage,
+    recognise::{Memory, WireMessage},
+    units::Tokens,
+};
+
+use Role::{Assistant, System, Tool, User};
+
+fn injection(place: Place, role: Role, text: &str) -> Injection {
+    let source = Provenance::Memory("test".to_owned());
+    Injection { place, role, text: text.to_owned(), tokens: Tokens(1), source }
+}
+
+fn lore(place: Place) -> Vec<Injection> {
+    vec![injection(place, System, "LORE")]
+}
+
+fn chat(messages: &[(Role, &str)]) -> Request {
+    let message = |&(role, text): &(Role, &str)| WireMessage {
+        role,
+        text: text.to_owned(),
+        tool: role == Tool || text == "call",
+        ..WireMessage::default()
+    };
+    let body = Body::Messages(messages.iter().map(message).collect());
+    Request { stream: Some(true), body, ..Request::default() }
+}
+
+fn planned(request: &Request, injections: &[Injection], strict: bool) -> Plan {
+    plan(request, &Memory::new().recognise(request), injections, strict)
+}
+
+fn woven(messages: &[(Role, &str)], injections: &[Injection], strict: bool) -> Vec<String> {
+    let request = chat(messages);
+    let prompt: Vec<PromptMessage> = messages
+        .iter()
+        .map(|&(role, text)| PromptMessage { role, name: None, content: text.to_owned() })
+        .collect();
+    let assembled = planned(&request, injections, strict).apply(&prompt);
+    for span in &assembled.spans {
+        assert!(assembled.messages[span.message].content[span.start..span.end].contains("LORE"));
+    }
+    assembled.messages.into_iter().map(|message| message.content).collect()
+}
+
+fn woven_prompt(prompt: &str, injections: &[Injection]) -> String {
+    let body = Body::Prompt(prompt.to_owned());
+    let request = Request { body, stop: vec!["\nWren:".to_owned()], ..Request::default() };
+    planned(&request, injections, false).edited(0, 0, prompt).0
+}
+
+const BUILT: [(Role, &str); 7] = [
+    (System, "main"),
+    (System, "card"),
+    (System, "[Example Chat]"),
+    (System, "[Start a new Chat]"),
+    (Assistant, "Come in."),
+    (User, "I do."),
+    (System, "Be brief."),
+];
+
+#[test]
+fn places_are_found_around_main_prompt_card_examples_and_chat() {
+    for (place, at) in [
+        (Place::BeforeMain, 0),
+        (Place::AfterMain, 1),
+        (Place::BeforeCharacter, 1),
+        (Place::AfterCharacter, 2),
+        (Place::BeforeExamples, 2),
+        (Place::AfterExamples, 3),
+        (Place::AtDepth(Depth(0)), 6),
+        (Place::AtDepth(Depth(1)), 5),
+        (Place::AtDepth(Depth(2)), 4),
+        (Place::AtDepth(Depth(99)), 4),
+        (Place::NoteTop, 4),
+    ] {
+        let found = woven(&BUILT, &lore(place.clone()), false);
+        assert_eq!(found.iter().position(|text| text == "LORE"), Some(at), "{place:?}");
+    }
+}
+
+#[test]
+fn lore_of_the_note_stands_around_it() {
+    let mut prompt = BUILT.to_vec();
+    prompt.insert(5, (System, "[Keep it quiet.]"));
+    let top = woven(&prompt, &lore(Place::NoteTop), false);
+    assert_eq!(top[4..8], ["Come in.", "LORE", "[Keep it quiet.]", "I do."]);
+    let bottom = woven(&prompt, &lore(Place::NoteBottom), false);
+    assert_eq!(bottom[4..8], ["Come in.", "[Keep it quiet.]", "LORE", "I do."]);
+}
+
+#[test]
+fn at_one_depth_the_model_is_on_top_and_the_system_at_the_bottom() {
+    let at = |role, text| injection(Place::AtDepth(Depth(1)), role, text);
+    let all = [at(System, "LORE s"), at(User, "LORE u"), at(Assistant, "LORE a")];
+    let found = woven(&[(User, "1"), (Assistant, "2"), (User, "3")], &all, false);
+    assert_eq!(found, ["1", "2", "LORE a", "LORE u", "LORE s", "3"]);
+}
+
+#[test]
+fn strict_roles_stay_as_they_alternate() {
+    let prompt = [(System, "card"), (User, "1"), (Assistant, "2"), (User, "3")];
+    for (place, expected) in [
+        (Place::AtDepth(Depth(0)), ["card", "1", "2", "3\n\nLORE"]),
+        (Place::AtDepth(Depth(1)), ["card", "1", "2", "LORE\n\n3"]),
+        (Place::AtDepth(Depth(2)), ["card", "1\n\nLORE", "2", "3"]),
+        (Place::AfterCharacter, ["card\n\nLORE", "1", "2", "3"]),
+        (Place::BeforeMain, ["LORE\n\ncard", "1", "2", "3"]),
+    ] {
+        assert_eq!(woven(&prompt, &lore(place.clone()), true), expected, "{place:?}");
+    }
+}
+
+#[test]
+fn a_merged_prompt_is_written_into() {
+    let prompt = [
+        (System, "main\n\ncard\n\n[Start a new Chat]"),
+        (Assistant, "Come in."),
+        (User, "One.\n\nTwo."),
+    ];
+    for (place, expected) in [
+        (
+            Place::AfterMain,
+            ["main\n\nLORE\n\ncard\n\n[Start a new Chat]", "Come in.", "One.\n\nTwo."],
+        ),
+        (
+            Place::AfterCharacter,
+            ["main\n\ncard\n\nLORE\n\n[Start a new Chat]", "Come in.", "One.\n\nTwo."],
+        ),
+        (
+            Place::AtDepth(Depth(1)),
+            ["main\n\ncard\n\n[Start a new Chat]", "Come in.", "One.\n\nLORE\n\nTwo."],
+        ),
+    ] {
+        assert_eq!(woven(&prompt, &lore(place.clone()), false), expected, "{place:?}");
+    }
+}
+
+#[test]
+fn a_call_and_its_results_stay_together() {
+    let prompt = [(User, "1"), (Assistant, "call"), (Tool, "a"), (Tool, "b"), (Assistant, "2")];
+    let deep = woven(&prompt, &lore(Place::AtDepth(Depth(1))), false);
+    assert_eq!(deep, ["1", "call", "a", "b", "LORE", "2"]);
+    let open = &prompt[..4];
+    assert_eq!(
+        woven(open, &lore(Place::AtDepth(Depth(0))), false),
+        ["1", "call", "a", "b", "LORE"]
+    );
+    assert_eq!(
+        woven(open, &lore(Place::AtDepth(Depth(1))), false),
+        ["LORE", "1", "call", "a", "b"]
+    );
+}
+
+#[test]
+fn markers_win_and_memory_answers_its_own() {
+    let all = [
+        injection(Place::Outlet("bells".to_owned()), System, "LORE o"),
+        injection(Place::AtDepth(Depth(0)), System, "LORE m"),
+    ];
+    let prompt =
+        [(System, "x {{outlet::bells}} y {{smartmemory-test}} {{loreloom::none}}."), (User, "1")];
+    assert_eq!(woven(&prompt, &all, false), ["x LORE o y LORE m .", "1"]);
+    let unasked = [injection(Place::Outlet("bells".to_owned()), System, "LORE")];
+    assert_eq!(woven(&[(User, "1")], &unasked, false), ["1"]);
+}
+
+#[test]
+fn text_prompts_are_written_in_their_own_separators() {
+    let chatml = "<|im_start|>system\nmain\ncard<|im_end|>\n<|im_start|>user\n1<|im_end|>\n<|im_start|>assistant\n2<|im_end|>\n<|im_start|>user\n3<|im_end|>\n<|im_start|>assistant\n";
+    assert_eq!(
+        woven_prompt(chatml, &lore(Place::AtDepth(Depth(1)))),
+        chatml.replace(
+            "<|im_start|>user\n3",
+            "<|im_start|>system\nLORE<|im_end|>\n<|im_start|>user\n3"
+        )
+    );
+    assert_eq!(
+        woven_prompt(chatml, &lore(Place::AtDepth(Depth(0)))),
+        chatml.replace("3<|im_end|>\n", "3<|im_end|>\n<|im_start|>system\nLORE<|im_end|>\n")
+    );
+    assert_eq!(
+        woven_prompt(chatml, &lore(Place::AfterCharacter)),
+        chatml.replace("card", "card\nLORE")
+    );
+    let mistral = "[INST]main[/INST]Understood.</s>[INST]1[/INST]2</s>[INST]3[/INST]";
+    assert_eq!(
+        woven_prompt(mistral, &lore(Place::AtDepth(Depth(1)))),
+        mistral.replace("3", "LORE\n\n3")
+    );
+    let names = "main\n***\nMira: 1\nWren: 2\nMira:";
+    assert_eq!(
+        woven_prompt(names, &lore(Place::AtDepth(Depth(1)))),
+        "main\n***\nMira: 1\nLORE\nWren: 2\nMira:"
+    );
+}

@@ -1,0 +1,342 @@
+//! Stories told by a front end, and whether they are recognised.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::chat::Role::{self, Assistant, System, User};
+
+/// A front end with one character, as far as a proxy sees it.
+#[derive(Clone, Debug)]
+struct Teller {
+    card: String,
+    chat: Vec<(Role, String)>,
+    replies: usize,
+}
+
+impl Teller {
+    fn new(card: &str) -> Self {
+        let greeting = (Assistant, format!("{card} opens the door."));
+        Self { card: card.to_owned(), chat: vec![greeting], replies: 0 }
+    }
+
+    fn request(&self, skip: usize, after: &[(Role, &str)]) -> Request {
+        let head = [(System, format!("Write {}.", self.card)), (System, self.card.clone())];
+        let chat = self.chat.iter().skip(skip).cloned();
+        let after = after.iter().map(|(role, text)| (*role, (*text).to_owned()));
+        let message = |(role, text)| WireMessage { role, text, ..WireMessage::default() };
+        let messages = head.into_iter().chain(chat).chain(after).map(message).collect();
+        Request { stream: Some(true), body: Body::Messages(messages), ..Request::default() }
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.chat.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// Sends the chat and takes the reply; returns what was recognised.
+    fn send(&mut self, memory: &mut Memory, skip: usize) -> Recognition {
+        let request = self.request(skip, &[]);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        self.replies += 1;
+        let reply = format!("{} answers, number {}.", self.card, self.replies);
+        memory.reply(&ticket, [reply.as_str()]);
+        self.chat.push((Assistant, reply));
+        found
+    }
+
+    fn say(&mut self, text: &str) {
+        self.chat.push((User, text.to_owned()));
+    }
+}
+
+fn path(found: &Recognition) -> Vec<&str> {
+    found.path.iter().map(|message| message.text.as_str()).collect()
+}
+
+/// A story of a few turns, and the chat it is in.
+fn told(memory: &mut Memory, card: &str, turns: usize) -> (Teller, ChatId) {
+    let mut teller = Teller::new(card);
+    let mut chat = None;
+    for turn in 0..turns {
+        teller.say(&format!("{card} is asked for the {turn}th time."));
+        chat = teller.send(memory, 0).chat;
+    }
+    (teller, chat.unwrap())
+}
+
+#[test]
+fn a_trimmed_window_is_put_back_under_its_ancestors() {
+    let mut memory = Memory::new();
+    let (mut mira, chat) = told(&mut memory, "Mira", 6);
+    mira.say("And now?");
+    let expected: Vec<String> = mira.texts().into_iter().map(str::to_owned).collect();
+    let found = mira.send(&mut memory, 7);
+    assert_eq!(found.chat, Some(chat));
+    assert_eq!((path(&found), found.before), (expected.iter().map(String::as_str).collect(), 7));
+}
+
+#[test]
+fn text_between_stored_messages_is_no_story_whatever_its_role() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 3);
+    mira.say("And now?");
+    for role in [System, User, Assistant] {
+        let mut request = mira.request(0, &[(System, "Never mention the sea.")]);
+        let Body::Messages(messages) = &mut request.body else { panic!("messages") };
+        let lore =
+            WireMessage { role, text: "Tin comes by barge.".to_owned(), ..WireMessage::default() };
+        messages.insert(4, lore);
+        let found = memory.recognise(&request);
+        assert_eq!(path(&found), mira.texts(), "{role:?}");
+        assert!(found.has_injected("Tin  comes by barge."));
+        assert!(!found.has_injected("And now?"));
+    }
+}
+
+#[test]
+fn a_continued_reply_is_known_however_it_is_joined() {
+    for joint in ["", " ", "\n", "\n\n"] {
+        let mut memory = Memory::new();
+        let (mut mira, chat) = told(&mut memory, "Mira", 2);
+        let nudge = "[Continue your last message without repeating its original content.]";
+        let request = mira.request(0, &[(System, nudge)]);
+        let found = memory.recognise(&request);
+        assert_eq!(found.generation, GenerationType::Continue);
+        let ticket = memory.record(&request, &found);
+        memory.reply(&ticket, ["And on."]);
+        mira.chat.last_mut().unwrap().1.push_str(&format!("{joint}And on."));
+        mira.say("Go on.");
+        let found = memory.recognise(&mira.request(0, &[]));
+        assert_eq!((path(&found), found.chat.as_ref()), (mira.texts(), Some(&chat)), "{joint:?}");
+    }
+}
+
+#[test]
+fn a_question_that_is_not_streamed_is_background() {
+    let mut memory = Memory::new();
+    let (mira, chat) = told(&mut memory, "Mira", 2);
+    let mut request = mira.request(0, &[(System, "Describe the weather in five words.")]);
+    assert_eq!(memory.recognise(&request).kind, Kind::Story);
+    request.stream = Some(false);
+    let found = memory.recognise(&request);
+    assert_eq!((found.kind, found.chat.as_ref()), (Kind::Background, Some(&chat)));
+    assert_eq!(path(&found), mira.texts());
+    let bare = Request {
+        stream: Some(false),
+        body: Body::Messages(vec![WireMessage {
+            role: User,
+            text: "Name three birds.".to_owned(),
+            ..WireMessage::default()
+        }]),
+        ..Request::default()
+    };
+    memory.client_mut("").has_cards = true;
+    assert_eq!(memory.recognise(&bare).kind, Kind::Background);
+    assert_eq!(memory.recognise(&bare).chat, None);
+}
+
+#[test]
+fn the_type_a_request_states_wins() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 2);
+    mira.say("Is it cold?");
+    let mut request = mira.request(0, &[]);
+    request.explicit.generation = Some(GenerationType::Quiet);
+    let found = memory.recognise(&request);
+    assert_eq!(found.kind, Kind::Background);
+    assert_eq!(path(&found).len(), mira.chat.len() - 1);
+}
+
+#[test]
+fn an_id_given_later_names_the_chat_and_another_id_branches_off() {
+    let mut memory = Memory::new();
+    let (mut mira, chat) = told(&mut memory, "Mira", 3);
+    let mut branch = mira.clone();
+    mira.say("One.");
+    let mut request = mira.request(0, &[]);
+    request.explicit.chat = Some("a".to_owned());
+    let found = memory.recognise(&request);
+    assert_eq!((found.chat.clone(), found.is_new), (Some(chat.clone()), false));
+    memory.record(&request, &found);
+    branch.say("Two.");
+    let mut request = branch.request(3, &[]);
+    request.explicit.chat = Some("b".to_owned());
+    let found = memory.recognise(&request);
+    assert!(found.is_new && found.chat != Some(chat));
+    assert_eq!(path(&found), branch.texts());
+}
+
+#[test]
+fn a_reply_changed_only_for_the_prompt_keeps_its_text() {
+    for (stored, sent) in [
+        ("*She turns.* \"Come in.\"", "\"Come in.\""),
+        ("Hello {{user}}, says {{char}}.", "Hello Wren, says Mira."),
+    ] {
+        let mut memory = Memory::new();
+        let (mut mira, chat) = told(&mut memory, "Mira", 2);
+        mira.say("Knock.");
+        let request = mira.request(0, &[]);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        memory.reply(&ticket, [stored]);
+        mira.chat.push((Assistant, sent.to_owned()));
+        for turn in 0..3 {
+            mira.say(&format!("On, {turn}."));
+            let found = mira.send(&mut memory, 0);
+            assert_eq!((path(&found)[6], found.chat.as_ref()), (stored, Some(&chat)));
+            assert_eq!(path(&found).len(), mira.chat.len() - 1);
+        }
+    }
+}
+
+#[test]
+fn an_empty_reply_is_stored_though_it_is_never_sent() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 1);
+    mira.say("Silence?");
+    let request = mira.request(0, &[]);
+    let found = memory.recognise(&request);
+    let ticket = memory.record(&request, &found);
+    memory.reply(&ticket, [""]);
+    for turn in 0..2 {
+        mira.say(&format!("Say something, {turn}."));
+        let found = mira.send(&mut memory, 0);
+        assert_eq!(path(&found)[3..6], ["Silence?", "", "Say something, 0."]);
+    }
+}
+
+#[test]
+fn restored_chats_are_recognised() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 4);
+    let messages: Vec<Message> =
+        mira.chat.iter().map(|(role, text)| Message::new(*role, None, text.clone())).collect();
+    let mut restored = Memory::new();
+    restored.restore(ChatId::from("kept"), None, [messages.as_slice()]);
+    mira.say("Still here?");
+    let found = mira.send(&mut restored, 2);
+    assert_eq!(found.chat, Some(ChatId::from("kept")));
+    assert_eq!(path(&found).len(), mira.chat.len() - 1);
+}
+
+/// One thing a person does in a front end.
+#[derive(Clone, Debug)]
+enum Deed {
+    Say(u8),
+    Swipe,
+    Edit(u8),
+    DeleteLast(u8),
+    CutMiddle(u8),
+    Trim(u8),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        4 => any::<u8>().prop_map(Deed::Say),
+        1 => Just(Deed::Swipe),
+        1 => any::<u8>().prop_map(Deed::Edit),
+        1 => (1_u8..4).prop_map(Deed::DeleteLast),
+        1 => any::<u8>().prop_map(Deed::CutMiddle),
+        1 => any::<u8>().prop_map(Deed::Trim),
+    ]
+}
+
+impl Teller {
+    /// Does it; says how many messages the next request leaves out.
+    fn act(&mut self, deed: &Deed, number: usize) -> usize {
+        let mut skip = 0;
+        let middle = |at: u8, length: usize| 3 + usize::from(at) % (length - 5);
+        match *deed {
+            Deed::Say(words) => self.say(&format!("I say {words} in {number}.")),
+            Deed::Swipe => drop(self.chat.pop()),
+            Deed::Edit(at) if self.chat.len() > 8 => {
+                let at = middle(at, self.chat.len());
+                self.chat[at].1 = format!("Edited in {number}.");
+                self.say(&format!("After the edit in {number}."));
+            }
+            Deed::DeleteLast(pairs) if self.chat.len() > 2 * usize::from(pairs) + 5 => {
+                self.chat.truncate(self.chat.len() - 2 * usize::from(pairs));
+                self.say(&format!("Instead, in {number}."));
+            }
+            Deed::CutMiddle(at) if self.chat.len() > 10 => {
+                let at = middle(at, self.chat.len() - 2);
+                self.chat.drain(at..at + 2);
+                self.say(&format!("After the cut in {number}."));
+            }
+            Deed::Trim(at) if self.chat.len() > 8 => {
+                skip = 1 + usize::from(at) % (self.chat.len() - 5);
+                self.say(&format!("Trimmed in {number}."));
+            }
+            _ => self.say(&format!("Nothing else in {number}.")),
+        }
+        skip
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_stories_are_recognised(deeds in prop::collection::vec(deed(), 4..24)) {
+        let mut memory = Memory::new();
+        let (mut mira, chat) = told(&mut memory, "Mira", 2);
+        let (other, _) = told(&mut memory, "Tobin", 3);
+        for (number, deed) in deeds.iter().enumerate() {
+            let skip = mira.act(deed, number);
+            let expected = mira.clone();
+            let found = mira.send(&mut memory, skip);
+            prop_assert_eq!(found.chat.as_ref(), Some(&chat), "{:?}", deed);
+            prop_assert_eq!(path(&found), expected.texts(), "{:?}", deed);
+            prop_assert_eq!(found.kind, Kind::Story);
+        }
+        let strangers: Vec<&str> = other.texts();
+        prop_assert!(mira.texts().iter().all(|text| !strangers.contains(text)));
+    }
+
+    #[test]
+    fn the_same_request_again_is_recognised_as_the_same(
+        deeds in prop::collection::vec(deed(), 1..12),
+    ) {
+        let mut memory = Memory::new();
+        let (mut mira, _) = told(&mut memory, "Mira", 3);
+        for (number, deed) in deeds.iter().enumerate() {
+            let skip = mira.act(deed, number);
+            let request = mira.request(skip, &[]);
+            let first = memory.recognise(&request);
+            memory.record(&request, &first);
+            let again = memory.recognise(&request);
+            prop_assert_eq!(path(&again), path(&first));
+            prop_assert_eq!(&again.chat, &first.chat);
+            prop_assert_eq!(again.standings, first.standings);
+            mira.send(&mut memory, skip);
+        }
+    }
+
+    #[test]
+    fn a_request_that_contradicts_a_chat_never_joins_it(
+        own in prop::collection::vec("[a-z]{8,12}( [a-z]{8,12}){2}", 4..12),
+        shared in 0_usize..3,
+    ) {
+        let mut memory = Memory::new();
+        let (mira, chat) = told(&mut memory, "Mira", 4);
+        let mut stranger = Teller::new("Mira");
+        stranger.chat.truncate(1);
+        for (at, text) in own.iter().enumerate() {
+            let role = if at % 2 == 0 { User } else { Assistant };
+            stranger.chat.push((role, text.clone()));
+        }
+        // A few of the same words, as people use them, do not make the same story.
+        for at in 0..shared {
+            let place = (2 * at + 1).min(stranger.chat.len() - 1);
+            stranger.chat[place].1.clone_from(&mira.chat[2 * at + 1].1);
+        }
+        if stranger.chat.last().is_some_and(|(role, _)| *role == Assistant) {
+            stranger.say("What then?");
+        }
+        let matching = stranger.chat.iter().filter(|line| mira.chat.contains(line)).count();
+        let found = memory.recognise(&stranger.request(0, &[]));
+        if matching * 2 <= stranger.chat.len() {
+            prop_assert_ne!(found.chat, Some(chat));
+        }
+    }
+}
