@@ -124,7 +124,8 @@ impl Default for Context {
 
 impl Context {
     fn with<T>(&self, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
-        let arcs: Vec<&str> = self.arcs.iter().map(|arc| arc.content.as_str()).collect();
+        let arcs: Vec<&str> =
+            self.arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect();
         let likeness = self
             .turn_similarities
             .iter()
