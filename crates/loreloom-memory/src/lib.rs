@@ -1,11 +1,12 @@
 //! Loreloom's memory: what a story remembers, as pure decisions, and the traits through
 //! which the server reaches the outside world.
 //!
-//! Nothing here awaits, reads a clock or draws a random number. A pass is a function of its
-//! input and of the answers it has been given ([`pass`]); whoever runs it talks to models.
+//! Nothing here reads a clock or draws a random number, and only [`drive`] awaits. A pass is
+//! a function of its input and of the answers it has been given ([`pass`]).
 
 pub mod budget;
 pub mod change;
+pub mod drive;
 pub mod entities;
 pub mod event;
 pub mod hardware;
