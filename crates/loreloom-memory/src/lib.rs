@@ -6,6 +6,7 @@
 
 pub mod budget;
 pub mod change;
+pub mod cycle;
 pub mod drive;
 pub mod entities;
 pub mod event;
