@@ -3,6 +3,23 @@
 //!
 //! Nothing here reads a clock or draws a random number, and only [`drive`] awaits. A pass is
 //! a function of its input and of the answers it has been given ([`pass`]).
+//!
+//! ```
+//! use loreloom_memory::{pass::{Answers, Need, Script}, tiers::continuity};
+//!
+//! let check = |answers: &Answers| {
+//!     let facts = ["Odo is dead."];
+//!     continuity::run(&facts, "Odo waves.", false, &mut Script::new(answers))
+//! };
+//! // Nothing has been answered yet: the pass says what it needs.
+//! let mut answers = Answers::default();
+//! let Err(Need::Reply(question)) = check(&answers) else { return };
+//! assert!(question.prompt.contains("Odo is dead."));
+//! // With the model's reply it runs to its end.
+//! answers.replies.push(Some("- Odo is dead but waves.".to_owned()));
+//! let found = check(&answers).map(|outcome| outcome.contradictions);
+//! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
+//! ```
 
 pub mod budget;
 pub mod change;
@@ -14,6 +31,7 @@ pub mod hardware;
 pub mod ids;
 pub mod inject;
 pub mod migrate;
+pub mod model_test;
 mod number;
 pub mod pass;
 pub mod ports;
