@@ -48,4 +48,5 @@ pub mod text;
 pub mod tiers;
 pub mod turn;
 pub mod verify;
+pub mod visible;
 pub mod window;

@@ -9,7 +9,7 @@ mod extraction;
 mod stage;
 mod telling;
 
-use loreloom_core::{chat::PathItem, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use self::stage::Runner;
 pub use self::stage::{Progress, Report, Stage};
@@ -63,6 +63,11 @@ pub struct Occasion<'turn> {
 }
 
 impl Occasion<'_> {
+    /// The last of the first `count` messages.
+    fn last_of(&self, count: usize) -> Option<MessageId> {
+        self.path.get(count.checked_sub(1)?).map(|item| item.id)
+    }
+
     fn source(&self, window: std::ops::Range<usize>) -> Source<'_> {
         Source { chat: self.path, window, chat_id: self.chat_id, now: self.now }
     }
@@ -101,6 +106,7 @@ pub async fn after_reply(
         extraction::ledger(occasion, &due, remembered, &mut runner).await;
         if runner.report.failed.len() == failed {
             remembered.chat.last_extract_cutoff = Some(due.cutoff);
+            remembered.chat.extract_receipt = occasion.last_of(due.cutoff);
         }
         telling::profile(occasion, remembered, &mut runner).await;
     }

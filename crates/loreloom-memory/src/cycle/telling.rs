@@ -40,6 +40,7 @@ pub(super) async fn compact(
     if let Some(compaction::Outcome::Written { text, end }) = outcome {
         remembered.chat.summary = Some(text);
         remembered.chat.summary_end = end;
+        remembered.chat.summary_receipt = occasion.last_of(end);
         remembered.chat.summary_updated = Some(occasion.now);
         runner.done(Stage::Compaction, 1);
     }

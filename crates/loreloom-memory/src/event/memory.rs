@@ -1,10 +1,4 @@
-//! Memory as events, so that every branch of a story has its own.
-//!
-//! What a pass changed is written down as one event for each memory: what happened, the
-//! messages it was drawn from, and the memory as it was afterwards. The memories of a path
-//! are the fold of the events whose messages all lie on it. A swiped reply, an edit or a
-//! branch therefore needs no roll-back: what was drawn from messages that are gone is gone,
-//! and what they had replaced is back. The same fold over a shorter path is the past.
+//! Events of a list of memories.
 
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
