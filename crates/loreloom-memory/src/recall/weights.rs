@@ -2,9 +2,10 @@
 
 /// Weights, in standard deviations of the word and meaning scores.
 ///
-/// Defaults follow from what chat turns are, not from any data set: turns are short, so
-/// their length says little (`length`); an answer stands just after its question, so what
-/// comes before a turn tells more of it than what comes after, and less with distance.
+/// Each part has its reason in what chat turns are: they are short, so their length says
+/// little (`length`); an answer stands just after its question, so what comes before a turn
+/// tells more of it than what comes after, and less with distance. The defaults are round
+/// numbers, tried in coarse steps (`docs/design/020-memory.md` has the figures).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// BM25: how fast repeats of a word stop counting.

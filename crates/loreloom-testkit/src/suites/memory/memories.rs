@@ -132,12 +132,12 @@ impl Context {
             .map(|(id, cosine)| (MemoryId::from(id.as_str()), *cosine))
             .collect();
         use_turn(&TurnContext {
-            mentions: &self.turn_mentions,
+            mentions: self.turn_mentions.clone(),
             registry: &self.entity_registry,
-            arcs: &arcs,
+            arcs,
             turn_weight: self.w5,
             likeness,
-            recent_text: &self.recent_text,
+            recent_text: self.recent_text.clone(),
         })
     }
 }
