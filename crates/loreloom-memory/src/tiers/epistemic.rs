@@ -161,6 +161,10 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
             added += 1;
         }
     }
+    // Imported insights have no id; events and the prompt's numbers need one.
+    for insight in insights.iter_mut().filter(|insight| insight.id.is_empty()) {
+        insight.id = ids.next();
+    }
     Ok(Outcome { added, insights })
 }
 
