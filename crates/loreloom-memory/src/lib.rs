@@ -1,27 +1,52 @@
 //! Loreloom's memory: what a story remembers, as pure decisions, and the traits through
 //! which the server reaches the outside world.
 //!
-//! Nothing here awaits, reads a clock or draws a random number. A pass is a function of its
-//! input and of the answers it has been given ([`pass`]); whoever runs it talks to models.
+//! Nothing here reads a clock or draws a random number, and only [`drive`] awaits. A pass is
+//! a function of its input and of the answers it has been given ([`pass`]).
+//!
+//! ```
+//! use loreloom_memory::{pass::{Answers, Need, Script}, tiers::continuity};
+//!
+//! let check = |answers: &Answers| {
+//!     let facts = ["Odo is dead."];
+//!     continuity::run(&facts, "Odo waves.", false, &mut Script::new(answers))
+//! };
+//! // Nothing has been answered yet: the pass says what it needs.
+//! let mut answers = Answers::default();
+//! let Err(Need::Reply(question)) = check(&answers) else { return };
+//! assert!(question.prompt.contains("Odo is dead."));
+//! // With the model's reply it runs to its end.
+//! answers.replies.push(Some("- Odo is dead but waves.".to_owned()));
+//! let found = check(&answers).map(|outcome| outcome.contradictions);
+//! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
+//! ```
 
 pub mod budget;
 pub mod change;
+pub mod cycle;
+pub mod drive;
 pub mod entities;
+pub mod event;
 pub mod hardware;
 pub mod ids;
 pub mod inject;
 pub mod migrate;
+pub mod model_test;
 mod number;
 pub mod pass;
 pub mod ports;
+pub mod recall;
 pub mod recap;
 pub mod record;
 pub mod rules;
+pub mod schedule;
 pub mod score;
+pub mod search;
 pub mod settings;
 pub mod similarity;
 pub mod text;
 pub mod tiers;
 pub mod turn;
 pub mod verify;
+pub mod visible;
 pub mod window;

@@ -7,6 +7,8 @@
 //! in step, answers that can be stored with the job so that a crash loses no call, and
 //! tests that only list replies.
 
+use serde::{Deserialize, Serialize};
+
 use crate::similarity::Vectors;
 
 /// What a question is for: names it in logs, and says what a missing answer means.
@@ -97,8 +99,8 @@ pub enum Need {
     Vectors(Vec<String>),
 }
 
-/// What a pass has been told so far.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What a pass has been told so far. A job stores it to go on after a crash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answers {
     /// Replies in the order of the questions; `None` where the model gave none.
     pub replies: Vec<Option<String>>,

@@ -1,11 +1,14 @@
 //! How much a memory is worth: on its own (utility) and to the current turn (hybrid).
 
+use loreloom_core::chat::PathItem;
 use rustc_hash::FxHashMap;
 
 use crate::{
+    hardware::Hardware,
     number::{real, real_time},
-    record::{Entity, Expiration, Kind, Memory, MemoryId, TimeScope},
-    text::{Frequencies, jaccard, keywords, long_words},
+    record::{Entity, Expiration, Kind, Memory, MemoryId, StoryArc, TimeScope},
+    similarity::{Vectors, cosine},
+    text::{Frequencies, jaccard, keywords, long_words, mentions},
 };
 
 /// What a retired memory is worth: next to nothing, but it still has a place in order.
@@ -57,17 +60,52 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
 #[derive(Clone, Debug, Default)]
 pub struct TurnContext<'turn> {
     /// Names in the newest messages, lower-cased.
-    pub mentions: &'turn [String],
+    pub mentions: Vec<String>,
     /// Who the entities are.
     pub registry: &'turn [Entity],
     /// Open threads.
-    pub arcs: &'turn [&'turn str],
+    pub arcs: Vec<&'turn str>,
     /// How much likeness to the turn weighs.
     pub turn_weight: f64,
     /// How alike a memory is to the newest message.
     pub likeness: FxHashMap<MemoryId, f64>,
     /// The newest messages.
-    pub recent_text: &'turn str,
+    pub recent_text: String,
+}
+
+impl<'turn> TurnContext<'turn> {
+    /// What is going on at the end of a path. Likeness to the newest message is measured by
+    /// vectors alone: by words, triggers do that already.
+    pub fn of(
+        path: &[PathItem],
+        registry: &'turn [Entity],
+        arcs: &'turn [StoryArc],
+        hardware: Hardware,
+        memories: &[Memory],
+        vectors: &Vectors,
+    ) -> Self {
+        const NEWEST: usize = 2;
+        const RECENT: usize = 4;
+        let last = |count: usize| {
+            let from = path.len().saturating_sub(count);
+            path[from..].iter().map(|item| item.message.text.as_str())
+        };
+        let turn = path.last().and_then(|item| vectors.get(&item.message.text));
+        let likeness = memories
+            .iter()
+            .filter_map(|memory| {
+                Some((memory.id.clone(), cosine(vectors.get(&memory.content)?, turn?)))
+            })
+            .collect();
+        Self {
+            mentions: mentions(last(NEWEST)),
+            registry,
+            arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
+            turn_weight: hardware.turn_weight(),
+            likeness,
+            recent_text: last(RECENT).collect::<Vec<_>>().join("\n"),
+        }
+    }
 }
 
 /// What a memory is worth to the current turn.
@@ -79,7 +117,7 @@ pub fn hybrid(memory: &Memory, pool: &Frequencies, turn: &TurnContext<'_>) -> f6
         + 60.0 * arcs
         + 30.0 * immediacy(memory)
         + 100.0 * turn.turn_weight * likeness
-        + trigger_bonus(memory, turn.recent_text)
+        + trigger_bonus(memory, &turn.recent_text)
         - if memory.contradicts.is_empty() { 0.0 } else { 50.0 }
 }
 
@@ -227,7 +265,7 @@ mod tests {
         let odo =
             Entity { id: EntityId("e1".into()), name: "Odo Venn".into(), ..Entity::default() };
         let turn = TurnContext {
-            mentions: &["venn".to_owned()],
+            mentions: vec!["venn".to_owned()],
             registry: std::slice::from_ref(&odo),
             ..TurnContext::default()
         };
@@ -246,10 +284,36 @@ mod tests {
         let triggered =
             Memory { triggers: vec!["beacon".into()], ..memory("harbour lantern rope") };
         let turn = TurnContext {
-            recent_text: "A beacon: harbour, lantern, rope.",
+            recent_text: "A beacon: harbour, lantern, rope.".into(),
             ..TurnContext::default()
         };
         assert!(close(score(&triggered, &turn), 160.0));
+    }
+
+    #[test]
+    fn a_turn_is_read_off_the_end_of_the_path() {
+        use loreloom_core::{
+            chat::{Message, Path, Role},
+            ids::ChatId,
+        };
+        let texts = ["Pell slept.", "The bell rang.", "Where is Lis?", "Odo points at the mill."];
+        let messages = texts.map(|text| Message::new(Role::User, None, text));
+        let path = Path::of(ChatId::from("c"), messages);
+        let arcs = [
+            StoryArc { content: "Find Lis".into(), ..StoryArc::default() },
+            StoryArc { content: "Done".into(), resolved: true, ..StoryArc::default() },
+        ];
+        let mut vectors = Vectors::on();
+        vectors.insert("Odo points at the mill.", Some(vec![1.0, 0.0]));
+        vectors.insert("the mill", Some(vec![0.6, 0.8]));
+        let memories = [memory("the mill"), memory("no vector")];
+        let items = path.items();
+        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors);
+        assert_eq!(turn.mentions, ["lis", "odo"]);
+        assert_eq!(turn.arcs, ["Find Lis"]);
+        assert_eq!(turn.likeness.len(), 1);
+        assert!((turn.likeness[&MemoryId::from("the mill")] - 0.6).abs() < 1e-6);
+        assert!(turn.recent_text.starts_with("Pell slept."));
     }
 
     #[test]

@@ -128,6 +128,26 @@ pub struct Settings {
     pub consolidation: ConsolidationThresholds,
     /// Whether new memories are merged at all.
     pub consolidation_enabled: bool,
+    /// Summarise the story.
+    pub compaction_enabled: bool,
+    /// Keep long-term memories.
+    pub longterm_enabled: bool,
+    /// Keep session memories.
+    pub session_enabled: bool,
+    /// Notice and summarise scenes.
+    pub scene_enabled: bool,
+    /// Keep threads.
+    pub arcs_enabled: bool,
+    /// Draw profiles.
+    pub profiles_enabled: bool,
+    /// Write canon.
+    pub canon_enabled: bool,
+    /// Note who knows what.
+    pub epistemic_enabled: bool,
+    /// Check every reply of a strong model for contradictions.
+    pub continuity_auto_check: bool,
+    /// Write a note for the next reply when a check finds contradictions.
+    pub continuity_auto_repair: bool,
     /// Whether one total or every budget is set by hand.
     pub settings_mode: SettingsMode,
     /// Longest summary, in tokens; also what is injected of it.
@@ -172,6 +192,16 @@ impl Default for Settings {
             budgets: Budgets::default(),
             consolidation: ConsolidationThresholds::default(),
             consolidation_enabled: true,
+            compaction_enabled: true,
+            longterm_enabled: true,
+            session_enabled: true,
+            scene_enabled: true,
+            arcs_enabled: true,
+            profiles_enabled: true,
+            canon_enabled: true,
+            epistemic_enabled: true,
+            continuity_auto_check: true,
+            continuity_auto_repair: false,
             settings_mode: SettingsMode::Simple,
             compaction_response_length: 2000,
             compaction_threshold: 80,

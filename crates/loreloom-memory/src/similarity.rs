@@ -1,6 +1,7 @@
 //! How alike two texts are: by their vectors where both have one, else by their words.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     ports::Vector,
@@ -20,7 +21,8 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Vectors of texts, by their normal form.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Vectors {
     known: Option<FxHashMap<String, Option<Vector>>>,
 }

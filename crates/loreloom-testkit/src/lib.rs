@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod conformance;
+pub mod locomo;
 pub mod model_server;
 pub mod postgres;
 pub mod store_suite;

@@ -20,7 +20,7 @@ pub use self::{
     slot::{Position, Slot, SlotText},
 };
 use crate::{
-    record::{CharacterMemory, ChatMemory, MemoryId},
+    record::{CharacterMemory, ChatMemory, Memory, MemoryId},
     rules::{Rules, UnifiedScope},
     score::TurnContext,
     settings::Settings,
@@ -176,6 +176,14 @@ fn recalled(input: &Input<'_>) -> Option<Block> {
 fn placed(slot: Slot, block: Block) -> SlotText {
     let (position, depth) = slot.usual_place();
     SlotText { slot, text: block.text, position, depth, tokens: block.tokens, wanted: block.wanted }
+}
+
+/// Notes that memories were shown, on turns on which a pass runs: what is used stays.
+pub fn note_shown(memories: &mut [Memory], shown: &[MemoryId], now: i64) {
+    for memory in memories.iter_mut().filter(|memory| shown.contains(&memory.id)) {
+        memory.retrieval_count = memory.retrieval_count.saturating_add(1);
+        memory.last_confirmed_ts = Some(now);
+    }
 }
 
 /// Joins slots into one block, in their order, with blank lines between.

@@ -1,5 +1,6 @@
 //! The two containers of Smart Memory's data: one for a character, one for a chat.
 
+use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -49,6 +50,9 @@ pub struct ChatMemory {
     /// How many messages the summary covers.
     #[serde(deserialize_with = "lenient::or_default")]
     pub summary_end: usize,
+    /// The last message the summary covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_receipt: Option<MessageId>,
     /// When it was written.
     pub summary_updated: Option<i64>,
     /// When the chat was last used.
@@ -78,6 +82,9 @@ pub struct ChatMemory {
     pub pending_repair: Option<String>,
     /// Where the last extraction stopped reading.
     pub last_extract_cutoff: Option<usize>,
+    /// The last message the last extraction read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extract_receipt: Option<MessageId>,
     /// This chat's own limit for the epistemic slot.
     pub epistemic_budget_override: Option<u32>,
 }

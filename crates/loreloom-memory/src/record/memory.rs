@@ -213,8 +213,9 @@ impl Memory {
 
     /// Whether this person was there when it happened. Where nobody is named, all were.
     pub fn witnessed_by(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
         self.witnessed_by.is_empty()
-            || self.witnessed_by.iter().any(|witness| witness.eq_ignore_ascii_case(name))
+            || self.witnessed_by.iter().any(|witness| witness.to_lowercase() == name)
     }
 
     /// The position in its chat that it speaks of, where that is known.

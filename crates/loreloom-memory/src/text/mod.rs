@@ -23,6 +23,11 @@ pub fn normal(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
+/// The lines of a model's reply, whatever ends them.
+pub(crate) fn reply_lines(reply: &str) -> impl Iterator<Item = &str> {
+    reply.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty())
+}
+
 /// The first `limit` characters.
 pub fn head(text: &str, limit: usize) -> &str {
     text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])

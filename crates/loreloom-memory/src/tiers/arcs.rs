@@ -9,7 +9,7 @@ use crate::{
     pass::{Need, Purpose, Question, Script, is_none},
     record::{ArcSummary, Memory, MemoryId, Scene, StoryArc},
     similarity::Vectors,
-    text::{jaccard, pattern},
+    text::{jaccard, pattern, reply_lines},
     window::lines,
 };
 
@@ -62,7 +62,7 @@ pub fn parse(reply: &str, open: &[&str]) -> Change {
     if is_none(reply) {
         return change;
     }
-    for line in reply.lines().map(str::trim) {
+    for line in reply_lines(reply) {
         if let Some(found) = OPENED.captures(line) {
             let text = found[1].trim();
             if text.chars().count() > SHORTEST {

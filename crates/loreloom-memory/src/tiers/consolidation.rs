@@ -127,13 +127,15 @@ pub fn reconcile(
     pool: &[&Memory],
 ) -> Vec<Reconciled> {
     let mut result: Vec<Reconciled> = Vec::new();
+    let mut texts: Vec<String> = base.iter().map(|memory| memory.content.clone()).collect();
     for mut memory in promoted {
         let nearest = (0..base.len())
-            .map(|at| (jaccard(&base[at].content, &memory.content), at))
+            .map(|at| (jaccard(&texts[at], &memory.content), at))
             .filter(|(overlap, _)| *overlap > threshold)
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let replaces = nearest.map(|(_, at)| at);
         if let Some(at) = replaces {
+            texts[at].clone_from(&memory.content);
             memory.ts = base[at].ts;
             memory.entities.clone_from(&base[at].entities);
             memory.triggers.clone_from(&base[at].triggers);
@@ -163,6 +165,13 @@ fn inferred_time(memory: &Memory, pool: &[&Memory]) -> Option<i64> {
 
 /// Runs a consolidation over all kinds of a tier.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    if !input.config.settings.consolidation_enabled && !input.force {
+        return Ok(Outcome {
+            removed: 0,
+            memories: input.memories.to_vec(),
+            entities: input.entities.to_vec(),
+        });
+    }
     let (mut active, mut retired) = split(input.memories);
     let before = active.len();
     let mut ids = input.ids.clone();

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::{GUARD, bullets};
 use crate::{
     pass::{Need, Purpose, Question, Script, is_none},
-    text::pattern,
+    text::{pattern, reply_lines},
 };
 
 static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
@@ -35,14 +35,13 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> Question {
 
 /// Reads the contradictions of a reply. An all-clear in its first line stands for all of it.
 pub fn parse(reply: &str) -> Vec<String> {
-    let first = reply.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = reply_lines(reply).next();
     if is_none(reply) || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
         return Vec::new();
     }
-    reply
-        .lines()
+    reply_lines(reply)
         .map(|line| {
-            line.trim().trim_start_matches(|c: char| {
+            line.trim_start_matches(|c: char| {
                 c.is_whitespace()
                     || c.is_ascii_digit()
                     || matches!(c, '-' | '*' | '•' | '.' | ')' | '–')

@@ -9,7 +9,7 @@ use crate::{
     ids::Ids,
     pass::{Need, Purpose, Question, Script},
     record::{Insight, InsightKind},
-    text::pattern,
+    text::{pattern, reply_lines},
     window::{lines, speakers},
 };
 
@@ -74,7 +74,7 @@ pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
 /// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
 /// are passed over.
 pub fn parse(reply: &str) -> Vec<Told> {
-    reply.lines().filter_map(|line| parse_line(line.trim())).collect()
+    reply_lines(reply).filter_map(parse_line).collect()
 }
 
 fn parse_line(line: &str) -> Option<Told> {
@@ -102,7 +102,7 @@ pub fn parse_retired(reply: &str) -> Vec<usize> {
             NUMBER.find_iter(&rest[1]).filter_map(|number| number.as_str().parse().ok()).collect()
         })
     };
-    reply.lines().flat_map(numbers).collect()
+    reply_lines(reply).flat_map(numbers).collect()
 }
 
 /// What an epistemic pass works on.
@@ -161,19 +161,23 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
             added += 1;
         }
     }
+    // Imported insights have no id; events and the prompt's numbers need one.
+    for insight in insights.iter_mut().filter(|insight| insight.id.is_empty()) {
+        insight.id = ids.next();
+    }
     Ok(Outcome { added, insights })
 }
 
 fn noted(new: Told, source: &Source<'_>, id: String, config: Config<'_>) -> Insight {
     Insight {
         id,
+        receipts: source.support(&new.content),
         kind: new.kind,
         subject: new.subject,
         target: new.target,
         content: new.content,
         ts: Some(source.now),
         source_messages: vec![source.range(config.rules)],
-        receipts: source.messages().iter().map(|item| item.id).collect(),
         retired: None,
     }
 }

@@ -8,7 +8,7 @@ use super::{Config, GUARD, Source};
 use crate::{
     pass::{Need, Purpose, Question, Script},
     record::{Entity, Ledger, StateKind},
-    text::pattern,
+    text::{pattern, reply_lines},
     window::lines,
 };
 
@@ -60,7 +60,7 @@ pub fn prompt_for(source: &Source<'_>, tracked: &[(&str, StateKind)]) -> Questio
 /// Reads the cards of a reply; later lines about the same entity add to earlier ones.
 pub fn parse(reply: &str) -> Ledger {
     let mut ledger = Ledger::default();
-    for line in reply.lines() {
+    for line in reply_lines(reply) {
         let Some(parts) = CARD.captures(line) else { continue };
         let (name, kind) = (parts[1].trim(), parts[2].trim());
         let fields: Vec<(String, String)> = parts[3].split(" | ").filter_map(field).collect();

@@ -11,7 +11,7 @@ use regex::Regex;
 use crate::{
     pass::is_none,
     record::{Expiration, Kind},
-    text::pattern,
+    text::{pattern, reply_lines},
 };
 
 static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[(\p{L}+)([^\]]*)\]\s*(.+)$"));
@@ -44,7 +44,7 @@ pub fn parse_lines(
     if is_none(reply) {
         return Vec::new();
     }
-    reply.lines().filter_map(|line| parse_line(line.trim(), kinds, shortest, usual)).collect()
+    reply_lines(reply).filter_map(|line| parse_line(line, kinds, shortest, usual)).collect()
 }
 
 fn parse_line(line: &str, kinds: &[Kind], shortest: usize, usual: Expiration) -> Option<Candidate> {

@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
-use loreloom_core::chat::PathItem;
+use loreloom_core::{chat::PathItem, ids::MessageId};
+use rustc_hash::FxHashSet;
 
 use super::Candidate;
 use crate::{
     ids::Ids,
     number::clamp_u32,
+    recall::tokens,
     record::{Memory, MemoryId, Retirement, TimeScope},
     rules::Rules,
     text::normal,
@@ -49,6 +51,34 @@ impl<'story> Source<'story> {
         }
     }
 
+    /// The messages a statement rests on: those that share most of its words. A statement
+    /// that shares none rests on all of them.
+    ///
+    /// Only an edit of these takes the memory away; with the whole window as its receipts,
+    /// fixing a spelling mistake forty messages back would.
+    pub fn support(&self, statement: &str) -> Vec<MessageId> {
+        const MOST: usize = 4;
+        let stems = |text: &str| -> FxHashSet<String> {
+            tokens(text).into_iter().map(|token| token.stem).collect()
+        };
+        let wanted = stems(statement);
+        let mut shared: Vec<(usize, MessageId)> = self
+            .messages()
+            .iter()
+            .map(|item| (stems(&item.message.text).intersection(&wanted).count(), item.id))
+            .collect();
+        let best = shared.iter().map(|(count, _)| *count).max().unwrap_or(0);
+        if best == 0 {
+            return shared.into_iter().map(|(_, id)| id).collect();
+        }
+        shared.retain(|(count, _)| count * 2 >= best);
+        while shared.len() > MOST {
+            let weakest = (0..shared.len()).min_by_key(|at| shared[*at].0).unwrap_or(0);
+            shared.remove(weakest);
+        }
+        shared.into_iter().map(|(_, id)| id).collect()
+    }
+
     /// A new memory drawn from these messages.
     pub(super) fn memory(
         &self,
@@ -66,7 +96,7 @@ impl<'story> Source<'story> {
             time_scope: Some(scope),
             ts: Some(self.now),
             confidence: Some(Memory::USUAL_CONFIDENCE),
-            receipts: self.messages().iter().map(|item| item.id).collect(),
+            receipts: self.support(&candidate.content),
             source_messages: vec![self.range(rules)],
             source_chat_id: Some(self.chat_id.to_owned()),
             witnessed_by: speakers(self.messages()),
@@ -186,7 +216,28 @@ pub(super) fn assemble(
 
 #[cfg(test)]
 mod tests {
+    use loreloom_core::{
+        chat::{Message, Path, Role},
+        ids::ChatId,
+    };
+
     use super::*;
+
+    #[test]
+    fn a_statement_rests_on_the_messages_that_share_its_words() {
+        let texts =
+            ["Hello there.", "Odo sold his boat to Lis.", "Why?", "The boat leaked, Odo said."];
+        let messages = texts.map(|text| Message::new(Role::User, Some("N"), text));
+        let path = Path::of(ChatId::from("c"), messages);
+        let source = Source { chat: path.items(), window: 0..4, chat_id: "c", now: 0 };
+        let places = |statement: &str| -> Vec<usize> {
+            let ids = source.support(statement);
+            (0..4).filter(|at| ids.contains(&path.items()[*at].id)).collect()
+        };
+        assert_eq!(places("Odo sold the leaking boat"), [1, 3]);
+        assert_eq!(places("Lis bought something"), [1]);
+        assert_eq!(places("Unrelated words entirely"), [0, 1, 2, 3]);
+    }
 
     fn memory(id: &str, unconfirmed: u32, confidence: f64) -> Memory {
         Memory {

@@ -8,7 +8,7 @@ use super::{GUARD, Source};
 use crate::{
     pass::{Need, Purpose, Question, Script},
     record::{Descriptor, Magnitude, Pair, Relationships},
-    text::pattern,
+    text::{pattern, reply_lines},
     window::lines,
 };
 
@@ -18,6 +18,7 @@ const MOST: usize = 6;
 static LINE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[\s*•-]*(.+?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
 static STRENGTH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\(\s*(low|medium|high)\s*\)"));
+static ASIDE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\([^)]*\)?"));
 static WEAK: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b(?:slightly|somewhat|a bit|a little|mildly)\b"));
 static STRONG: LazyLock<Regex> =
@@ -76,11 +77,11 @@ pub fn describe(descriptors: &[Descriptor]) -> String {
 
 /// Reads the model's reply; lines that name no pair are passed over.
 pub fn parse(reply: &str) -> Vec<Delta> {
-    reply.lines().filter_map(parse_line).collect()
+    reply_lines(reply).filter_map(parse_line).collect()
 }
 
 fn parse_line(line: &str) -> Option<Delta> {
-    let parts = LINE.captures(line.trim())?;
+    let parts = LINE.captures(line)?;
     let mut delta = Delta {
         subject: parts[1].trim().to_owned(),
         target: parts[2].trim().to_owned(),
@@ -111,7 +112,7 @@ fn parse_line(line: &str) -> Option<Delta> {
 /// medium.
 fn feeling(item: &str) -> (String, Magnitude) {
     let written = STRENGTH.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
-    let bare = STRENGTH.replace_all(item, "");
+    let bare = ASIDE.replace_all(item, "");
     let hedged = if WEAK.is_match(&bare) {
         Magnitude::Low
     } else if STRONG.is_match(&bare) {
@@ -191,6 +192,7 @@ mod tests {
             ("moreover", "moreover", Magnitude::Medium),
             ("self-assured", "self-assured", Magnitude::Medium),
             ("(high)", "", Magnitude::High),
+            ("fond(immense)", "fond", Magnitude::Medium),
         ] {
             assert_eq!(feeling(item), (word.to_owned(), magnitude), "{item}");
         }

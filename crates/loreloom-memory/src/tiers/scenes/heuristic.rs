@@ -80,7 +80,7 @@ const FAMILIES: [(Break, &str); 10] = [
         r"(?ix)\b(?:woke|stirred|roused)\s+(?: up | to\s+find | beside
           | from\s+(?:\w+\s+){0,2}(?:sleep|slumber|nap|rest) | as\s+\w+ | with\s+the\s+(?:sun|light|dawn) )\b",
     ),
-    (Break::Separator, r"(?m)^[ \t]*(?:-{3,}|\*{3,}|~{3,})[ \t]*\r?$|\*[ \t]*\*[ \t]*\*"),
+    (Break::Separator, r"(?m)^[ \t]*[-*~]{3,}[ \t]*\r?$|\*[ \t]*\*[ \t]*\*"),
     (
         Break::Return,
         r"(?ix)\b(?: regained\s+consciousness | came\s+to\s+(?:\w+\s+)?senses

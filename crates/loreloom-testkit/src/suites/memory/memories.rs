@@ -124,19 +124,20 @@ impl Default for Context {
 
 impl Context {
     fn with<T>(&self, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
-        let arcs: Vec<&str> = self.arcs.iter().map(|arc| arc.content.as_str()).collect();
+        let arcs: Vec<&str> =
+            self.arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect();
         let likeness = self
             .turn_similarities
             .iter()
             .map(|(id, cosine)| (MemoryId::from(id.as_str()), *cosine))
             .collect();
         use_turn(&TurnContext {
-            mentions: &self.turn_mentions,
+            mentions: self.turn_mentions.clone(),
             registry: &self.entity_registry,
-            arcs: &arcs,
+            arcs,
             turn_weight: self.w5,
             likeness,
-            recent_text: &self.recent_text,
+            recent_text: self.recent_text.clone(),
         })
     }
 }

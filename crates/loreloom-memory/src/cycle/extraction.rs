@@ -1,0 +1,175 @@
+//! The stages that draw memories from the newest messages.
+
+use super::{Occasion, Remembered, Stage, stage::Runner};
+use crate::{
+    ids::Ids,
+    record::{Entity, Memory},
+    schedule::Extraction,
+    tiers::{self, arcs, canon, consolidation, ledger, longterm, session},
+};
+
+pub(super) async fn session(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
+    if !occasion.config.settings.session_enabled || due.session.is_empty() {
+        return;
+    }
+    let known = remembered.longterm();
+    let input = session::Input {
+        config: occasion.config,
+        source: occasion.source(due.session.clone()),
+        memories: &remembered.chat.session_memories,
+        entities: &remembered.chat.session_entities,
+        longterm: &known,
+        ids: Ids::new(format!("{}-s", occasion.seed)),
+    };
+    let outcome = runner.run(Stage::Session, |script| session::run(&input, script)).await;
+    let Some(outcome) = outcome else { return };
+    let chat = &mut remembered.chat;
+    if let Some(scene) = chat.scene_history.last_mut() {
+        scene.source_memory_ids.extend(outcome.added.iter().cloned());
+    }
+    runner.done(Stage::Session, outcome.added.len());
+    chat.session_memories = outcome.memories;
+    chat.session_entities = outcome.entities;
+    let tier = consolidation::Tier::Session;
+    let merged =
+        merge(occasion, tier, &chat.session_memories, &chat.session_entities, runner).await;
+    if let Some(merged) = merged {
+        chat.session_memories = merged.memories;
+        chat.session_entities = merged.entities;
+    }
+}
+
+pub(super) async fn longterm(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
+    if !occasion.config.settings.longterm_enabled || due.longterm.is_empty() {
+        return;
+    }
+    let input = longterm::Input {
+        config: occasion.config,
+        source: occasion.source(due.longterm.clone()),
+        character: occasion.character,
+        card: occasion.card,
+        memory: &remembered.character,
+        ids: Ids::new(format!("{}-l", occasion.seed)),
+    };
+    let outcome = runner.run(Stage::LongTerm, |script| longterm::run(&input, script)).await;
+    let Some(outcome) = outcome else { return };
+    let character = &mut remembered.character;
+    character.memories = outcome.memories;
+    character.entities = outcome.entities;
+    character.relationship_history = outcome.relationships;
+    runner.done(Stage::LongTerm, outcome.added);
+    if outcome.added == 0 {
+        return;
+    }
+    let tier = consolidation::Tier::LongTerm;
+    let merged = merge(occasion, tier, &character.memories, &character.entities, runner).await;
+    if let Some(merged) = merged {
+        character.memories = merged.memories;
+        character.entities = merged.entities;
+    }
+}
+
+async fn merge(
+    occasion: Occasion<'_>,
+    tier: consolidation::Tier,
+    memories: &[Memory],
+    entities: &[Entity],
+    runner: &mut Runner<'_>,
+) -> Option<consolidation::Outcome> {
+    let (stage, mark) = match tier {
+        consolidation::Tier::LongTerm => (Stage::LongTermMerge, "lm"),
+        consolidation::Tier::Session => (Stage::SessionMerge, "sm"),
+    };
+    let input = consolidation::Input {
+        config: occasion.config,
+        tier,
+        memories,
+        entities,
+        force: false,
+        now: occasion.now,
+        ids: Ids::new(format!("{}-{mark}", occasion.seed)),
+    };
+    let outcome = runner.run(stage, |script| consolidation::run(&input, script)).await?;
+    runner.done(stage, outcome.removed);
+    Some(outcome)
+}
+
+pub(super) async fn arcs(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
+    if !occasion.config.settings.arcs_enabled || due.arcs.is_empty() {
+        return;
+    }
+    let session = remembered.session();
+    let input = arcs::Input {
+        config: occasion.config,
+        source: occasion.source(due.arcs.clone()),
+        arcs: &remembered.chat.story_arcs,
+        persistent: &remembered.character.persistent_arcs,
+        session: &session,
+        scenes: &remembered.chat.scene_history,
+    };
+    let outcome = runner.run(Stage::Arcs, |script| arcs::run(&input, script)).await;
+    let Some(outcome) = outcome else { return };
+    let ended = outcome.summaries.len();
+    remembered.chat.story_arcs = outcome.arcs;
+    remembered.chat.arc_summaries.extend(outcome.summaries);
+    remembered.character.persistent_arcs = outcome.persistent;
+    runner.done(Stage::Arcs, outcome.added + ended);
+    if ended > 0 && occasion.config.hardware.writes_canon() {
+        write_canon(occasion, remembered, runner).await;
+    }
+}
+
+async fn write_canon(occasion: Occasion<'_>, remembered: &mut Remembered, runner: &mut Runner<'_>) {
+    if !occasion.config.settings.canon_enabled {
+        return;
+    }
+    let summaries: Vec<_> = remembered.chat.arc_summaries.iter().collect();
+    let memories = remembered.longterm();
+    let rules = occasion.config.rules;
+    let written = runner
+        .run(Stage::Canon, |script| {
+            canon::run(occasion.character, &summaries, &memories, rules, occasion.now, script)
+        })
+        .await
+        .flatten();
+    runner.done(Stage::Canon, usize::from(written.is_some()));
+    if written.is_some() {
+        remembered.character.canon = written;
+    }
+}
+
+pub(super) async fn ledger(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
+    let entities: Vec<&Entity> =
+        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let input = ledger::Input {
+        config: occasion.config,
+        source: occasion.source(due.longterm.clone()),
+        entities: &entities,
+        ledger: &remembered.chat.ledger,
+    };
+    let outcome = runner.run(Stage::Ledger, |script| tiers::ledger::run(&input, script)).await;
+    if let Some(outcome) = outcome {
+        remembered.chat.ledger = outcome.ledger;
+        runner.done(Stage::Ledger, outcome.updated);
+    }
+}

@@ -1,0 +1,118 @@
+//! Everything memory does after a reply, in order.
+//!
+//! Stages run one after the other, because a later one reads what an earlier one noted, and
+//! because local models serve one caller at a time. A stage whose model fails changes
+//! nothing and does not keep the others from running. All changes are made to the value
+//! that was handed in: whoever calls commits them as one transaction.
+
+mod extraction;
+mod stage;
+mod telling;
+
+use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
+
+use self::stage::Runner;
+pub use self::stage::{Progress, Report, Stage};
+use crate::{
+    ports::{ChatModel, Embedder},
+    record::{CharacterMemory, ChatMemory, Memory},
+    schedule,
+    tiers::{Config, Source},
+};
+
+/// What a character and a chat remember.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    /// What outlives the chat.
+    pub character: CharacterMemory,
+    /// What belongs to the chat.
+    pub chat: ChatMemory,
+}
+
+impl Remembered {
+    fn longterm(&self) -> Vec<&Memory> {
+        self.character.memories.iter().filter(|memory| memory.is_active()).collect()
+    }
+
+    fn session(&self) -> Vec<&Memory> {
+        self.chat.session_memories.iter().filter(|memory| memory.is_active()).collect()
+    }
+}
+
+/// The moment after a reply.
+#[derive(Clone, Copy)]
+pub struct Occasion<'turn> {
+    /// Settings, rules and model.
+    pub config: Config<'turn>,
+    /// The path, the reply included.
+    pub path: &'turn [PathItem],
+    /// The chat's name.
+    pub chat_id: &'turn str,
+    /// Who replied.
+    pub character: &'turn str,
+    /// That character's card as text.
+    pub card: &'turn str,
+    /// The model's context, net of its reply.
+    pub context: Tokens,
+    /// The model's tokenizer.
+    pub counter: &'turn dyn TokenCounter,
+    /// The time.
+    pub now: i64,
+    /// A name for this run that no other has: ids of new memories begin with it.
+    pub seed: &'turn str,
+}
+
+impl Occasion<'_> {
+    /// The last of the first `count` messages.
+    fn last_of(&self, count: usize) -> Option<MessageId> {
+        self.path.get(count.checked_sub(1)?).map(|item| item.id)
+    }
+
+    fn source(&self, window: std::ops::Range<usize>) -> Source<'_> {
+        Source { chat: self.path, window, chat_id: self.chat_id, now: self.now }
+    }
+}
+
+/// Who answers.
+#[derive(Clone, Copy)]
+pub struct Backend<'turn> {
+    /// The model.
+    pub model: &'turn dyn ChatModel,
+    /// The embedder; without one, texts are compared by their words.
+    pub embedder: Option<&'turn dyn Embedder>,
+}
+
+/// Does all that is due after a reply. `progress` keeps the answers: handed in again with
+/// the same `remembered`, it spares every question that was answered before.
+///
+/// If stages failed, the caller either throws the changes away and runs again later with
+/// the same progress, or commits what was done: the messages are then read again by the
+/// next extraction.
+pub async fn after_reply(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    backend: Backend<'_>,
+    progress: &mut Progress,
+) -> Report {
+    let mut runner = Runner::new(backend, progress);
+    telling::compact(occasion, remembered, &mut runner).await;
+    telling::scene(occasion, remembered, &mut runner).await;
+    let last = remembered.chat.last_extract_cutoff;
+    if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
+        let failed = runner.report.failed.len();
+        extraction::session(occasion, &due, remembered, &mut runner).await;
+        extraction::longterm(occasion, &due, remembered, &mut runner).await;
+        extraction::arcs(occasion, &due, remembered, &mut runner).await;
+        extraction::ledger(occasion, &due, remembered, &mut runner).await;
+        if runner.report.failed.len() == failed {
+            remembered.chat.last_extract_cutoff = Some(due.cutoff);
+            remembered.chat.extract_receipt = occasion.last_of(due.cutoff);
+        }
+        telling::profile(occasion, remembered, &mut runner).await;
+    }
+    // A note was for the reply that is now there.
+    remembered.chat.pending_repair = None;
+    telling::continuity(occasion, remembered, &mut runner).await;
+    remembered.chat.last_active = Some(occasion.now);
+    runner.report
+}

@@ -1,0 +1,97 @@
+//! The stages of a cycle, their answers and how they went.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Backend;
+use crate::{
+    drive::{DriveError, drive},
+    pass::{Answers, Need, Script},
+    similarity::Vectors,
+};
+
+/// A stage of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The story so far.
+    Compaction,
+    /// Whether the scene ended.
+    Scene,
+    /// Who knows what.
+    Epistemic,
+    /// Session memories.
+    Session,
+    /// Merging them.
+    SessionMerge,
+    /// Long-term memories.
+    LongTerm,
+    /// Merging them.
+    LongTermMerge,
+    /// Threads.
+    Arcs,
+    /// State cards.
+    Ledger,
+    /// A profile.
+    Profile,
+    /// Canon.
+    Canon,
+    /// Contradictions.
+    Continuity,
+}
+
+/// The answers of each stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Progress(BTreeMap<Stage, Answers>);
+
+/// How a cycle went.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Stages that ran, with how much they changed.
+    pub done: Vec<(Stage, usize)>,
+    /// Stages that could not be finished, and why.
+    pub failed: Vec<(Stage, DriveError)>,
+    /// Contradictions found in the reply.
+    pub contradictions: Vec<String>,
+}
+
+/// Runs stages and notes how they went.
+pub(super) struct Runner<'run> {
+    backend: Backend<'run>,
+    progress: &'run mut Progress,
+    pub(super) report: Report,
+}
+
+impl<'run> Runner<'run> {
+    pub(super) fn new(backend: Backend<'run>, progress: &'run mut Progress) -> Self {
+        Self { backend, progress, report: Report::default() }
+    }
+
+    /// Runs one stage; `None` if its model failed.
+    pub(super) async fn run<T>(
+        &mut self,
+        stage: Stage,
+        pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
+    ) -> Option<T> {
+        let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
+        let answers = self
+            .progress
+            .0
+            .entry(stage)
+            .or_insert_with(|| Answers { vectors: usual, ..Answers::default() });
+        match drive(pass, answers, self.backend.model, self.backend.embedder).await {
+            Ok(outcome) => Some(outcome),
+            Err(error) => {
+                self.report.failed.push((stage, error));
+                None
+            }
+        }
+    }
+
+    /// Notes how much a stage changed.
+    pub(super) fn done(&mut self, stage: Stage, changed: usize) {
+        self.report.done.push((stage, changed));
+    }
+}

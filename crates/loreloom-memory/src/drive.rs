@@ -1,0 +1,170 @@
+//! Running a pass against a real model: the only place in memory that awaits.
+//!
+//! The answers belong to the caller. It can store them after a failure and call again
+//! later: the pass goes on where it stopped, and no question is asked twice.
+
+use loreloom_core::{chat::Role, prompt::PromptMessage};
+
+use crate::{
+    pass::{Answers, Need, Purpose, Question, Script},
+    ports::{ChatModel, ChatRequest, Embedder, ModelError},
+};
+
+/// A pass could not be finished. Nothing has been written, and the answers so far hold.
+#[derive(Debug, thiserror::Error)]
+#[error("the model gave no answer for {purpose:?}")]
+pub struct DriveError {
+    /// What the unanswered question was for.
+    pub purpose: Purpose,
+    /// The cause.
+    #[source]
+    pub source: ModelError,
+}
+
+/// Runs a pass to its end, getting it what it needs.
+///
+/// A question that a pass can do without stays unanswered if the model fails. Without an
+/// embedder, or if it fails, texts are compared by their words.
+pub async fn drive<T>(
+    pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
+    answers: &mut Answers,
+    model: &dyn ChatModel,
+    embedder: Option<&dyn Embedder>,
+) -> Result<T, DriveError> {
+    loop {
+        let need = match pass(&mut Script::new(answers)) {
+            Ok(outcome) => return Ok(outcome),
+            Err(need) => need,
+        };
+        match need {
+            Need::Reply(question) => {
+                let reply = match model.complete(&request(&question)).await {
+                    Ok(reply) => Some(reply.text),
+                    Err(_) if question.purpose.is_optional() => None,
+                    Err(source) => {
+                        return Err(DriveError { purpose: question.purpose, source });
+                    }
+                };
+                answers.replies.push(reply);
+            }
+            Need::Vectors(texts) => embed(&texts, answers, embedder).await,
+        }
+    }
+}
+
+fn request(question: &Question) -> ChatRequest {
+    ChatRequest {
+        messages: vec![PromptMessage {
+            role: Role::User,
+            name: None,
+            content: question.prompt.clone(),
+        }],
+        max_tokens: Some(question.max_tokens),
+        temperature: Some(0.0),
+        schema: None,
+    }
+}
+
+/// Notes the vectors of these texts, or that they have none.
+async fn embed(texts: &[String], answers: &mut Answers, embedder: Option<&dyn Embedder>) {
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors = match embedder {
+        Some(embedder) => embedder.embed(&borrowed).await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let mut vectors = vectors.into_iter();
+    for text in texts {
+        answers.vectors.insert(text, vectors.next());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::Future,
+        pin::pin,
+        sync::Mutex,
+        task::{Context, Poll, Waker},
+    };
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::{
+        ports::{ChatReply, EmbedError, Vector},
+        similarity::Vectors,
+    };
+
+    /// Answers from a list; an empty answer stands for a failure.
+    struct Listed(Mutex<Vec<&'static str>>);
+
+    #[async_trait]
+    impl ChatModel for Listed {
+        async fn complete(&self, _: &ChatRequest) -> Result<ChatReply, ModelError> {
+            let text = self.0.lock().unwrap().remove(0);
+            if text.is_empty() {
+                return Err(ModelError::TimedOut { address: "test".into(), seconds: 1 });
+            }
+            Ok(ChatReply { text: text.to_owned() })
+        }
+    }
+
+    struct Ones;
+
+    #[async_trait]
+    impl Embedder for Ones {
+        fn model(&self) -> &'static str {
+            "ones"
+        }
+
+        fn dimensions(&self) -> usize {
+            1
+        }
+
+        async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+            Ok(texts.iter().map(|_| vec![1.0]).collect())
+        }
+    }
+
+    /// Polls a future that never waits.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("nothing here waits"),
+        }
+    }
+
+    fn question(purpose: Purpose) -> Question {
+        Question { purpose, prompt: String::new(), max_tokens: 1 }
+    }
+
+    fn pass(script: &mut Script<'_>) -> Result<String, Need> {
+        let first = script.ask(question(Purpose::LongTerm))?.unwrap_or("-").to_owned();
+        let alike = script.vectors(["a", "b"])?.likeness("a", "b").score;
+        let second = script.ask(question(Purpose::Update))?.unwrap_or("-");
+        Ok(format!("{first} {alike} {second}"))
+    }
+
+    #[test]
+    fn a_pass_goes_on_without_an_optional_answer() {
+        let model = Listed(Mutex::new(vec!["one", ""]));
+        let mut answers = Answers { vectors: Vectors::on(), ..Answers::default() };
+        let outcome = now(drive(pass, &mut answers, &model, Some(&Ones)));
+        assert_eq!(outcome.unwrap(), "one 1 -");
+    }
+
+    #[test]
+    fn a_failed_pass_goes_on_where_it_stopped() {
+        let failing = |script: &mut Script<'_>| {
+            pass(script)?;
+            script.ask(question(Purpose::Session)).map(|reply| reply.map(str::to_owned))
+        };
+        let model = Listed(Mutex::new(vec!["one", "two", "", "three"]));
+        let mut answers = Answers::default();
+        let error = now(drive(failing, &mut answers, &model, None)).unwrap_err();
+        assert_eq!(error.to_string(), "the model gave no answer for Session");
+        assert_eq!(answers.replies.len(), 2);
+        let outcome = now(drive(failing, &mut answers, &model, None)).unwrap();
+        assert_eq!(outcome.as_deref(), Some("three"));
+    }
+}

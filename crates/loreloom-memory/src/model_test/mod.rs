@@ -1,0 +1,146 @@
+//! Trying out whether a model can do memory's work.
+//!
+//! Three fixed scenes, five tiers: the same questions as in a real pass, on texts of which
+//! we know what there is to find. Nothing is written anywhere.
+
+mod scenes;
+
+use loreloom_core::{
+    chat::{Message, Path, Role},
+    ids::ChatId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    pass::Question,
+    record::StateKind,
+    tiers::{Source, arcs, epistemic, ledger, longterm, session},
+};
+
+/// A tier that is tried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trial {
+    /// Long-term memories of an investigation.
+    LongTerm,
+    /// Session memories of the same.
+    Session,
+    /// Its threads.
+    Arcs,
+    /// State cards of a theft.
+    Ledger,
+    /// Who knows what in a healer's house.
+    Epistemic,
+}
+
+/// What a model made of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The trial.
+    pub trial: Trial,
+    /// What was read out of the reply, one line each.
+    pub lines: Vec<String>,
+    /// Whether it is enough.
+    pub passed: bool,
+    /// What to look at.
+    pub hint: &'static str,
+}
+
+impl Trial {
+    /// All trials, in the order they are run.
+    pub const ALL: [Self; 5] =
+        [Self::LongTerm, Self::Session, Self::Arcs, Self::Ledger, Self::Epistemic];
+
+    /// The question of this trial.
+    pub fn question(self) -> Question {
+        let lines = match self {
+            Self::LongTerm | Self::Session | Self::Arcs => &scenes::INVESTIGATION[..],
+            Self::Ledger => &scenes::THEFT,
+            Self::Epistemic => &scenes::HEALER,
+        };
+        let path = Path::of(ChatId::from("trial"), lines.iter().map(message));
+        let items = path.items();
+        let source = Source { chat: items, window: 0..items.len(), chat_id: "trial", now: 0 };
+        match self {
+            Self::LongTerm => longterm::prompt_for(&source, scenes::INSPECTOR, &[]),
+            Self::Session => session::prompt_for(&source, &[], &[]),
+            Self::Arcs => arcs::prompt_for(&source, &[]),
+            Self::Ledger => ledger::prompt_for(&source, &scenes::THEFT_ENTITIES),
+            Self::Epistemic => epistemic::prompt_for(&source, &[]),
+        }
+    }
+
+    /// What the reply is worth.
+    pub fn judge(self, reply: &str) -> Finding {
+        let lines = self.read(reply);
+        let (least, hint) = match self {
+            Self::LongTerm => (5, "five or more lasting facts, with people named"),
+            Self::Session => (4, "four or more details of the moment, none of them guessed"),
+            Self::Arcs => (3, "three or four open questions, no details of the scene"),
+            Self::Ledger => (3, "cards for the three who appear, none for the two who do not"),
+            Self::Epistemic => (4, "the secret is known to two, hidden by one, missed by one"),
+        };
+        let absent = |name: &str| !lines.iter().any(|line| line.starts_with(name));
+        let passed = lines.len() >= least
+            && (self != Self::Ledger || scenes::THEFT_ABSENT.into_iter().all(absent));
+        Finding { trial: self, lines, passed, hint }
+    }
+
+    fn read(self, reply: &str) -> Vec<String> {
+        match self {
+            Self::LongTerm => {
+                longterm::parse(reply).into_iter().map(|found| found.content).collect()
+            }
+            Self::Session => session::parse(reply).into_iter().map(|found| found.content).collect(),
+            Self::Arcs => arcs::parse(reply, &[]).add,
+            Self::Ledger => ledger::parse(reply)
+                .iter()
+                .map(|(key, card)| {
+                    let values: Vec<&str> = card.fields.values().map(String::as_str).collect();
+                    format!("{}: {}", card.name.as_deref().unwrap_or(key), values.join(", "))
+                })
+                .collect(),
+            Self::Epistemic => epistemic::parse(reply)
+                .into_iter()
+                .map(|told| format!("{} {}: {}", told.subject, told.kind.as_str(), told.content))
+                .collect(),
+        }
+    }
+}
+
+fn message(&(name, text): &(&str, &str)) -> Message {
+    let role = if name == scenes::USER { Role::User } else { Role::Assistant };
+    Message::new(role, Some(name), text)
+}
+
+/// A name and what it is.
+type Known = (&'static str, StateKind);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trial_asks_about_its_own_scene() {
+        for (trial, phrase) in [
+            (Trial::LongTerm, "Ferrin"),
+            (Trial::Session, "Ferrin"),
+            (Trial::Arcs, "Ferrin"),
+            (Trial::Ledger, "Quill"),
+            (Trial::Epistemic, "Hedda"),
+        ] {
+            assert!(trial.question().prompt.contains(phrase), "{trial:?}");
+        }
+        assert_eq!(scenes::INVESTIGATION.len(), 30);
+    }
+
+    #[test]
+    fn a_card_for_somebody_who_is_not_there_fails_the_trial() {
+        let good = "[state:Quill:character] location=vault\n[state:Iron Key:object] owner=Quill\n\
+                    [state:The Vault:place] accessibility=open";
+        assert!(Trial::Ledger.judge(good).passed);
+        let invented = format!("{good}\n[state:Captain Rusk:character] mood=angry");
+        assert!(!Trial::Ledger.judge(&invented).passed);
+        assert!(!Trial::LongTerm.judge("I cannot help with that.").passed);
+    }
+}

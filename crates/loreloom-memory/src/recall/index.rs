@@ -1,0 +1,194 @@
+//! The passages of a story, indexed as they come.
+
+use rustc_hash::FxHashSet;
+
+use super::{
+    bm25::Bm25,
+    tokens::{Token, tokens},
+};
+use crate::{number::real, ports::Vector, text::sentences};
+
+/// A passage of the story, usually one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage<'story> {
+    /// Who says it.
+    pub speaker: Option<&'story str>,
+    /// What is said.
+    pub text: &'story str,
+    /// The stretch it belongs to: passages of different stretches are no neighbours.
+    pub stretch: u32,
+}
+
+/// What the index keeps of a passage.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) speaker: Option<String>,
+    pub(super) stretch: u32,
+    /// Share of its sentences that ask.
+    pub(super) asking: f64,
+    /// Whether it tells a time.
+    pub(super) tells_time: bool,
+    /// Its distinct terms.
+    pub(super) terms: Vec<String>,
+    pub(super) vector: Vector,
+}
+
+/// A term with the vector of the word it came from.
+#[derive(Clone, Debug)]
+pub(super) struct Term {
+    pub(super) stem: String,
+    pub(super) vector: Vector,
+}
+
+/// An index over the passages of one story.
+///
+/// Names of speakers are no terms: everybody's turns are full of them as address ("Hey
+/// Mara!"), and who speaks is known anyway.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    pub(super) words: Bm25,
+    pub(super) entries: Vec<Entry>,
+    pub(super) terms: Vec<Term>,
+    known_terms: FxHashSet<String>,
+    pub(super) speakers: Vec<String>,
+}
+
+/// Words that tell a time.
+const TIMES: &[&str] = &[
+    "afternoon",
+    "ago",
+    "april",
+    "august",
+    "dawn",
+    "december",
+    "dusk",
+    "evening",
+    "february",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "last",
+    "march",
+    "may",
+    "midnight",
+    "monday",
+    "month",
+    "months",
+    "morning",
+    "next",
+    "night",
+    "november",
+    "october",
+    "recently",
+    "saturday",
+    "september",
+    "since",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "year",
+    "years",
+    "yesterday",
+];
+
+impl Index {
+    /// An index with no passages. Give the speakers that are known from the start.
+    pub fn new(speakers: impl IntoIterator<Item = String>) -> Self {
+        Self { speakers: speakers.into_iter().collect(), ..Self::default() }
+    }
+
+    /// How many passages there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds the next passage. `embed` gives vectors; without one, passages are found by
+    /// their words alone. All passages of an index need the same embedder.
+    pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn Fn(&str) -> Vector>) {
+        if let Some(speaker) = passage.speaker
+            && !self.speakers.iter().any(|known| known == speaker)
+        {
+            self.speakers.push(speaker.to_owned());
+        }
+        let found = self.without_speakers(tokens(passage.text));
+        self.words.push(found.iter().map(|token| token.stem.as_str()));
+        let mut terms: Vec<String> = Vec::new();
+        for token in found {
+            if terms.contains(&token.stem) {
+                continue;
+            }
+            if let Some(embed) = embed
+                && self.known_terms.insert(token.stem.clone())
+            {
+                self.terms.push(Term { stem: token.stem.clone(), vector: embed(&token.word) });
+            }
+            terms.push(token.stem);
+        }
+        self.entries.push(Entry {
+            speaker: passage.speaker.map(str::to_owned),
+            stretch: passage.stretch,
+            asking: asking(passage.text),
+            tells_time: tells_time(passage.text),
+            terms,
+            vector: embed.map(|embed| embed(passage.text)).unwrap_or_default(),
+        });
+    }
+
+    /// The speakers that a text names.
+    pub(super) fn named(&self, text: &str) -> Vec<&str> {
+        let names = self.speakers.iter().map(String::as_str);
+        names.filter(|name| crate::text::contains_word(text, name)).collect()
+    }
+
+    /// Tokens that are no part of a speaker's name.
+    pub(super) fn without_speakers(&self, found: Vec<Token>) -> Vec<Token> {
+        let is_name = |word: &str| {
+            self.speakers
+                .iter()
+                .any(|name| name.split_whitespace().any(|part| part.to_lowercase() == word))
+        };
+        found.into_iter().filter(|token| !is_name(&token.word)).collect()
+    }
+}
+
+/// The share of a text's sentences that are questions.
+fn asking(text: &str) -> f64 {
+    let parts = sentences(text);
+    let asked = parts.iter().filter(|part| part.trim_end().ends_with(['?', '？'])).count();
+    if parts.is_empty() { 0.0 } else { real(asked) / real(parts.len()) }
+}
+
+fn tells_time(text: &str) -> bool {
+    let text = text.to_lowercase();
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| TIMES.binary_search(&word).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_time_are_sorted_for_the_search() {
+        assert!(TIMES.is_sorted());
+    }
+
+    #[test]
+    fn the_share_of_questions_is_counted_in_sentences() {
+        for (text, expected) in [("Really? Yes. No.", 1.0 / 3.0), ("Why?", 1.0), ("", 0.0)] {
+            assert!((asking(text) - expected).abs() < 1e-9, "{text}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Scoring passages for a question.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use rustc_hash::FxHashMap;
+
+use super::{Index, Weights, tokens::tokens};
+use crate::{number::real, ports::Vector, text::pattern};
+
+static ASKS_TIME: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:when|how\s+long|how\s+recently|(?:in\s+)?(?:what|which)\s+(?:day|date|week|month|year|season))\b",
+    )
+});
+
+/// A passage that answers, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The passage's place in the index.
+    pub at: usize,
+    /// The sum of its parts.
+    pub score: f64,
+    /// What each part gave.
+    pub parts: Parts,
+}
+
+/// The parts of a score.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Its words, the second hop's included.
+    pub words: f64,
+    /// Its meaning.
+    pub meaning: f64,
+    /// What stands next to it.
+    pub neighbours: f64,
+    /// Who says it, whether it asks, whether it tells a time, how new it is.
+    pub form: f64,
+}
+
+impl Parts {
+    fn sum(self) -> f64 {
+        self.words + self.meaning + self.neighbours + self.form
+    }
+}
+
+type Embed<'embed> = &'embed dyn Fn(&str) -> Vector;
+
+impl Index {
+    /// The best `most` passages for a question, best first; equally good ones newest first.
+    ///
+    /// `also` are further names for what the question names, such as an entity's aliases.
+    pub fn search(
+        &self,
+        question: &str,
+        also: &[&str],
+        most: usize,
+        weights: &Weights,
+        embed: Option<&dyn Fn(&str) -> Vector>,
+    ) -> Vec<Hit> {
+        let named = self.named(question);
+        let terms = self.question_terms(question, also, weights, embed);
+        let mut words = self.word_scores(&terms, weights);
+        let meaning = self.meaning_scores(question, &named, weights, embed);
+        let form = self.form_scores(question, &named, weights);
+        let first = self.combine(&words, &meaning, &form, weights);
+        let hop = self.hop_terms(&first, &terms, weights);
+        if !hop.is_empty() {
+            let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
+            self.words.add(again, weights.saturation, weights.length, &mut words);
+        }
+        let mut hits = self.combine(&words, &meaning, &form, weights);
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
+        hits.truncate(most);
+        hits
+    }
+
+    /// The question's terms and words related to them, with weights.
+    fn question_terms(
+        &self,
+        question: &str,
+        also: &[&str],
+        weights: &Weights,
+        embed: Option<Embed<'_>>,
+    ) -> FxHashMap<String, f64> {
+        let asked = self.without_speakers(tokens(question));
+        let mut terms: FxHashMap<String, f64> = FxHashMap::default();
+        for token in &asked {
+            *terms.entry(token.stem.clone()).or_default() += 1.0;
+        }
+        for token in also.iter().flat_map(|name| self.without_speakers(tokens(name))) {
+            terms.entry(token.stem).or_insert(weights.related);
+        }
+        let Some(embed) = embed else { return terms };
+        let mut related: FxHashMap<String, f64> = FxHashMap::default();
+        for token in &asked {
+            for (stem, likeness) in self.related_to(&embed(&token.word), weights) {
+                if !terms.contains_key(stem) {
+                    let weight = related.entry(stem.to_owned()).or_default();
+                    *weight = weight.max(weights.related * likeness);
+                }
+            }
+        }
+        terms.extend(related);
+        terms
+    }
+
+    /// The terms of the story nearest to a word.
+    fn related_to(&self, vector: &[f32], weights: &Weights) -> Vec<(&str, f64)> {
+        let mut near: Vec<(&str, f64)> = self
+            .terms
+            .iter()
+            .map(|term| (term.stem.as_str(), dot(&term.vector, vector)))
+            .filter(|(_, likeness)| *likeness >= weights.related_from)
+            .collect();
+        near.sort_by(|a, b| b.1.total_cmp(&a.1));
+        near.truncate(weights.related_most);
+        near
+    }
+
+    fn word_scores(&self, terms: &FxHashMap<String, f64>, weights: &Weights) -> Vec<f64> {
+        let mut scores = vec![0.0; self.len()];
+        let terms = terms.iter().map(|(term, weight)| (term.as_str(), *weight));
+        self.words.add(terms, weights.saturation, weights.length, &mut scores);
+        scores
+    }
+
+    /// Likeness of meaning, without the names of speakers, which would outweigh the rest.
+    fn meaning_scores(
+        &self,
+        question: &str,
+        named: &[&str],
+        weights: &Weights,
+        embed: Option<Embed<'_>>,
+    ) -> Vec<f64> {
+        let Some(embed) = embed else { return vec![0.0; self.len()] };
+        let mut bare = question.to_owned();
+        for name in named {
+            bare = bare.replace(&format!("{name}'s"), "").replace(name, "");
+        }
+        let vector = embed(&bare);
+        let scores: Vec<f64> =
+            self.entries.iter().map(|entry| dot(&entry.vector, &vector)).collect();
+        standard(&scores).into_iter().map(|score| score * weights.meaning).collect()
+    }
+
+    /// What a passage's form says: speaker, asking, time, age.
+    fn form_scores(&self, question: &str, named: &[&str], weights: &Weights) -> Vec<f64> {
+        let asks_time = ASKS_TIME.is_match(question);
+        let count = real(self.len().max(1));
+        let score = |(at, entry): (usize, &super::index::Entry)| {
+            let is_speaker = matches!(named, [name] if entry.speaker.as_deref() == Some(*name));
+            f64::from(u8::from(is_speaker)) * weights.speaker
+                + f64::from(u8::from(asks_time && entry.tells_time)) * weights.time
+                - entry.asking * weights.asking
+                + real(at) / count * weights.recency
+        };
+        self.entries.iter().enumerate().map(score).collect()
+    }
+
+    /// Puts the parts together: words and meaning also count for what stands next to them.
+    fn combine(&self, words: &[f64], meaning: &[f64], form: &[f64], weights: &Weights) -> Vec<Hit> {
+        let words = standard(words);
+        let own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
+        let near = |at: usize, other: Option<usize>, weight: f64| {
+            other
+                .filter(|other| *other < own.len())
+                .filter(|other| self.entries[*other].stretch == self.entries[at].stretch)
+                .map_or(0.0, |other| own[other] * weight)
+        };
+        (0..self.len())
+            .map(|at| {
+                let before = weights.before.iter().enumerate();
+                let after = weights.after.iter().enumerate();
+                let neighbours = before
+                    .map(|(far, weight)| near(at, at.checked_sub(far + 1), *weight))
+                    .sum::<f64>()
+                    + after.map(|(far, weight)| near(at, Some(at + far + 1), *weight)).sum::<f64>();
+                let parts =
+                    Parts { words: words[at], meaning: meaning[at], neighbours, form: form[at] };
+                Hit { at, score: parts.sum(), parts }
+            })
+            .collect()
+    }
+
+    /// The most telling words of the best passages that the question does not have.
+    fn hop_terms(
+        &self,
+        first: &[Hit],
+        asked: &FxHashMap<String, f64>,
+        weights: &Weights,
+    ) -> Vec<(String, f64)> {
+        let (passages, most) = weights.hop_size;
+        let mut best: Vec<&Hit> = first.iter().collect();
+        best.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
+        let mut worth: FxHashMap<&str, f64> = FxHashMap::default();
+        for (rank, hit) in best.into_iter().take(passages).enumerate() {
+            for term in &self.entries[hit.at].terms {
+                if !asked.contains_key(term) {
+                    *worth.entry(term).or_default() += 1.0 / real(rank + 1);
+                }
+            }
+        }
+        let mut terms: Vec<(String, f64)> = worth
+            .into_iter()
+            .map(|(term, count)| (term.to_owned(), count * self.words.rarity(term)))
+            .collect();
+        terms.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        terms.truncate(most);
+        let top = terms.first().map_or(1.0, |(_, worth)| *worth);
+        for (_, worth) in &mut terms {
+            *worth *= weights.hop / top;
+        }
+        terms
+    }
+}
+
+/// The cosine of two vectors of length one. Eight sums at once let the compiler use wide
+/// registers; thousands of words are compared for every word asked for.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    const WIDE: usize = 8;
+    if a.len() != b.len() {
+        return 0.0;
+    }
+    let mut sums = [0_f32; WIDE];
+    let (left, right) = (a.chunks_exact(WIDE), b.chunks_exact(WIDE));
+    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in left.zip(right) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += x * y;
+        }
+    }
+    f64::from(sums.iter().sum::<f32>() + rest)
+}
+
+/// Scores as standard deviations from their mean; all alike gives zeros.
+fn standard(scores: &[f64]) -> Vec<f64> {
+    let count = real(scores.len().max(1));
+    let mean = scores.iter().sum::<f64>() / count;
+    let spread = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
+    scores.iter().map(|score| (score - mean) * scale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recall::Passage;
+
+    fn story(lines: &[(&str, &str)]) -> Index {
+        let mut index = Index::new([]);
+        for (speaker, text) in lines {
+            index.push(Passage { speaker: Some(speaker), text, stretch: 0 }, None);
+        }
+        index
+    }
+
+    fn best(index: &Index, question: &str) -> Vec<usize> {
+        let hits = index.search(question, &[], 2, &Weights::default(), None);
+        hits.iter().map(|hit| hit.at).collect()
+    }
+
+    #[test]
+    fn an_answer_is_found_through_the_question_before_it() {
+        let index = story(&[
+            ("Lis", "The harbour was calm today."),
+            ("Odo", "Which instrument did you learn as a child, Lis?"),
+            ("Lis", "The violin, for six years."),
+            ("Odo", "I baked bread."),
+            ("Lis", "Gulls stole it, I heard."),
+            ("Odo", "They did."),
+        ]);
+        assert_eq!(best(&index, "What instrument did Lis learn?")[0], 2);
+    }
+
+    #[test]
+    fn the_one_who_is_asked_about_is_heard_first() {
+        let index = story(&[
+            ("Odo", "I keep bees behind the mill."),
+            ("Lis", "Rain again."),
+            ("Lis", "I keep bees behind the mill."),
+            ("Odo", "Cold night."),
+        ]);
+        assert_eq!(best(&index, "Where does Lis keep bees?")[0], 2);
+        assert_eq!(best(&index, "Where does Odo keep bees?")[0], 0);
+    }
+
+    #[test]
+    fn an_alias_finds_what_the_name_does_not() {
+        let index =
+            story(&[("A", "The Captain sold the boat."), ("A", "Nothing else."), ("A", "Fog.")]);
+        let weights = Weights::default();
+        let hits = index.search("What about Venn?", &["Captain"], 1, &weights, None);
+        assert_eq!(hits[0].at, 0);
+        assert!(hits[0].parts.words > 0.0);
+    }
+
+    #[test]
+    fn the_dot_product_covers_lengths_that_are_no_multiple_of_eight() {
+        let ramp: Vec<f32> = (1..=11_u8).map(f32::from).collect();
+        assert!((dot(&ramp, &ramp) - 506.0).abs() < 1e-6);
+        assert!((dot(&ramp, &ramp[..8])).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_empty_story_has_no_hits() {
+        assert!(Index::new([]).search("x", &[], 5, &Weights::default(), None).is_empty());
+    }
+}

@@ -1,0 +1,137 @@
+//! A whole cycle after a reply, against a model that answers by what it is asked for.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+};
+
+use async_trait::async_trait;
+use loreloom_core::units::Tokens;
+use loreloom_memory::{
+    cycle::{Backend, Occasion, Progress, Remembered, Report, Stage, after_reply},
+    hardware::Hardware,
+    ports::{ChatModel, ChatReply, ChatRequest, ModelError},
+    rules::Rules,
+    settings::Settings,
+    text::QuarterEstimate,
+    tiers::Config,
+};
+
+use crate::story::path;
+
+/// Answers the first question whose prompt holds a phrase; fails where it says so.
+struct Phrases {
+    answers: Vec<(&'static str, Option<&'static str>)>,
+    asked: Mutex<Vec<&'static str>>,
+}
+
+impl Phrases {
+    fn new(answers: &[(&'static str, Option<&'static str>)]) -> Self {
+        Self { answers: answers.to_vec(), asked: Mutex::new(Vec::new()) }
+    }
+}
+
+#[async_trait]
+impl ChatModel for Phrases {
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let prompt = &request.messages[0].content;
+        let found = self.answers.iter().find(|(phrase, _)| prompt.contains(phrase));
+        let (phrase, answer) = found.copied().unwrap_or(("other", Some("NONE")));
+        if let Ok(mut asked) = self.asked.lock() {
+            asked.push(phrase);
+        }
+        match answer {
+            Some(text) => Ok(ChatReply { text: text.to_owned() }),
+            None => Err(ModelError::TimedOut { address: "test".into(), seconds: 1 }),
+        }
+    }
+}
+
+/// The value of a future that never waits and can be sent to another thread.
+fn now<T>(future: impl Future<Output = T> + Send) -> Option<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) -> Option<Report> {
+    let texts = [
+        "Good evening, Mara.",
+        "Mara lights the lamp.",
+        "Has Odo been here?",
+        "Odo left the harbour without a word.",
+        "I see.",
+        "Mara looks out at the sea.",
+        "Hours later the storm breaks.",
+        "Mara bars the door.",
+    ];
+    let path = path(&texts.map(str::to_owned));
+    let (settings, rules) = (Settings::default(), Rules::default());
+    let occasion = Occasion {
+        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        path: path.items(),
+        chat_id: "harbour",
+        character: "Mara",
+        card: "Mara keeps a lighthouse.",
+        context: Tokens(8000),
+        counter: &QuarterEstimate,
+        now: 1000,
+        seed: "job7",
+    };
+    let backend = Backend { model, embedder: None };
+    now(after_reply(occasion, remembered, backend, progress))
+}
+
+const ANSWERS: [(&str, Option<&str>); 6] = [
+    ("two or three sentences", Some("Mara told the player that Odo had left.")),
+    ("who knows what", Some("[knows] Mara | Odo left the harbour")),
+    ("must stay consistent", Some("[detail:2:session] The lamp is lit")),
+    ("will still matter", Some("[fact:3:permanent:entity=Odo/character] Odo left the harbour")),
+    ("threads", Some("[arc] Nobody knows why Odo left the harbour")),
+    ("Draw from these notes", Some("<world_state>Location: lighthouse</world_state>")),
+];
+
+#[test]
+fn a_cycle_fills_every_tier_from_one_reply() {
+    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let report = cycle(&Phrases::new(&ANSWERS), &mut remembered, &mut progress).unwrap();
+    assert!(report.failed.is_empty(), "{:?}", report.failed);
+    let scene = &remembered.chat.scene_history[0];
+    assert_eq!(scene.summary, "Mara told the player that Odo had left.");
+    assert_eq!(scene.receipts.len(), 6);
+    assert_eq!(scene.source_memory_ids, [remembered.chat.session_memories[0].id.clone()]);
+    assert_eq!(remembered.character.epistemic_knowledge[0].content, "Odo left the harbour");
+    assert_eq!(remembered.chat.session_memories[0].content, "The lamp is lit");
+    let fact = &remembered.character.memories[0];
+    assert_eq!((fact.id.0.as_str(), fact.content.as_str()), ("job7-l-1", "Odo left the harbour"));
+    assert_eq!(fact.receipts.len(), 1);
+    assert_eq!(remembered.character.entities[0].name, "Odo");
+    assert_eq!(remembered.chat.story_arcs[0].content, "Nobody knows why Odo left the harbour");
+    let profile = remembered.chat.profiles.get("Mara").cloned().unwrap_or_default();
+    assert_eq!(profile.world_state, "Location: lighthouse");
+    assert_eq!(remembered.chat.last_extract_cutoff, Some(7));
+}
+
+#[test]
+fn a_failed_stage_stops_no_other_and_a_retry_asks_only_what_is_open() {
+    let mut failing = ANSWERS;
+    failing[3].1 = None;
+    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let report = cycle(&Phrases::new(&failing), &mut remembered, &mut progress).unwrap();
+    let failed: Vec<Stage> = report.failed.iter().map(|(stage, _)| *stage).collect();
+    assert_eq!(failed, [Stage::LongTerm]);
+    assert_eq!(remembered.chat.story_arcs.len(), 1);
+    assert_eq!(remembered.chat.last_extract_cutoff, None);
+
+    let stored = serde_json::to_string(&progress).unwrap();
+    let mut progress: Progress = serde_json::from_str(&stored).unwrap();
+    let (model, mut again) = (Phrases::new(&ANSWERS), Remembered::default());
+    let report = cycle(&model, &mut again, &mut progress).unwrap();
+    assert!(report.failed.is_empty());
+    let asked = model.asked.lock().unwrap().clone();
+    assert_eq!(asked, ["will still matter", "other"]);
+    assert_eq!(again.character.memories.len(), 1);
+}

@@ -1,0 +1,7 @@
+//! Properties of memory that hold for every input.
+
+mod budgets;
+mod cycle;
+mod nothing_lost;
+mod parsers;
+mod story;

@@ -1,0 +1,121 @@
+//! Under our own rules no reply of a model makes a memory vanish.
+
+use loreloom_memory::{
+    event::{events, fold},
+    hardware::Hardware,
+    ids::Ids,
+    record::{CharacterMemory, Kind, Memory},
+    rules::Rules,
+    settings::Settings,
+    tiers::{Config, Source, consolidation, longterm, session},
+};
+use proptest::prelude::*;
+
+use crate::story::{memories, path, play, reply};
+
+fn all_kept(before: &[Memory], after: &[Memory]) -> bool {
+    before.iter().all(|old| after.iter().any(|new| new.id == old.id))
+}
+
+fn links_hold(memories: &[Memory]) -> bool {
+    memories.iter().filter(|memory| !memory.supersedes.is_empty()).all(|child| {
+        child.supersedes.iter().all(|parent| {
+            memories
+                .iter()
+                .any(|old| old.id == *parent && old.superseded_by.as_ref() == Some(&child.id))
+        })
+    })
+}
+
+fn ids_differ(memories: &[Memory]) -> bool {
+    let mut ids: Vec<&str> = memories.iter().map(|memory| memory.id.0.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.len() == count
+}
+
+proptest! {
+    #[test]
+    fn a_longterm_pass_keeps_every_memory(
+        known in memories(&Kind::LONG_TERM),
+        replies in prop::collection::vec(reply(&Kind::LONG_TERM), 1..4),
+        max in 1..10_usize,
+    ) {
+        let settings = Settings { longterm_max_memories: max, ..Settings::default() };
+        let rules = Rules::default();
+        let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
+        let memory = CharacterMemory { memories: known.clone(), ..CharacterMemory::default() };
+        let input = longterm::Input {
+            config: Config { settings: &settings, rules: &rules, hardware: Hardware::B },
+            source: Source { chat: path.items(), window: 0..3, chat_id: "c", now: 9 },
+            character: "Mara",
+            card: "",
+            memory: &memory,
+            ids: Ids::new("new"),
+        };
+        let outcome = play(&replies, |script| longterm::run(&input, script));
+        prop_assert!(all_kept(&known, &outcome.memories));
+        prop_assert!(ids_differ(&outcome.memories));
+        prop_assert!(links_hold(&outcome.memories));
+
+        let log = [
+            events(&[], &known, None, 0),
+            events(&known, &outcome.memories, None, 9),
+        ].concat();
+        let mut folded = fold(&log, |_| true);
+        let mut expected = outcome.memories;
+        folded.sort_by(|a, b| a.id.cmp(&b.id));
+        expected.sort_by(|a, b| a.id.cmp(&b.id));
+        prop_assert_eq!(folded, expected);
+    }
+
+    #[test]
+    fn a_session_pass_keeps_every_memory(
+        known in memories(&Kind::SESSION),
+        text in reply(&Kind::SESSION),
+        max in 1..10_usize,
+    ) {
+        let settings = Settings { session_max_memories: max, ..Settings::default() };
+        let rules = Rules::default();
+        let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
+        let input = session::Input {
+            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+            source: Source { chat: path.items(), window: 0..3, chat_id: "c", now: 9 },
+            memories: &known,
+            entities: &[],
+            longterm: &[],
+            ids: Ids::new("new"),
+        };
+        let outcome = play(&[text], |script| session::run(&input, script));
+        prop_assert!(all_kept(&known, &outcome.memories));
+        prop_assert!(ids_differ(&outcome.memories));
+        prop_assert!(links_hold(&outcome.memories));
+        let added = outcome.memories.iter().filter(|memory| memory.id.0.starts_with("new"));
+        if added.count() > 0 {
+            prop_assert!(outcome.memories.iter().filter(|memory| memory.is_active()).count() <= max);
+        }
+    }
+
+    #[test]
+    fn a_consolidation_keeps_every_memory(
+        known in memories(&Kind::LONG_TERM),
+        replies in prop::collection::vec(reply(&Kind::LONG_TERM), 0..5),
+        force in any::<bool>(),
+    ) {
+        let (settings, rules) = (Settings::default(), Rules::default());
+        let input = consolidation::Input {
+            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+            tier: consolidation::Tier::LongTerm,
+            memories: &known,
+            entities: &[],
+            force,
+            now: 9,
+            ids: Ids::new("new"),
+        };
+        let outcome = play(&replies, |script| consolidation::run(&input, script));
+        prop_assert!(all_kept(&known, &outcome.memories));
+        prop_assert!(ids_differ(&outcome.memories));
+        prop_assert!(links_hold(&outcome.memories));
+    }
+}
