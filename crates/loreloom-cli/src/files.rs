@@ -1,4 +1,4 @@
-//! Reading files, with their path in every error.
+//! Reading and writing files, with their path in every error.
 
 use std::path::Path;
 
@@ -8,6 +8,21 @@ use anyhow::Context as _;
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     #[expect(clippy::disallowed_methods, reason = "this is where files come in")]
     std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
+}
+
+/// Writes a file whole or not at all: a new file takes the old one's place.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    #[expect(clippy::disallowed_methods, reason = "this is where files go out")]
+    let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
+    written
+        .inspect_err(|_| {
+            // What is half written is of no use, and may not exist at all.
+            let _gone = std::fs::remove_file(&part);
+        })
+        .with_context(|| format!("`{}` cannot be written", path.display()))
 }
 
 /// A file's name without folder and extension.

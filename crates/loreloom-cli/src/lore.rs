@@ -12,7 +12,7 @@ use loreloom_core::{
     book::Book,
     rules::{Profile, Rules},
 };
-use loreloom_formats::{ImportOptions, Severity, import};
+use loreloom_formats::{ImportOptions, Imported, Severity, import};
 use loreloom_server::Lore;
 
 use crate::files;
@@ -72,6 +72,15 @@ impl LoreArguments {
     }
 }
 
+/// Reads a lorebook or card of any format.
+pub(crate) fn read_book(path: &Path, id: &str) -> anyhow::Result<Imported> {
+    let options = ImportOptions {
+        file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        ..ImportOptions::new(id).named(files::stem(path))
+    };
+    import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))
+}
+
 fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
     let name = files::stem(path);
     let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
@@ -81,8 +90,7 @@ fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
     } else {
         name.clone()
     };
-    let imported = import(&files::read(path)?, &ImportOptions::new(id).named(name))
-        .with_context(|| format!("`{}`", path.display()))?;
+    let imported = read_book(path, &id)?;
     for note in imported.notes.iter().filter(|note| note.severity == Severity::Warning) {
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());

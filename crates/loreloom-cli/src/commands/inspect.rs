@@ -1,0 +1,88 @@
+//! Saying what a file is.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Args;
+use loreloom_core::book::Entry;
+use loreloom_formats::{Format, ImportNote};
+use serde::Serialize;
+
+use crate::lore;
+
+/// Say what a file is and what is in it.
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// Lorebooks or cards of any format
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    file: String,
+    format: Format,
+    name: &'a str,
+    character: Option<&'a str>,
+    entries: usize,
+    disabled: usize,
+    constant: usize,
+    regex_keys: usize,
+    notes: &'a [ImportNote],
+}
+
+impl Inspect {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        for path in &self.files {
+            let imported = lore::read_book(path, "book")?;
+            let entries = &imported.book.entries;
+            let count =
+                |wanted: fn(&Entry) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
+            let is_regex =
+                |key: &&loreloom_core::book::Key| matches!(key, loreloom_core::book::Key::Regex(_));
+            let found = Found {
+                file: path.display().to_string(),
+                format: imported.format,
+                name: &imported.book.name,
+                character: imported.card.as_ref().map(|card| card.name.as_str()),
+                entries: entries.len(),
+                disabled: count(|entry| !entry.activation.enabled),
+                constant: count(|entry| entry.activation.constant),
+                regex_keys: entries
+                    .iter()
+                    .flat_map(|entry| &entry.activation.keys)
+                    .filter(is_regex)
+                    .count(),
+                notes: &imported.notes,
+            };
+            if self.json {
+                writeln!(out, "{}", serde_json::to_string(&found)?)?;
+            } else {
+                found.print(out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Found<'_> {
+    fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        writeln!(out, "{}: {}", self.file, self.format.as_str())?;
+        if let Some(character) = self.character {
+            writeln!(out, "  character  {character}")?;
+        }
+        writeln!(out, "  book       {}", self.name)?;
+        writeln!(
+            out,
+            "  entries    {} ({} constant, {} switched off, {} regex keys)",
+            self.entries, self.constant, self.disabled, self.regex_keys
+        )?;
+        for note in self.notes {
+            writeln!(out, "  {note}")?;
+        }
+        Ok(())
+    }
+}

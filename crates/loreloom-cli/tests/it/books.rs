@@ -1,0 +1,85 @@
+//! `loreloom inspect`, `convert`, `diff` and `merge`.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{printed, refused, run, write};
+
+const BOOK: &str = r#"{
+  "entries": {
+    "0": {"uid": 0, "key": ["bell", "/ring(s|ing)/i"], "comment": "The bell", "content": "Cracked.", "position": 1, "mine": 1.50},
+    "1": {"uid": 1, "key": ["tower"], "comment": "The tower", "content": "Leaning.\nOld.", "position": 0, "disable": true}
+  }
+}
+"#;
+
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    home
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test looks at what was written")]
+fn read(home: &Path, name: &str) -> String {
+    std::fs::read_to_string(home.join(name)).unwrap()
+}
+
+#[test]
+fn inspect_says_what_a_file_is() {
+    let home = home();
+    assert_eq!(
+        printed(home.path(), &["inspect", "book.json"]),
+        "book.json: sillytavern\n  book       book\n  \
+         entries    2 (0 constant, 1 switched off, 1 regex keys)\n"
+    );
+    let value: Value =
+        serde_json::from_str(&printed(home.path(), &["inspect", "--json", "book.json"])).unwrap();
+    assert_eq!((&value["format"], &value["entries"]), (&"sillytavern".into(), &2.into()));
+}
+
+#[test]
+fn a_book_that_crosses_formats_and_comes_home_is_the_same() {
+    let home = home();
+    let there = ["convert", "book.json", "card.json", "--format", "lorebook-v3"];
+    assert!(printed(home.path(), &there).starts_with("card.json: 2 entries as lorebook-v3\n"));
+    printed(home.path(), &["convert", "card.json", "back.json", "--format", "sillytavern"]);
+    assert_eq!(printed(home.path(), &["diff", "book.json", "back.json"]), "no difference\n");
+    let error = refused(home.path(), &there);
+    assert_eq!(error, "loreloom: `card.json` is there already: `--force` writes over it\n");
+    let error = refused(home.path(), &["convert", "book.json", "x", "--format", "nope"]);
+    assert!(error.starts_with("loreloom: there is no format `nope`; the formats are: "), "{error}");
+}
+
+#[test]
+fn diff_tells_keys_as_sets_and_text_by_line() {
+    let home = home();
+    write(
+        home.path(),
+        "new.json",
+        &BOOK.replace("\"tower\"", "\"spire\"").replace("Old.", "Very old."),
+    );
+    assert_eq!(
+        printed(home.path(), &["diff", "book.json", "new.json"]),
+        "The tower: content\n  line 2\n  - Old.\n  + Very old.\nThe tower: activation.keys\n  - tower\n  + spire\n"
+    );
+}
+
+#[test]
+fn merge_joins_what_does_not_clash_and_keeps_ours_where_it_does() {
+    let home = home();
+    write(home.path(), "ours.json", &BOOK.replace("Cracked.", "Broken."));
+    write(home.path(), "theirs.json", &BOOK.replace("\"tower\"", "\"spire\""));
+    printed(home.path(), &["merge", "book.json", "ours.json", "theirs.json"]);
+    let expected = BOOK.replace("Cracked.", "Broken.").replace("\"tower\"", "\"spire\"");
+    assert_eq!(read(home.path(), "ours.json"), expected);
+
+    write(home.path(), "theirs.json", &BOOK.replace("Cracked.", "Whole."));
+    let output =
+        run(home.path(), &["merge", "book.json", "ours.json", "theirs.json", "-o", "out.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Broken.") && text.contains("Whole."), "{text}");
+    assert!(read(home.path(), "out.json").contains("Broken."));
+}
