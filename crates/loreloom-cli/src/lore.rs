@@ -72,11 +72,11 @@ impl LoreArguments {
     }
 }
 
-/// Reads a lorebook or card of any format.
-pub(crate) fn read_book(path: &Path, id: &str) -> anyhow::Result<Imported> {
+/// Reads a lorebook or card of any format; `name` is the book's where the file has none.
+pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imported> {
     let options = ImportOptions {
         file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        ..ImportOptions::new(id).named(files::stem(path))
+        ..ImportOptions::new(id).named(name)
     };
     import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))
 }
@@ -90,7 +90,7 @@ fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
     } else {
         name.clone()
     };
-    let imported = read_book(path, &id)?;
+    let imported = read_book(path, &id, &name)?;
     for note in imported.notes.iter().filter(|note| note.severity == Severity::Warning) {
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());

@@ -3,7 +3,7 @@
 //!
 //! All stores keep the same things and agree to the byte; one suite
 //! (`loreloom_testkit::store_suite`) runs over each. The two databases share their layout
-//! and the [`codec`] that keeps a turn small: a prompt repeats the whole story on every
+//! and the `codec` that keeps a turn small: a prompt repeats the whole story on every
 //! turn, so it is stored as references to messages and to texts seen before.
 //!
 //! ```

@@ -58,7 +58,8 @@ impl Convert {
             "`{}` is there already: `--force` writes over it",
             self.to.display()
         );
-        let imported = lore::read_book(&self.from, &files::stem(&self.from))?;
+        let imported =
+            lore::read_book(&self.from, &files::stem(&self.from), &files::stem(&self.from))?;
         let original = files::read(&self.from)?;
         let options = ExportOptions {
             card: imported.card.as_ref(),

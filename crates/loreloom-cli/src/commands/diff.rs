@@ -27,7 +27,10 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (old, new) = (lore::read_book(&self.old, "book")?, lore::read_book(&self.new, "book")?);
+        let (old, new) = (
+            lore::read_book(&self.old, "book", "book")?,
+            lore::read_book(&self.new, "book", "book")?,
+        );
         let changes = diff(&old.book, &new.book);
         if self.json {
             writeln!(out, "{}", serde_json::to_string(&changes)?)?;

@@ -7,7 +7,7 @@ use loreloom_core::book::Entry;
 use loreloom_formats::{Format, ImportNote};
 use serde::Serialize;
 
-use crate::lore;
+use crate::{files, lore};
 
 /// Say what a file is and what is in it.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ struct Found<'a> {
 impl Inspect {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         for path in &self.files {
-            let imported = lore::read_book(path, "book")?;
+            let imported = lore::read_book(path, "book", &files::stem(path))?;
             let entries = &imported.book.entries;
             let count =
                 |wanted: fn(&Entry) -> bool| entries.iter().filter(|entry| wanted(entry)).count();

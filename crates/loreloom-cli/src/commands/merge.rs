@@ -35,9 +35,9 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let base = lore::read_book(&self.base, "book")?;
-        let ours = lore::read_book(&self.ours, "book")?;
-        let theirs = lore::read_book(&self.theirs, "book")?;
+        let base = lore::read_book(&self.base, "book", "book")?;
+        let ours = lore::read_book(&self.ours, "book", "book")?;
+        let theirs = lore::read_book(&self.theirs, "book", "book")?;
         let merged = merge(&base.book, &ours.book, &theirs.book);
         let original = files::read(&self.ours)?;
         let options = ExportOptions {

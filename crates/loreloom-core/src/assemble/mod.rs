@@ -1,7 +1,7 @@
 //! Putting injections into a prompt.
 //!
 //! A prompt is either built by us from a [`PromptTemplate`], or arrives ready-made from a
-//! front end and gets its lore by an [`insert`] plan. Both join the texts of one place the
+//! front end and gets its lore by an insertion plan ([`plan`]). Both join the texts of one place the
 //! same way and say where each of them ended up.
 
 mod foreign;

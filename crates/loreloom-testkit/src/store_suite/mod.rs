@@ -1,6 +1,6 @@
 //! Behaviour that every [`StoryStore`] must show, as one suite.
 //!
-//! [`cases`] holds one function for each behaviour; [`store_suite!`](crate::store_suite)
+//! [`cases`] holds one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] drives stores with random stories and
 //! holds them to the naive [`model`]. [`crash`] kills a process that commits and counts what
 //! it had acknowledged.
