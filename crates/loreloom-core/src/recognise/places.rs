@@ -37,7 +37,7 @@ pub fn plan(
     let finder = Finder { request, found, strict };
     let mut groups: Vec<(Place, Role)> =
         rest.iter().map(|one| (one.place.clone(), one.role)).collect();
-    groups.sort_by(|a, b| order(a).cmp(&order(b)));
+    groups.sort_by_key(order);
     groups.dedup();
     let mut insertions = Vec::new();
     for (place, role) in groups {
@@ -127,7 +127,12 @@ impl Finder<'_> {
             Place::BeforeCharacter if alone => 0,
             Place::AfterMain | Place::BeforeCharacter => 1.min(end),
             Place::AfterCharacter | Place::BeforeExamples => examples,
-            _ => end,
+            Place::AfterExamples
+            | Place::NoteTop
+            | Place::NoteBottom
+            | Place::AtDepth(_)
+            | Place::Outlet(_)
+            | Place::Slot(_) => end,
         };
         match &self.request.body {
             Body::Prompt(prompt) => point::in_story_string(prompt, preamble, at),

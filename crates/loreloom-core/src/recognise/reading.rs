@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
             self.reading.standings[at] = Standing::Instruction;
         } else if told
             || (before_user
-                && !self.pairs.is_empty()
+                && self.story.is_some_and(|story| !story.doubts_narrators)
                 && !looks_like_instruction(part)
                 && !self.is_foreign(part))
         {
