@@ -8,7 +8,7 @@ use super::{
     Request,
     memory::{Client, Memory, Story},
     reading::{Reading, Standing},
-    text::bracketed,
+    text::{bracketed, similar},
     window::{End, Part, Window},
 };
 use crate::chat::{GenerationType, Role};
@@ -54,7 +54,12 @@ pub(super) fn asks_as_user(
     }
     let nudge = last.is_some_and(|at| is_nudge(&window.parts[at].text));
     let looks = window.shape.hides_instructions() && is_new && !nudge;
-    looks && stops_streaming(request, story.streams)
+    // A question whose reply stands in the chat was none: streaming has been turned off.
+    let mistaken = window
+        .parts
+        .iter()
+        .any(|part| part.role == Role::Assistant && story.background.contains(&part.key));
+    looks && !mistaken && stops_streaming(request, story.streams)
 }
 
 /// Whether a text is an instruction with which a front end asks for story.
@@ -89,9 +94,13 @@ pub(super) fn kind(
     if background { Kind::Background } else { Kind::Story }
 }
 
-/// Whether the chat's prompts have ended with this before.
+/// Whether the chat's prompts have ended with this before, or with the like: a nudge names
+/// another speaker each time.
 fn is_known_instruction(part: &Part, story: Option<&Story>) -> bool {
-    story.is_some_and(|story| story.injected.contains(&part.key))
+    story.is_some_and(|story| {
+        let alike = |known: &String| similar(known, &part.text);
+        story.injected.contains(&part.key) || story.instructions.iter().any(alike)
+    })
 }
 
 /// Whether an instruction after the chat asks for something that is not story.

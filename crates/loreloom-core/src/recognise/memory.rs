@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     chat::{Message, Role},
-    ids::ChatId,
+    ids::{ChatId, PrefixHash},
 };
 
 /// A chat's place in the memory.
@@ -25,6 +25,9 @@ pub(super) struct NodeAt(pub(super) usize);
 
 /// The most chats remembered for one text: "Yes." is in all of them and tells nothing.
 const CHATS_PER_TEXT: usize = 64;
+
+/// The instructions remembered of one chat.
+const INSTRUCTIONS: usize = 16;
 
 /// Everything the recogniser knows.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +67,10 @@ pub(super) struct Story {
     pub(super) injected: FxHashSet<TextKey>,
     /// Pieces of its preambles; none before its first request is seen.
     pub(super) preamble: Option<FxHashSet<TextKey>>,
+    /// The last instructions that its prompts ended with.
+    pub(super) instructions: Vec<String>,
+    /// Whether text was once taken for a narrator's and proved not to be story.
+    pub(super) doubts_narrators: bool,
     /// Replies of background generations; a narrator may speak them later.
     pub(super) background: FxHashSet<TextKey>,
     /// Whether its story requests are streamed.
@@ -105,6 +112,26 @@ impl Memory {
         }
     }
 
+    /// Takes up a stored chat: its nodes as (name, parent, message), parents first, and the
+    /// node the story is at.
+    pub fn restore_tree<'a>(
+        &mut self,
+        id: ChatId,
+        bound: Option<String>,
+        nodes: impl IntoIterator<Item = (PrefixHash, PrefixHash, &'a Message)>,
+        tip: PrefixHash,
+    ) {
+        let slot = self.open(id, bound);
+        let mut places: FxHashMap<PrefixHash, NodeAt> = FxHashMap::default();
+        for (name, parent, message) in nodes {
+            let parent = places.get(&parent).copied();
+            let at = self.step(slot, parent, message);
+            places.insert(name, at);
+        }
+        let story = self.story_mut(slot);
+        story.tip = places.get(&tip).copied();
+    }
+
     /// The number of chats.
     pub fn len(&self) -> usize {
         self.chats.len()
@@ -113,6 +140,10 @@ impl Memory {
     /// Whether there is no chat.
     pub fn is_empty(&self) -> bool {
         self.chats.is_empty()
+    }
+
+    pub(super) fn has_id(&self, id: &str) -> bool {
+        self.chats.iter().any(|story| story.id.as_str() == id)
     }
 
     pub(super) fn story(&self, slot: Slot) -> &Story {
@@ -156,6 +187,8 @@ impl Memory {
             asked: None,
             injected: FxHashSet::default(),
             preamble: None,
+            instructions: Vec::new(),
+            doubts_narrators: false,
             background: FxHashSet::default(),
             streams: None,
             examples: 0,
@@ -190,8 +223,21 @@ impl Memory {
 
     pub(super) fn learn_injected(&mut self, slot: Slot, key: TextKey) {
         self.foreign.insert(key);
-        self.chats[slot.0].injected.insert(key);
+        let story = &mut self.chats[slot.0];
+        let told = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
+        story.doubts_narrators |= story.nodes_with(key).iter().any(told);
+        story.injected.insert(key);
         self.index(key, slot);
+    }
+
+    pub(super) fn learn_instruction(&mut self, slot: Slot, text: &str) {
+        let known = &mut self.chats[slot.0].instructions;
+        if !known.iter().any(|other| other == text) {
+            if known.len() == INSTRUCTIONS {
+                known.remove(0);
+            }
+            known.push(text.to_owned());
+        }
     }
 
     /// Follows a path from the root, making the messages that are missing.

@@ -173,12 +173,21 @@ impl Memory {
             && asked.iter().zip(&reading.path).all(|(at, message)| same(at, message))
     }
 
+    /// An id that no chat has.
     pub(super) fn new_id(&self, path: &[Message]) -> ChatId {
-        let mut hasher = Hasher::new("chat").number(self.len() as u64);
-        for message in path {
-            hasher = hasher.field(message.text.as_bytes());
+        let mut salt = self.len() as u64;
+        loop {
+            let mut hasher = Hasher::new("chat").number(salt);
+            for message in path {
+                hasher = hasher.field(message.text.as_bytes());
+            }
+            let mut id = format!("chat-{}", hasher.finish());
+            id.truncate("chat-".len() + 16);
+            if !self.has_id(&id) {
+                return ChatId(id);
+            }
+            salt += 1;
         }
-        ChatId(format!("chat-{}", hasher.finish().short()))
     }
 }
 

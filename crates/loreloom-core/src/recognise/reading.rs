@@ -12,7 +12,7 @@ use super::{
     align::Alignment,
     kind::is_nudge,
     memory::{Memory, Node, NodeAt, Story},
-    text::{Likeness, TextKey, dense_length, likeness, only_a_name, speaker},
+    text::{Likeness, TextKey, dense_length, likeness, only_a_name, without_reasoning, words},
     window::{End, Part, Window, is_named, looks_like_instruction},
 };
 use crate::chat::{Message, Role};
@@ -121,8 +121,8 @@ impl<'a> Reader<'a> {
     /// A piece that is a message of its own.
     fn push_new(&mut self, at: usize) {
         let part = self.part(at);
-        let message = Message::new(part.role, part.name.as_deref(), part.text.clone());
-        self.push(at, message, None);
+        let text = without_reasoning(&part.text);
+        self.push(at, Message::new(part.role, part.name.as_deref(), text), None);
     }
 
     /// A piece that is a stored message, in the shorter of both dresses.
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         let part = self.part(at);
         let mut message = node.message.clone();
         let length = dense_length(&message.text);
-        let bare = speaker(&part.text).map_or(part.text.as_str(), |(_, words)| words);
+        let bare = words(&part.text);
         if dense_length(&part.text) <= length {
             message.text.clone_from(&part.text);
         } else if dense_length(bare) == length {
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
             self.reading.standings[at] = Standing::Instruction;
         } else if told
             || (before_user
-                && !self.pairs.is_empty()
+                && self.story.is_some_and(|story| !story.doubts_narrators)
                 && !looks_like_instruction(part)
                 && !self.is_foreign(part))
         {

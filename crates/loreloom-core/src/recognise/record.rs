@@ -51,6 +51,9 @@ impl Memory {
             if !matches!(standing, Standing::Story | Standing::Tool) {
                 self.learn_injected(slot, part.key);
             }
+            if *standing == Standing::Instruction {
+                self.learn_instruction(slot, &part.text);
+            }
         }
         let story = self.story_mut(slot);
         (story.tip, story.asked) = (tip, tip);

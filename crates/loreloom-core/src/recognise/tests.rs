@@ -3,7 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::chat::Role::{self, Assistant, System, User};
+use crate::{
+    chat::{
+        Path,
+        Role::{self, Assistant, System, User},
+    },
+    ids::PrefixHash,
+};
 
 /// A front end with one character, as far as a proxy sees it.
 #[derive(Clone, Debug)]
@@ -104,7 +110,8 @@ fn a_continued_reply_is_known_however_it_is_joined() {
         assert_eq!(found.generation, GenerationType::Continue);
         let ticket = memory.record(&request, &found);
         memory.reply(&ticket, ["And on."]);
-        mira.chat.last_mut().unwrap().1.push_str(&format!("{joint}And on."));
+        let reply = &mut mira.chat.last_mut().unwrap().1;
+        *reply = format!("{reply}{joint}And on.");
         mira.say("Go on.");
         let found = memory.recognise(&mira.request(0, &[]));
         assert_eq!((path(&found), found.chat.as_ref()), (mira.texts(), Some(&chat)), "{joint:?}");
@@ -133,6 +140,58 @@ fn a_question_that_is_not_streamed_is_background() {
     memory.client_mut("").has_cards = true;
     assert_eq!(memory.recognise(&bare).kind, Kind::Background);
     assert_eq!(memory.recognise(&bare).chat, None);
+}
+
+#[test]
+fn streaming_turned_off_for_good_is_noticed() {
+    let mut memory = Memory::new();
+    let mut mira = Teller::new("Mira");
+    let merged = |mira: &Teller, stream: bool| {
+        let mut request = mira.request(0, &[]);
+        let Body::Messages(messages) = &mut request.body else { panic!("messages") };
+        messages.drain(..2);
+        let text = "Write Mira.\n\nMira\n\n[Start a new Chat]".to_owned();
+        messages.insert(0, WireMessage { text, ..WireMessage::default() });
+        Request { stream: Some(stream), ..request }
+    };
+    let mut kinds = Vec::new();
+    for turn in 0..5 {
+        mira.say(&format!("Turn {turn}."));
+        let request = merged(&mira, turn < 2);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        let reply = format!("Reply {turn}.");
+        memory.reply(&ticket, [reply.as_str()]);
+        mira.chat.push((Assistant, reply));
+        kinds.push(found.kind == Kind::Story);
+    }
+    // The first without streaming looks like a question; its place in the chat corrects it.
+    assert_eq!(kinds, [true, true, false, true, true]);
+}
+
+#[test]
+fn a_note_that_moves_is_no_narrator_and_none_is_believed_after_it() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 2);
+    let with_note = |mira: &Teller, note: &str| {
+        let mut request = mira.request(0, &[]);
+        let Body::Messages(messages) = &mut request.body else { panic!("messages") };
+        let at = messages.len() - 1;
+        messages.insert(at, WireMessage { text: note.to_owned(), ..WireMessage::default() });
+        request
+    };
+    for (turn, note, is_story) in
+        [(0, "Fog comes in.", true), (1, "Fog comes in.", false), (2, "The tide turns.", false)]
+    {
+        mira.say(&format!("Turn {turn}."));
+        let request = with_note(&mira, note);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        assert_eq!(path(&found).contains(&note), is_story, "{turn}");
+        let reply = format!("Reply {turn}.");
+        memory.reply(&ticket, [reply.as_str()]);
+        mira.chat.push((Assistant, reply));
+    }
 }
 
 #[test]
@@ -213,10 +272,19 @@ fn restored_chats_are_recognised() {
         mira.chat.iter().map(|(role, text)| Message::new(*role, None, text.clone())).collect();
     let mut restored = Memory::new();
     restored.restore(ChatId::from("kept"), None, [messages.as_slice()]);
+    let tree = Path::of(ChatId::from("kept"), messages);
+    let parents = std::iter::once(PrefixHash::default())
+        .chain(tree.items().iter().map(|item| item.prefix))
+        .zip(tree.items());
+    let nodes = parents.map(|(parent, item)| (item.prefix, parent, &item.message));
+    let mut from_tree = Memory::new();
+    from_tree.restore_tree(ChatId::from("kept"), None, nodes, tree.prefix());
     mira.say("Still here?");
-    let found = mira.send(&mut restored, 2);
-    assert_eq!(found.chat, Some(ChatId::from("kept")));
-    assert_eq!(path(&found).len(), mira.chat.len() - 1);
+    for mut memory in [restored, from_tree] {
+        let found = mira.clone().send(&mut memory, 2);
+        assert_eq!(found.chat, Some(ChatId::from("kept")));
+        assert_eq!(path(&found).len(), mira.chat.len());
+    }
 }
 
 /// One thing a person does in a front end.
@@ -267,7 +335,9 @@ impl Teller {
                 skip = 1 + usize::from(at) % (self.chat.len() - 5);
                 self.say(&format!("Trimmed in {number}."));
             }
-            _ => self.say(&format!("Nothing else in {number}.")),
+            Deed::Edit(_) | Deed::DeleteLast(_) | Deed::CutMiddle(_) | Deed::Trim(_) => {
+                self.say(&format!("Nothing else in {number}."));
+            }
         }
         skip
     }

@@ -24,12 +24,21 @@ impl TextKey {
 
 /// The text without reasoning, speaker and blanks.
 pub(super) fn squeezed(text: &str) -> String {
-    let mut bare = without_reasoning(text);
-    // All names, so that a text keeps its key when one more is put before it.
-    while let Some((_, rest)) = speaker(bare) {
-        bare = rest;
+    words(text).split_whitespace().collect()
+}
+
+/// The words themselves: without reasoning and without names, however many are put before
+/// them and in whatever order, so that one more changes nothing.
+pub(super) fn words(text: &str) -> &str {
+    let mut bare = text;
+    loop {
+        let next = without_reasoning(bare);
+        let next = speaker(next).map_or(next, |(_, rest)| rest);
+        if next.len() == bare.len() {
+            return bare;
+        }
+        bare = next;
     }
-    bare.split_whitespace().collect()
 }
 
 /// The length of a text without blanks: of two dresses the shorter is the barer.
@@ -189,13 +198,13 @@ fn without_pieces(text: &str, open: char, close: char) -> String {
 /// Whether one text looks like an edit of the other: they begin and end alike for most of
 /// the shorter one.
 pub(super) fn similar(a: &str, b: &str) -> bool {
-    let words = |text: &str| -> Vec<String> {
+    let split = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect()
     };
-    let (a, b) = (words(a), words(b));
+    let (a, b) = (split(a), split(b));
     let shorter = a.len().min(b.len());
     let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let tails = a[head..].iter().rev().zip(b[head..].iter().rev());
@@ -216,6 +225,7 @@ mod tests {
             "<think>Be calm.</think>\nShe waits. Then she goes.",
             "She waits.Then she goes.",
             "Wren: Mira Vell: She waits. Then she goes.",
+            "Mira Vell: <think>Be calm.</think>\nShe waits. Then she goes.",
         ] {
             assert_eq!(TextKey::of(dress), plain, "{dress}");
         }

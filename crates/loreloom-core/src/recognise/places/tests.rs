@@ -189,7 +189,7 @@ fn text_prompts_are_written_in_their_own_separators() {
     let mistral = "[INST]main[/INST]Understood.</s>[INST]1[/INST]2</s>[INST]3[/INST]";
     assert_eq!(
         woven_prompt(mistral, &lore(Place::AtDepth(Depth(1)))),
-        mistral.replace("3", "LORE\n\n3")
+        mistral.replace('3', "LORE\n\n3")
     );
     let names = "main\n***\nMira: 1\nWren: 2\nMira:";
     assert_eq!(
