@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     book::Book,
+    library::Scope,
     rules::{Profile, Rules},
 };
 use loreloom_formats::{ImportOptions, Imported, Severity, import};
@@ -49,11 +50,17 @@ enum ProfileName {
 impl LoreArguments {
     /// The books and rules these arguments name.
     pub(crate) fn load(&self) -> anyhow::Result<Lore> {
-        let mut books: Vec<Arc<Book>> = Vec::new();
+        self.load_with(None)
+    }
+
+    /// The same with the book of a character's card.
+    pub(crate) fn load_with(&self, card: Option<Book>) -> anyhow::Result<Lore> {
+        let mut books: Vec<(Arc<Book>, Scope)> = Vec::new();
+        books.extend(card.map(|book| (Arc::new(book), Scope::Character)));
         for path in &self.books {
-            books.push(Arc::new(load_book(path, &books)?));
+            books.push((Arc::new(load_book(path, &books)?), Scope::Global));
         }
-        Ok(Lore::new(books, self.rules())?)
+        Ok(Lore::attached(books, self.rules())?)
     }
 
     fn rules(&self) -> Rules {
@@ -81,9 +88,9 @@ pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imp
     import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))
 }
 
-fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+fn load_book(path: &Path, others: &[(Arc<Book>, Scope)]) -> anyhow::Result<Book> {
     let name = files::stem(path);
-    let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
+    let taken = |id: &str| others.iter().any(|(book, _)| book.id.as_str() == id);
     let mut numbered = (2..).map(|number| format!("{name}-{number}"));
     let id = if taken(&name) {
         numbered.find(|id| !taken(id)).unwrap_or_default()

@@ -7,7 +7,7 @@ use loreloom_core::{
     dice::TurnDice,
     explain::{Case, Fix, explain},
     ids::EntryId,
-    library::{Library, Roster},
+    library::{Attachment, Library, Roster, Scope},
     report::Verdict,
     rules::Rules,
     state::StoryState,
@@ -36,15 +36,24 @@ pub enum LoreError {
 }
 
 impl Lore {
-    /// Compiles books.
+    /// Compiles books that are active in every chat.
     pub fn new(books: Vec<Arc<Book>>, rules: Rules) -> Result<Self, LoreError> {
+        Self::attached(books.into_iter().map(|book| (book, Scope::Global)).collect(), rules)
+    }
+
+    /// Compiles books with why each is active.
+    pub fn attached(books: Vec<(Arc<Book>, Scope)>, rules: Rules) -> Result<Self, LoreError> {
+        let (books, scopes): (Vec<Arc<Book>>, Vec<Scope>) = books.into_iter().unzip();
         for (at, book) in books.iter().enumerate() {
             if books[..at].iter().any(|other| other.id == book.id) {
                 return Err(LoreError::TwoBooks { id: book.id.to_string() });
             }
         }
         let library = Library::compile(books, &rules.world_info);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let attachments = scopes.into_iter().enumerate();
+        let attachments: Vec<Attachment> =
+            attachments.map(|(book, scope)| Attachment { book, scope }).collect();
+        let roster = Roster::new(&library, &attachments, rules.world_info.strategy);
         Ok(Self { library, roster, rules, cache: Mutex::default() })
     }
 

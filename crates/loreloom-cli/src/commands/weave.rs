@@ -5,8 +5,8 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Outline, plan},
-    book::Entry,
+    assemble::{Assembled, Outline, PromptTemplate, PromptTexts, build, plan},
+    book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
     ids::{ChatId, EntryId},
@@ -26,7 +26,11 @@ use loreloom_server::Lore;
 use serde::Serialize;
 
 use super::table;
-use crate::{files, lore::LoreArguments, tokenizer::TokenizerArguments};
+use crate::{
+    files,
+    lore::{self, LoreArguments},
+    tokenizer::TokenizerArguments,
+};
 
 /// Weave lore into a chat and print the prompt.
 #[derive(Debug, Args)]
@@ -37,6 +41,14 @@ pub(crate) struct Weave {
     /// The chat: a `SillyTavern` .jsonl file or `OpenAI` messages as JSON
     #[arg(long, value_name = "FILE")]
     chat: PathBuf,
+
+    /// The character's card: its texts become part of the prompt, its book is woven in
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
+
+    /// The main prompt, before the card
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    main: String,
 
     /// Also say for every entry why it fired or did not
     #[arg(long)]
@@ -102,17 +114,23 @@ impl Weave {
             "`--generation` must be normal, continue, impersonate, swipe, regenerate or quiet, found `{}`",
             self.generation
         );
-        let lore = self.lore.load()?;
+        let card = match &self.card {
+            Some(path) => Some(CardFile::read(path)?),
+            None => None,
+        };
+        let lore = self.lore.load_with(card.as_ref().map(|card| card.book.clone()))?;
         let chat = import_chat(&files::read(&self.chat)?, &Limits::default())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone().or_else(|| self.character.clone());
+        let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
         let speaker =
             character.map(|name| Speaker { filter_name: Some(name.clone()), tags: None, name });
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
+        let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
         let turn = Turn {
             chat: path.chat(),
             prefix: path.prefix(),
@@ -121,7 +139,7 @@ impl Weave {
             generation,
             speaker: speaker.as_ref(),
             user: &user,
-            card: &CardTexts::default(),
+            card: &card_texts,
             prompts: &[],
             forced: &[],
             context: Tokens(self.context),
@@ -129,7 +147,7 @@ impl Weave {
             at: None,
             dry_run: false,
         };
-        let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt)?;
+        let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
             return Ok(());
@@ -143,14 +161,25 @@ impl Weave {
         turn: &Turn<'_>,
         counter: &dyn TokenCounter,
         prompt: &[PromptMessage],
+        card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
         let state = StoryState::default();
         let mut woven = lore.weave(turn, &state, counter);
-        let outline: Vec<Outline<'_>> = prompt
-            .iter()
-            .map(|message| Outline { role: message.role, text: &message.content })
-            .collect();
-        let Assembled { messages, spans } = plan(&outline, &woven.injections).apply(prompt);
+        let built = card.is_some() || !self.main.is_empty();
+        let Assembled { messages, spans } = if built {
+            let mut texts = card.map(|card| card.texts).unwrap_or_default();
+            if !self.main.is_empty() {
+                texts.main.clone_from(&self.main);
+            }
+            let texts = texts.expanded(&turn.macros());
+            build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
+        } else {
+            let outline: Vec<Outline<'_>> = prompt
+                .iter()
+                .map(|message| Outline { role: message.role, text: &message.content })
+                .collect();
+            plan(&outline, &woven.injections).apply(prompt)
+        };
         woven.report.spans = spans;
         let verdicts = self.why.then(|| lore.verdicts(&woven, turn, &state, counter));
         let explained = match &self.explain {
@@ -224,6 +253,40 @@ fn print_explained(
         None => writeln!(out, "{title}: no small change was found that makes it fire")?,
     }
     Ok(())
+}
+
+/// A card as prompts need it.
+struct CardFile {
+    name: String,
+    texts: PromptTexts,
+    book: Book,
+}
+
+impl CardFile {
+    fn read(path: &std::path::Path) -> anyhow::Result<Self> {
+        let imported = lore::read_book(path, "card", &files::stem(path))?;
+        let card = imported
+            .card
+            .with_context(|| format!("`{}` is no character's card", path.display()))?;
+        let depth_prompt = card.depth_prompt.map(|note| note.prompt).unwrap_or_default();
+        Ok(Self {
+            name: card.nickname.unwrap_or(card.name),
+            texts: PromptTexts {
+                main: card.system_prompt,
+                card: CardTexts {
+                    persona: String::new(),
+                    description: card.description,
+                    personality: card.personality,
+                    depth_prompt,
+                    scenario: card.scenario,
+                    creator_notes: card.creator_notes,
+                },
+                examples: card.mes_example,
+                post_history: card.post_history_instructions,
+            },
+            book: imported.book,
+        })
+    }
 }
 
 /// The messages that are sent: hidden ones are not.

@@ -89,6 +89,34 @@ fn scripts_get_spans_and_codes() {
 }
 
 #[test]
+fn a_card_brings_its_texts_and_its_book() {
+    let home = home();
+    let card = r#"{"spec":"chara_card_v2","spec_version":"2.0","data":{"name":"Torvald",
+        "description":"{{char}} guards the bell with {{user}}.","personality":"","scenario":"","first_mes":"",
+        "mes_example":"","creator_notes":"","system_prompt":"Write well.","post_history_instructions":"",
+        "alternate_greetings":[],"tags":[],"creator":"","character_version":"","extensions":{},
+        "character_book":{"extensions":{},"entries":[{"id":1,"keys":["tired"],"content":"He never sleeps.",
+            "extensions":{},"enabled":true,"insertion_order":5,"position":"before_char"}]}}}"#;
+    write(home.path(), "torvald.json", card);
+    let text = printed(
+        home.path(),
+        &weave(&["--chat", "chat.jsonl", "--card", "torvald.json", "--depth", "4"]),
+    );
+    let parts: Vec<&str> = text.split("\n\n").take(4).collect();
+    assert_eq!(
+        parts,
+        [
+            "[system]\nWrite well.",
+            "[system]\nHe never sleeps.\nThe tower leans.",
+            "[system]\nTorvald guards the bell with Mira.",
+            "[system]\nThe bell is cracked.",
+        ]
+    );
+    let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--card", "book.json"]));
+    assert_eq!(error, "loreloom: `book.json` is no character's card\n");
+}
+
+#[test]
 fn the_smallest_change_is_told_and_was_tried() {
     let home = home();
     for (entry, expected) in [

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Assembled, Insertion, Joined};
 use crate::{
     chat::Role,
+    macros::MacroValues,
     place::{Injection, Place},
     prompt::PromptMessage,
     turn::CardTexts,
@@ -73,6 +74,27 @@ pub struct PromptTexts {
     pub examples: String,
     /// Instructions after the chat.
     pub post_history: String,
+}
+
+impl PromptTexts {
+    /// The texts with their macros replaced.
+    #[must_use]
+    pub fn expanded(&self, macros: &MacroValues<'_>) -> Self {
+        let expand = |text: &str| macros.expand(text).into_owned();
+        Self {
+            main: expand(&self.main),
+            card: CardTexts {
+                persona: expand(&self.card.persona),
+                description: expand(&self.card.description),
+                personality: expand(&self.card.personality),
+                depth_prompt: expand(&self.card.depth_prompt),
+                scenario: expand(&self.card.scenario),
+                creator_notes: expand(&self.card.creator_notes),
+            },
+            examples: expand(&self.examples),
+            post_history: expand(&self.post_history),
+        }
+    }
 }
 
 /// Builds a prompt.
@@ -163,4 +185,65 @@ pub(super) fn at_depth(
         Insertion { before, role, joined: Joined::of(here) }
     };
     groups.into_iter().map(insertion).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{place::Provenance, units::Tokens};
+
+    #[test]
+    fn blocks_stand_in_order_and_empty_ones_are_left_out() {
+        let injection = |place: Place, role: Role, text: &str| Injection {
+            place,
+            role,
+            text: text.to_owned(),
+            tokens: Tokens(1),
+            source: Provenance::Memory(text.to_owned()),
+        };
+        let message =
+            |role: Role, text: &str| PromptMessage { role, name: None, content: text.to_owned() };
+        let texts = PromptTexts {
+            main: "main".to_owned(),
+            card: CardTexts { description: "card".to_owned(), ..CardTexts::default() },
+            post_history: "post".to_owned(),
+            ..PromptTexts::default()
+        };
+        let history =
+            [message(Role::User, "1"), message(Role::Assistant, "2"), message(Role::User, "3")];
+        let injections = [
+            injection(Place::BeforeCharacter, Role::System, "before"),
+            injection(Place::AfterCharacter, Role::System, "after"),
+            injection(Place::AtDepth(Depth(1)), Role::User, "deep"),
+            injection(Place::AtDepth(Depth(1)), Role::System, "deep too"),
+            injection(Place::AtDepth(Depth(0)), Role::Assistant, "last"),
+        ];
+        let built = build(&PromptTemplate::default(), &texts, &history, &injections);
+        let read: Vec<(&str, &str)> = built
+            .messages
+            .iter()
+            .map(|message| (message.role.as_str(), message.content.as_str()))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("system", "main"),
+                ("system", "before"),
+                ("system", "card"),
+                ("system", "after"),
+                ("user", "1"),
+                ("assistant", "2"),
+                ("system", "deep too"),
+                ("user", "deep"),
+                ("user", "3"),
+                ("assistant", "last"),
+                ("system", "post"),
+            ]
+        );
+        for span in &built.spans {
+            let Provenance::Memory(text) = &span.source else { continue };
+            assert_eq!(&built.messages[span.message].content[span.start..span.end], text);
+        }
+        assert_eq!(built.spans.len(), injections.len());
+    }
 }
