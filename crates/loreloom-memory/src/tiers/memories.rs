@@ -147,7 +147,8 @@ pub(super) fn split(memories: &[Memory]) -> (Vec<Memory>, Vec<Memory>) {
 /// something else. The old one is retired.
 pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, position: i64) {
     let text_of = |id: &MemoryId| {
-        active.iter().find(|memory| memory.id == *id).map(|memory| normal(&memory.content))
+        let found = active.iter().find(|memory| memory.id == *id && memory.is_active());
+        found.map(|memory| normal(&memory.content))
     };
     let (Some(new_text), Some(old_text)) = (text_of(new), text_of(old)) else { return };
     if new == old || new_text == old_text {
@@ -159,7 +160,7 @@ pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, p
                 memory.supersedes.push(old.clone());
             }
             memory.valid_from.get_or_insert(position);
-        } else if memory.id == *old && memory.is_active() {
+        } else if memory.id == *old {
             memory.superseded_by = Some(new.clone());
             memory.valid_to = Some(position);
         }
@@ -278,5 +279,8 @@ mod tests {
         supersede(&mut same, &"b".into(), &"a".into(), 3);
         assert_eq!(same[0].superseded_by, Some("b".into()));
         assert_eq!((same[1].valid_from, same[0].valid_to), (Some(3), Some(3)));
+        let mut three = [same[0].clone(), same[1].clone(), memory("c", 0, 0.7)];
+        supersede(&mut three, &"c".into(), &"a".into(), 4);
+        assert!(three[2].supersedes.is_empty(), "what is retired cannot be replaced again");
     }
 }
