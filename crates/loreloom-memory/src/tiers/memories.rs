@@ -24,6 +24,9 @@ pub struct Source<'story> {
     pub chat: &'story [PathItem],
     /// The messages to read.
     pub window: Range<usize>,
+    /// The messages of the window that count, where not all of them do: in a group, what
+    /// one member says and hears from the user.
+    pub heard: Option<&'story [PathItem]>,
     /// The chat's name.
     pub chat_id: &'story str,
     /// The time.
@@ -33,7 +36,7 @@ pub struct Source<'story> {
 impl<'story> Source<'story> {
     /// The messages to read.
     pub fn messages(&self) -> &'story [PathItem] {
-        self.chat.get(self.window.clone()).unwrap_or_default()
+        self.heard.unwrap_or_else(|| self.chat.get(self.window.clone()).unwrap_or_default())
     }
 
     /// The position of the newest message.
@@ -230,7 +233,7 @@ mod tests {
             ["Hello there.", "Odo sold his boat to Lis.", "Why?", "The boat leaked, Odo said."];
         let messages = texts.map(|text| Message::new(Role::User, Some("N"), text));
         let path = Path::of(ChatId::from("c"), messages);
-        let source = Source { chat: path.items(), window: 0..4, chat_id: "c", now: 0 };
+        let source = Source { chat: path.items(), window: 0..4, heard: None, chat_id: "c", now: 0 };
         let places = |statement: &str| -> Vec<usize> {
             let ids = source.support(statement);
             (0..4).filter(|at| ids.contains(&path.items()[*at].id)).collect()
