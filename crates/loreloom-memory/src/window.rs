@@ -62,6 +62,17 @@ pub fn speakers(messages: &[PathItem]) -> Vec<String> {
     names
 }
 
+/// What one member of a group says and hears from the user: the messages its long-term
+/// pass reads. Their ids stay, so that what is drawn from them rests on the right messages.
+pub fn heard_by(chat: &[PathItem], member: &str) -> Vec<PathItem> {
+    chat.iter()
+        .filter(|item| {
+            item.message.role != Role::Assistant || item.message.name.as_deref() == Some(member)
+        })
+        .cloned()
+        .collect()
+}
+
 /// A chat shorter than this is never summarised.
 const SHORTEST_SUMMARY: usize = 4;
 
@@ -146,6 +157,16 @@ mod tests {
         ] {
             assert_eq!(smart_window(&ten, last, every, max), expected, "{last:?} {every} {max}");
         }
+    }
+
+    #[test]
+    fn a_member_of_a_group_reads_its_own_replies_and_the_user() {
+        let message = |(role, name): (Role, &str)| Message::new(role, Some(name), name);
+        let speakers = [(Role::User, "Player"), (Role::Assistant, "Lis"), (Role::Assistant, "Odo")];
+        let path = Path::of(ChatId::from("c"), speakers.map(message));
+        let heard = heard_by(path.items(), "Odo");
+        let ids: Vec<_> = heard.iter().map(|item| item.id).collect();
+        assert_eq!(ids, [path.items()[0].id, path.items()[2].id]);
     }
 
     #[test]

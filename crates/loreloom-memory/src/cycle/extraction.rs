@@ -1,11 +1,13 @@
 //! The stages that draw memories from the newest messages.
 
+use loreloom_core::chat::PathItem;
+
 use super::{Occasion, Remembered, Stage, stage::Runner};
 use crate::{
     ids::Ids,
     record::{Entity, Memory},
     schedule::Extraction,
-    tiers::{self, arcs, canon, consolidation, ledger, longterm, session},
+    tiers::{self, Source, arcs, canon, consolidation, ledger, longterm, session},
 };
 
 pub(super) async fn session(
@@ -47,15 +49,17 @@ pub(super) async fn session(
 pub(super) async fn longterm(
     occasion: Occasion<'_>,
     due: &Extraction,
+    heard: Option<&[PathItem]>,
     remembered: &mut Remembered,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.longterm_enabled || due.longterm.is_empty() {
         return;
     }
+    let source = Source { heard, ..occasion.source(due.longterm.clone()) };
     let input = longterm::Input {
         config: occasion.config,
-        source: occasion.source(due.longterm.clone()),
+        source,
         character: occasion.character,
         card: occasion.card,
         memory: &remembered.character,

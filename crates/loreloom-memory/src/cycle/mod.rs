@@ -6,13 +6,17 @@
 //! that was handed in: whoever calls commits them as one transaction.
 
 mod extraction;
+mod round;
 mod stage;
 mod telling;
 
 use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use self::stage::Runner;
-pub use self::stage::{Progress, Report, Stage};
+pub use self::{
+    round::{Member, Round, after_round},
+    stage::{Progress, Report, Stage},
+};
 use crate::{
     ports::{ChatModel, Embedder},
     record::{CharacterMemory, ChatMemory, Memory},
@@ -69,7 +73,7 @@ impl Occasion<'_> {
     }
 
     fn source(&self, window: std::ops::Range<usize>) -> Source<'_> {
-        Source { chat: self.path, window, chat_id: self.chat_id, now: self.now }
+        Source { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
     }
 }
 
@@ -101,7 +105,7 @@ pub async fn after_reply(
     if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
         let failed = runner.report.failed.len();
         extraction::session(occasion, &due, remembered, &mut runner).await;
-        extraction::longterm(occasion, &due, remembered, &mut runner).await;
+        extraction::longterm(occasion, &due, None, remembered, &mut runner).await;
         extraction::arcs(occasion, &due, remembered, &mut runner).await;
         extraction::ledger(occasion, &due, remembered, &mut runner).await;
         if runner.report.failed.len() == failed {

@@ -41,10 +41,10 @@ pub enum Stage {
     Continuity,
 }
 
-/// The answers of each stage.
+/// The answers of each stage; in a group, of each member's stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Progress(BTreeMap<Stage, Answers>);
+pub struct Progress(BTreeMap<String, Answers>);
 
 /// How a cycle went.
 #[derive(Debug, Default)]
@@ -62,11 +62,13 @@ pub(super) struct Runner<'run> {
     backend: Backend<'run>,
     progress: &'run mut Progress,
     pub(super) report: Report,
+    /// Whose stages run now, where there are several.
+    pub(super) member: Option<String>,
 }
 
 impl<'run> Runner<'run> {
     pub(super) fn new(backend: Backend<'run>, progress: &'run mut Progress) -> Self {
-        Self { backend, progress, report: Report::default() }
+        Self { backend, progress, report: Report::default(), member: None }
     }
 
     /// Runs one stage; `None` if its model failed.
@@ -76,10 +78,14 @@ impl<'run> Runner<'run> {
         pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
     ) -> Option<T> {
         let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
+        let key = match &self.member {
+            Some(member) => format!("{stage:?}/{member}"),
+            None => format!("{stage:?}"),
+        };
         let answers = self
             .progress
             .0
-            .entry(stage)
+            .entry(key)
             .or_insert_with(|| Answers { vectors: usual, ..Answers::default() });
         match drive(pass, answers, self.backend.model, self.backend.embedder).await {
             Ok(outcome) => Some(outcome),

@@ -60,7 +60,8 @@ impl Trial {
         };
         let path = Path::of(ChatId::from("trial"), lines.iter().map(message));
         let items = path.items();
-        let source = Source { chat: items, window: 0..items.len(), chat_id: "trial", now: 0 };
+        let source =
+            Source { chat: items, window: 0..items.len(), heard: None, chat_id: "trial", now: 0 };
         match self {
             Self::LongTerm => longterm::prompt_for(&source, scenes::INSPECTOR, &[]),
             Self::Session => session::prompt_for(&source, &[], &[]),

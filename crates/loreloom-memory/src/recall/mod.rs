@@ -11,6 +11,7 @@ mod index;
 mod query;
 mod stem;
 mod tokens;
+mod turn;
 mod weights;
 
 pub use self::{
@@ -18,5 +19,6 @@ pub use self::{
     query::{Hit, Parts},
     stem::stem,
     tokens::tokens,
+    turn::{Wanted, lines},
     weights::Weights,
 };

@@ -24,6 +24,9 @@ pub struct Source<'story> {
     pub chat: &'story [PathItem],
     /// The messages to read.
     pub window: Range<usize>,
+    /// The messages of the window that count, where not all of them do: in a group, what
+    /// one member says and hears from the user.
+    pub heard: Option<&'story [PathItem]>,
     /// The chat's name.
     pub chat_id: &'story str,
     /// The time.
@@ -33,7 +36,7 @@ pub struct Source<'story> {
 impl<'story> Source<'story> {
     /// The messages to read.
     pub fn messages(&self) -> &'story [PathItem] {
-        self.chat.get(self.window.clone()).unwrap_or_default()
+        self.heard.unwrap_or_else(|| self.chat.get(self.window.clone()).unwrap_or_default())
     }
 
     /// The position of the newest message.
@@ -147,7 +150,8 @@ pub(super) fn split(memories: &[Memory]) -> (Vec<Memory>, Vec<Memory>) {
 /// something else. The old one is retired.
 pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, position: i64) {
     let text_of = |id: &MemoryId| {
-        active.iter().find(|memory| memory.id == *id).map(|memory| normal(&memory.content))
+        let found = active.iter().find(|memory| memory.id == *id && memory.is_active());
+        found.map(|memory| normal(&memory.content))
     };
     let (Some(new_text), Some(old_text)) = (text_of(new), text_of(old)) else { return };
     if new == old || new_text == old_text {
@@ -159,7 +163,7 @@ pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, p
                 memory.supersedes.push(old.clone());
             }
             memory.valid_from.get_or_insert(position);
-        } else if memory.id == *old && memory.is_active() {
+        } else if memory.id == *old {
             memory.superseded_by = Some(new.clone());
             memory.valid_to = Some(position);
         }
@@ -229,7 +233,7 @@ mod tests {
             ["Hello there.", "Odo sold his boat to Lis.", "Why?", "The boat leaked, Odo said."];
         let messages = texts.map(|text| Message::new(Role::User, Some("N"), text));
         let path = Path::of(ChatId::from("c"), messages);
-        let source = Source { chat: path.items(), window: 0..4, chat_id: "c", now: 0 };
+        let source = Source { chat: path.items(), window: 0..4, heard: None, chat_id: "c", now: 0 };
         let places = |statement: &str| -> Vec<usize> {
             let ids = source.support(statement);
             (0..4).filter(|at| ids.contains(&path.items()[*at].id)).collect()
@@ -278,5 +282,8 @@ mod tests {
         supersede(&mut same, &"b".into(), &"a".into(), 3);
         assert_eq!(same[0].superseded_by, Some("b".into()));
         assert_eq!((same[1].valid_from, same[0].valid_to), (Some(3), Some(3)));
+        let mut three = [same[0].clone(), same[1].clone(), memory("c", 0, 0.7)];
+        supersede(&mut three, &"c".into(), &"a".into(), 4);
+        assert!(three[2].supersedes.is_empty(), "what is retired cannot be replaced again");
     }
 }

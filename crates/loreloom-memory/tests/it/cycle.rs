@@ -8,11 +8,19 @@ use std::{
 };
 
 use async_trait::async_trait;
-use loreloom_core::units::Tokens;
+use loreloom_core::{
+    chat::{Message, Path, Role},
+    ids::ChatId,
+    units::Tokens,
+};
 use loreloom_memory::{
-    cycle::{Backend, Occasion, Progress, Remembered, Report, Stage, after_reply},
+    cycle::{
+        Backend, Member, Occasion, Progress, Remembered, Report, Round, Stage, after_reply,
+        after_round,
+    },
     hardware::Hardware,
     ports::{ChatModel, ChatReply, ChatRequest, ModelError},
+    record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
     text::QuarterEstimate,
@@ -134,4 +142,58 @@ fn a_failed_stage_stops_no_other_and_a_retry_asks_only_what_is_open() {
     let asked = model.asked.lock().unwrap().clone();
     assert_eq!(asked, ["will still matter", "other"]);
     assert_eq!(again.character.memories.len(), 1);
+}
+
+#[test]
+fn in_a_group_each_member_remembers_what_it_heard() {
+    let lines = [
+        (Role::User, "Player", "Good evening."),
+        (Role::Assistant, "Mara", "Mara hides the silver whistle."),
+        (Role::Assistant, "Lis", "Lis counts her glass floats."),
+        (Role::User, "Player", "What now?"),
+        (Role::Assistant, "Mara", "Mara shrugs."),
+    ];
+    let messages = lines.map(|(role, name, text)| Message::new(role, Some(name), text));
+    let path = Path::of(ChatId::from("group"), messages);
+    let (settings, rules) = (Settings::default(), Rules::default());
+    let occasion = Occasion {
+        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        path: path.items(),
+        chat_id: "group",
+        character: "",
+        card: "",
+        context: Tokens(8000),
+        counter: &QuarterEstimate,
+        now: 1000,
+        seed: "job8",
+    };
+    // The first phrase found decides: only Mara's question holds her own line.
+    let model = Phrases::new(&[
+        ("must stay consistent", Some("[detail:2:session] The evening is calm")),
+        ("will still matter to Mara", Some("[fact:2] Mara hid the silver whistle")),
+        ("will still matter to Lis", Some("[fact:2] Lis collects glass floats")),
+    ]);
+    let (mut mara, mut lis) = (CharacterMemory::default(), CharacterMemory::default());
+    let (mut chat, mut arcs) = (ChatMemory::default(), Vec::new());
+    let mut members = [
+        Member { name: "Mara", card: "", memory: &mut mara },
+        Member { name: "Lis", card: "", memory: &mut lis },
+    ];
+    let round = Round { chat: &mut chat, arcs: &mut arcs };
+    let backend = Backend { model: &model, embedder: None };
+    let mut progress = Progress::default();
+    let report = now(after_round(occasion, round, &mut members, backend, &mut progress)).unwrap();
+    assert!(report.failed.is_empty(), "{:?}", report.failed);
+    let texts = |memory: &CharacterMemory| -> Vec<(String, Vec<String>)> {
+        let noted = memory.memories.iter();
+        noted.map(|one| (one.content.clone(), one.witnessed_by.clone())).collect()
+    };
+    let heard = |text: &str, member: &str| {
+        vec![(text.to_owned(), vec!["Player".to_owned(), member.to_owned()])]
+    };
+    assert_eq!(texts(&mara), heard("Mara hid the silver whistle", "Mara"));
+    assert_eq!(texts(&lis), heard("Lis collects glass floats", "Lis"));
+    assert_ne!(mara.memories[0].id, lis.memories[0].id);
+    assert_eq!(chat.session_memories.len(), 1);
+    assert_eq!(chat.last_extract_cutoff, Some(4));
 }

@@ -48,7 +48,7 @@ proptest! {
         let memory = CharacterMemory { memories: known.clone(), ..CharacterMemory::default() };
         let input = longterm::Input {
             config: Config { settings: &settings, rules: &rules, hardware: Hardware::B },
-            source: Source { chat: path.items(), window: 0..3, chat_id: "c", now: 9 },
+            source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             character: "Mara",
             card: "",
             memory: &memory,
@@ -81,7 +81,7 @@ proptest! {
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
         let input = session::Input {
             config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
-            source: Source { chat: path.items(), window: 0..3, chat_id: "c", now: 9 },
+            source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             memories: &known,
             entities: &[],
             longterm: &[],

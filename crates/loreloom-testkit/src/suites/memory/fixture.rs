@@ -90,7 +90,7 @@ impl<'case> Fixture<'case> {
             Some((from, to)) => Range { start: from, end: to },
             None => 0..stable_cutoff(&self.chat),
         };
-        Ok(Source { chat: &self.chat, window, chat_id: &self.chat_id, now: self.now })
+        Ok(Source { chat: &self.chat, window, heard: None, chat_id: &self.chat_id, now: self.now })
     }
 
     /// The messages in a field of the input.

@@ -1,0 +1,113 @@
+//! Recalling passages for the turn that is about to be taken.
+
+use loreloom_core::chat::{PathItem, Role};
+
+use super::{Hit, Index, Weights};
+use crate::{
+    ports::Vector,
+    record::Entity,
+    text::{contains_word, head},
+};
+
+/// The longest passage that is shown whole.
+const LONGEST: usize = 400;
+
+/// What to recall for a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'turn> {
+    /// The path; its messages are the passages of the index, in order.
+    pub path: &'turn [PathItem],
+    /// The first message that the model sees anyway.
+    pub seen_from: usize,
+    /// Known entities: a question that uses one of their names finds the others.
+    pub entities: &'turn [Entity],
+    /// Most passages.
+    pub most: usize,
+    /// Standard deviations by which a passage must stand out to be worth its tokens.
+    pub least: f64,
+}
+
+impl Index {
+    /// Passages that the newest message calls for and the model would not see otherwise,
+    /// best first, with why.
+    pub fn recall(
+        &self,
+        wanted: Wanted<'_>,
+        weights: &Weights,
+        embed: Option<&dyn Fn(&str) -> Vector>,
+    ) -> Vec<Hit> {
+        let newest = wanted.path.iter().rev().find(|item| item.message.role == Role::User);
+        let Some(question) = newest.map(|item| item.message.text.as_str()) else {
+            return Vec::new();
+        };
+        let also: Vec<&str> = wanted
+            .entities
+            .iter()
+            .filter(|entity| entity.names().any(|name| contains_word(question, name)))
+            .flat_map(|entity| entity.names().filter(|name| !contains_word(question, name)))
+            .collect();
+        let mut hits = self.search(question, &also, self.len(), weights, embed);
+        hits.retain(|hit| hit.at < wanted.seen_from && hit.score >= wanted.least);
+        hits.truncate(wanted.most);
+        hits
+    }
+}
+
+/// Hits as lines for the recall slot, `Speaker: text`, in the order of the story: what
+/// happened first is told first.
+pub fn lines(hits: &[Hit], path: &[PathItem]) -> Vec<String> {
+    let mut places: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
+    places.sort_unstable();
+    places
+        .into_iter()
+        .filter_map(|at| path.get(at))
+        .map(|item| {
+            let text = head(item.message.text.trim(), LONGEST);
+            let cut = if text.len() < item.message.text.trim().len() { " …" } else { "" };
+            match &item.message.name {
+                Some(name) => format!("{name}: {text}{cut}"),
+                None => format!("{text}{cut}"),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::{
+        chat::{Message, Path},
+        ids::ChatId,
+    };
+
+    use super::*;
+    use crate::recall::Passage;
+
+    #[test]
+    fn only_what_the_model_does_not_see_is_recalled() {
+        let texts = [
+            "The Captain hid the silver whistle in the bell tower.",
+            "Gulls circle.",
+            "It rains.",
+            "The whistle is silver.",
+            "Bread is cheap.",
+            "Where is Venn's whistle?",
+        ];
+        let messages = texts.map(|text| Message::new(Role::User, Some("Mara"), text));
+        let path = Path::of(ChatId::from("c"), messages);
+        let mut index = Index::new([]);
+        for text in texts {
+            index.push(Passage { speaker: Some("Mara"), text, stretch: 0 }, None);
+        }
+        let entities = [Entity {
+            name: "Odo Venn".into(),
+            aliases: vec!["Venn".into(), "Captain".into()],
+            ..Entity::default()
+        }];
+        let wanted =
+            Wanted { path: path.items(), seen_from: 3, entities: &entities, most: 5, least: 1.0 };
+        let hits = index.recall(wanted, &Weights::default(), None);
+        assert_eq!(lines(&hits, path.items()), [format!("Mara: {}", texts[0])]);
+        let nothing = Wanted { seen_from: 0, ..wanted };
+        assert!(index.recall(nothing, &Weights::default(), None).is_empty());
+    }
+}
