@@ -49,7 +49,11 @@ impl Scanner<'_> {
             ignoring -= usize::from(ignore);
             closed |= self.overflowed && !ignore && ignoring == 0;
             if closed || (self.overflowed && !ignore) {
-                let needed = self.counter.count(seat.body(self.library));
+                let body = seat.body(self.library);
+                let needed = match self.wrapped(&seat, body) {
+                    Some(wrapped) => wrapped.tokens,
+                    None => self.counter.count(body),
+                };
                 self.stop(seat.key, Stop::BudgetClosed { needed });
                 let text = seat.body(self.library).into();
                 rendered.push(Rendered { seat, text, wrapped: None });

@@ -132,3 +132,164 @@ fn set_depth(fields: &mut Fields, depth: u32, role: Role) {
     fields.set(Field::Depth, depth.to_string());
     fields.set(Field::Role, role.as_str());
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        book::{Book, DepthFrom, Entry, Key, OriginalId, Position},
+        chat::{GenerationType, Role},
+        dice::TurnDice,
+        ids::{ChatId, PrefixHash},
+        library::{Library, Roster},
+        report::{Outcome, Stop},
+        rules::Rules,
+        state::StoryState,
+        tokens::ByteEstimate,
+        turn::{CardTexts, Instruments, Transcript, Turn, TurnCache},
+        units::{Depth, Timestamp, Tokens},
+        weave::{Woven, weave},
+        wrap::{Segment, unwrap},
+    };
+
+    fn entry(uid: i64, name: &str, key: &str, content: &str, position: Position) -> Entry {
+        let mut entry = Entry::new(format!("harrow/{uid}"));
+        entry.original_id = Some(OriginalId::Number(uid));
+        entry.name = name.to_owned();
+        entry.activation.keys = vec![Key::parse(key)];
+        entry.content = content.to_owned();
+        entry.placement.position = position;
+        entry
+    }
+
+    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Woven {
+        let mut book = Book::new("harrow", "Harrow");
+        book.entries = entries;
+        let library = Library::compile([Arc::new(book)], &rules.world_info);
+        let roster = Roster::all(&library, rules.world_info.strategy);
+        let chat = ChatId::from("story");
+        let mut transcript = Transcript::new(true);
+        transcript.push(Role::Assistant, Some("Torvald"), "Rope in hand.");
+        transcript.push(Role::User, Some("Mira"), "Ring the bell!");
+        let turn = Turn {
+            chat: &chat,
+            prefix: PrefixHash::default(),
+            answers: None,
+            transcript: &transcript,
+            generation: GenerationType::Normal,
+            speaker: None,
+            user: "Mira",
+            card: &CardTexts::default(),
+            prompts: &[],
+            forced: &[],
+            context: Tokens(context),
+            seed: 0,
+            at: Some(Timestamp(1_700)),
+            dry_run: false,
+        };
+        let mut dice = TurnDice::at(0, &chat, None);
+        let mut cache = TurnCache::default();
+        let mut instruments =
+            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        weave(&library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    }
+
+    fn rules(wrap: &str) -> Rules {
+        Rules { wrap: wrap.parse().unwrap(), ..Rules::default() }
+    }
+
+    #[test]
+    fn everything_known_of_an_activation_is_told() {
+        let mut bell = entry(
+            7,
+            "",
+            "bell",
+            "Cracked by lightning.",
+            Position::AtDepth { from: DepthFrom::Newest },
+        );
+        bell.comment = "The <bell>".to_owned();
+        bell.placement.depth = Some(Depth(2));
+        bell.activation.secondary.active = true;
+        bell.activation.secondary.keys = vec![Key::parse("rope"), Key::parse("tower")];
+        let storm = entry(8, "Storm", "lightning", "It never ends.", Position::AfterCharacter);
+        let told = woven(vec![bell, storm], &rules("xml-maximum"), 8192);
+        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "<lorebook uid=\"8\" name=\"Storm\" world=\"Harrow\" key=\"lightning\" scan=\"recursion\" scan_depth=\"2\" iteration=\"2\" activation=\"key\" source=\"entry\" parents=\"harrow/7\" via_recursion=\"true\" constant=\"false\" sticky=\"false\" position=\"after_character\" order=\"100\" tokens=\"5\" chat_length=\"2\" timestamp=\"1700\">\nIt never ends.\n</lorebook>",
+                "<lorebook uid=\"7\" name=\"The &lt;bell&gt;\" world=\"Harrow\" key=\"bell\" secondary=\"rope\" scan=\"initial\" scan_depth=\"2\" iteration=\"1\" activation=\"key\" source=\"message\" matched_in=\"0,1\" triggered_by=\"assistant,user\" via_recursion=\"false\" constant=\"false\" sticky=\"false\" position=\"at_depth\" depth=\"2\" role=\"system\" order=\"100\" tokens=\"7\" chat_length=\"2\" timestamp=\"1700\">\nCracked by lightning.\n</lorebook>",
+            ]
+        );
+        let sent: Tokens = told.injections.iter().map(|one| one.tokens).sum();
+        assert_eq!(told.report.budgets[0].used, sent);
+    }
+
+    #[test]
+    fn entries_are_wrapped_at_every_position() {
+        let positions = [
+            Position::BeforeCharacter,
+            Position::AfterCharacter,
+            Position::NoteTop,
+            Position::NoteBottom,
+            Position::AtDepth { from: DepthFrom::Newest },
+            Position::ExamplesTop,
+            Position::ExamplesBottom,
+            Position::Outlet("gates".to_owned()),
+        ];
+        let entries = (0..).zip(positions).map(|(uid, position)| {
+            entry(uid, "Same name", "bell", &format!("Line {uid}\n\n[/LB]"), position)
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let told = woven(entries, &rules("lb"), 8192);
+        assert_eq!(told.injections.len(), 8);
+        let format = rules("lb").wrap;
+        let mut contents: Vec<String> = Vec::new();
+        for injection in &told.injections {
+            match unwrap(&injection.text, [&format]).as_slice() {
+                [Segment::Entry(one)] if one.fields.name() == Some("Same name") => {
+                    contents.push(one.content.clone());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        contents.sort();
+        let expected: Vec<String> = (0..8).map(|uid| format!("Line {uid}\n\n[/LB]")).collect();
+        assert_eq!(contents, expected);
+    }
+
+    #[test]
+    fn a_wrapper_that_does_not_fit_keeps_its_entry_out() {
+        let bell = || vec![entry(7, "Bell", "bell", "It is cracked.", Position::AfterCharacter)];
+        // `It is cracked.` is 14 bytes, with `[LB:Bell]` and `[/LB]` 28; a line end each.
+        // At 3.35 bytes a token that is 5 and 9, and the budget must be larger.
+        for (wrap, context, fits) in [
+            ("none", 24, true),
+            ("none", 20, false),
+            ("lb", 24, false),
+            ("lb", 36, false),
+            ("lb", 40, true),
+        ] {
+            let told = woven(bell(), &rules(wrap), context);
+            assert_eq!(told.injections.len(), usize::from(fits), "{wrap} {context}");
+        }
+        let told = woven(bell(), &rules("lb"), 36);
+        let stop = Outcome::Stopped(Stop::Budget { needed: Tokens(9), left: Tokens(8) });
+        assert_eq!(told.report.verdicts[0].outcome, stop);
+    }
+
+    #[test]
+    fn scripts_change_the_text_and_not_its_wrapper() {
+        let mut rules = rules("lb");
+        let script = serde_json::json!({
+            "findRegex": "/LB|bell/g", "replaceString": "gong", "placement": [5], "promptOnly": true,
+        });
+        rules.regex_scripts = vec![serde_json::from_value(script).unwrap()];
+        let bell = entry(7, "bell", "bell", "The bell LB.", Position::AfterCharacter);
+        let empty = entry(8, "empty", "bell", "", Position::AfterCharacter);
+        let told = woven(vec![bell, empty], &rules, 8192);
+        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["[LB:bell]The gong gong.[/LB]"]);
+    }
+}

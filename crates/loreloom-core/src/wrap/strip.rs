@@ -6,9 +6,10 @@
 //! its marks; all other text stays, with its escapes undone. A closing mark that is made
 //! of signs only, such as `***`, goes only with its opening: stories use it too.
 //!
-//! The result depends on the reply and the books alone, not on the turn, and stripping it
-//! again changes nothing. So a front end that sends the reply back as the model wrote it
-//! still continues the same story.
+//! The result depends on the reply, the books and the names alone, not on the turn, and
+//! stripping it again changes nothing. So a front end that sends the reply back as the
+//! model wrote it still continues the same story. The price: an entry whose macros roll or
+//! tell the time is not known again, and only its marks go.
 
 use std::borrow::Cow;
 
@@ -44,7 +45,7 @@ pub fn strip<'text>(
 }
 
 /// A reply without the wrappers it repeats, and without entries of the library that it
-/// repeats in them.
+/// repeats in them under their name.
 pub fn strip_echo<'text>(
     text: &'text str,
     rules: &Rules,
@@ -55,6 +56,10 @@ pub fn strip_echo<'text>(
         let told = entry.content.trim();
         let mut all = (0..library.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx);
         all.any(|ix| {
+            // A name is compared at once; making the text may take scripts.
+            if entry.fields.name().is_some_and(|name| name != library.entry(ix).title()) {
+                return false;
+            }
             let sent = worldinfo::sent_text(library, ix, &rules.regex_scripts, macros);
             sent.trim() == told
         })
