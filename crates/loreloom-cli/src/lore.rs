@@ -12,6 +12,7 @@ use loreloom_core::{
     book::Book,
     library::Scope,
     rules::{Profile, Rules},
+    wrap::WrapFormat,
 };
 use loreloom_formats::{ImportOptions, Imported, Severity, import};
 use loreloom_server::Lore;
@@ -36,6 +37,12 @@ pub(crate) struct LoreArguments {
     /// The share of the context that lore may fill, in per cent
     #[arg(long, value_name = "PERCENT")]
     budget: Option<f64>,
+
+    /// How each entry is wrapped: none, xml-minimal, xml-standard, xml-detailed,
+    /// xml-maximum, markdown, lb, world-info or `custom:TEMPLATE` with `{{name}}`,
+    /// `{{content}}` and so on
+    #[arg(long, default_value_t = WrapFormat::None, value_name = "FORMAT")]
+    wrap: WrapFormat,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -75,6 +82,7 @@ impl LoreArguments {
         if let Some(percent) = self.budget {
             rules.world_info.budget_percent = percent;
         }
+        rules.wrap = self.wrap.clone();
         rules
     }
 }

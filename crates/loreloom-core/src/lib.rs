@@ -28,3 +28,4 @@ pub mod turn;
 pub mod units;
 pub mod weave;
 pub mod worldinfo;
+pub mod wrap;

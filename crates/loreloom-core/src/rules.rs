@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     regex_script::RegexScript,
     worldinfo::{Quirks, WorldInfoRules},
+    wrap::WrapFormat,
 };
 
 /// The engine's settings.
@@ -15,6 +16,8 @@ pub struct Rules {
     pub world_info: WorldInfoRules,
     /// Scripts that change lore on its way into the prompt.
     pub regex_scripts: Vec<RegexScript>,
+    /// How entries are wrapped on their way into the prompt, after those scripts.
+    pub wrap: WrapFormat,
 }
 
 /// A named set of rules.

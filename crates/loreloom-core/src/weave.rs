@@ -34,7 +34,9 @@ pub fn weave(
     rules: &Rules,
     instruments: &mut Instruments<'_>,
 ) -> Woven {
-    let scan = worldinfo::scan(library, roster, turn, state, &rules.world_info, instruments);
+    let Rules { world_info, wrap, .. } = rules;
+    let scan =
+        worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
     let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
     let injections: Vec<Injection> = placed
         .iter()

@@ -1,14 +1,18 @@
 //! Which story a request belongs to, and one turn of it.
 
+use std::borrow::Cow;
+
 use loreloom_core::{
     chat::{GenerationType, Message, Path, Role},
     digest::Hasher,
     ids::ChatId,
+    macros::MacroValues,
     place::Injection,
     prompt::PromptMessage,
     report::{Report, Span},
     state::{StateDelta, StoryState},
     turn::{CardTexts, Speaker, Transcript, Turn},
+    wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 
@@ -21,6 +25,13 @@ pub(crate) struct Decided {
     delta: StateDelta,
     report: Report,
     generation: GenerationType,
+    names: Names,
+}
+
+/// Who tells the story.
+#[derive(Clone, Debug)]
+struct Names {
+    user: String,
     speaker: Option<String>,
 }
 
@@ -67,8 +78,15 @@ impl App {
         messages: Vec<Message>,
     ) -> Result<Decided, StoreError> {
         let chat = chat_of(context, &messages);
-        let story = messages.into_iter().filter(|message| message.role != Role::System);
-        let path = Path::of(chat, story);
+        let speaker = match &context.char {
+            Some(name) => {
+                Some(Speaker { name: name.clone(), filter_name: Some(name.clone()), tags: None })
+            }
+            None => self.defaults.speaker.clone(),
+        };
+        let user = context.user.clone().unwrap_or_else(|| self.defaults.user.clone());
+        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
+        let path = Path::of(chat, self.story(messages, &names));
         let state = match self.store.state(&self.tenant, &path).await {
             // A story's first turn.
             Err(StoreError::NoChat { .. }) => StoryState::default(),
@@ -76,12 +94,6 @@ impl App {
         };
         let generation =
             context.generation.as_deref().map_or(GenerationType::Normal, GenerationType::from_name);
-        let speaker = match &context.char {
-            Some(name) => {
-                Some(Speaker { name: name.clone(), filter_name: Some(name.clone()), tags: None })
-            }
-            None => self.defaults.speaker.clone(),
-        };
         let transcript = Transcript::of(&path, self.lore.rules().world_info.include_names);
         let card = CardTexts::default();
         let turn = Turn {
@@ -91,7 +103,7 @@ impl App {
             transcript: &transcript,
             generation,
             speaker: speaker.as_ref(),
-            user: context.user.as_deref().unwrap_or(&self.defaults.user),
+            user: &names.user,
             card: &card,
             prompts: &[],
             forced: &[],
@@ -105,10 +117,31 @@ impl App {
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
-            speaker: speaker.map(|speaker| speaker.name),
+            names,
             generation,
             path,
         })
+    }
+
+    /// The messages that are story: no system prompts, and replies as they were stored,
+    /// without the wrappers that the model repeated.
+    fn story(&self, messages: Vec<Message>, names: &Names) -> impl Iterator<Item = Message> {
+        let story = messages.into_iter().filter(|message| message.role != Role::System);
+        story.filter_map(|mut message| {
+            if message.role == Role::Assistant
+                && let Cow::Owned(text) = self.without_echo(&message.text, names)
+            {
+                message.text = text;
+                return (!message.text.is_empty()).then_some(message);
+            }
+            Some(message)
+        })
+    }
+
+    fn without_echo<'text>(&self, text: &'text str, names: &Names) -> Cow<'text, str> {
+        let char = names.speaker.as_deref().unwrap_or_default();
+        let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
+        strip_echo(text, self.lore.rules(), self.lore.library(), &macros)
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -119,7 +152,7 @@ impl App {
         spans: Vec<Span>,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { path, injections, delta, report, generation, speaker } = decided;
+        let Decided { path, injections, delta, report, generation, names } = decided;
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
         let title: String = title.chars().take(60).collect();
         self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
@@ -136,7 +169,7 @@ impl App {
             created: now,
         };
         let turn = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
-        Ok(Committed { path, turn, speaker, generation })
+        Ok(Committed { path, turn, names, generation })
     }
 
     /// Stores the reply to a turn. Background generations are not part of the story.
@@ -145,12 +178,13 @@ impl App {
         committed: Committed,
         text: String,
     ) -> Result<(), StoreError> {
+        let text = self.without_echo(&text, &committed.names).into_owned();
         if committed.generation == GenerationType::Quiet || text.is_empty() {
             return Ok(());
         }
-        let Committed { mut path, turn, speaker, .. } = committed;
+        let Committed { mut path, turn, names, .. } = committed;
         let parent = path.prefix();
-        let item = path.push(Message::new(Role::Assistant, speaker.as_deref(), text)).clone();
+        let item = path.push(Message::new(Role::Assistant, names.speaker.as_deref(), text)).clone();
         let node = Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
         let reply = Reply { turn, node, created: self.clock.now() };
         self.store.commit_reply(&self.tenant, path.chat(), &reply).await
@@ -181,6 +215,6 @@ impl App {
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
-    speaker: Option<String>,
+    names: Names,
     generation: GenerationType,
 }

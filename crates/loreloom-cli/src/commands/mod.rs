@@ -7,6 +7,7 @@ mod inspect;
 mod merge;
 mod serve;
 mod table;
+mod unwrap;
 mod weave;
 
 use std::io::Write;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Merge(merge::Merge),
     /// Run the proxy between a front end and a model
     Serve(serve::Serve),
+    /// Find the wrapped entries of a prompt
+    Unwrap(unwrap::Unwrap),
     /// Weave lore into a chat and print the prompt
     Weave(weave::Weave),
 }
@@ -42,6 +45,7 @@ impl Command {
             Self::Inspect(inspect) => inspect.run(out),
             Self::Merge(merge) => merge.run(out),
             Self::Serve(serve) => serve.run(out),
+            Self::Unwrap(unwrap) => unwrap.run(out),
             Self::Weave(weave) => weave.run(out),
         }
     }

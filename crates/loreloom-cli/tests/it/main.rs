@@ -10,4 +10,5 @@ mod books;
 mod demo;
 mod run;
 mod serve;
+mod unwrap;
 mod weave;

@@ -3,15 +3,34 @@
 use std::sync::Arc;
 
 use super::{
+    cause::Cause,
+    output::bucket_of,
     pass::{Activated, Scanner},
     seat::Seat,
 };
-use crate::{dice::Roll, macros::Draw, report::Stop, tokens::Measure, units::Tokens};
+use crate::{
+    dice::Roll,
+    macros::Draw,
+    report::Stop,
+    tokens::Measure,
+    units::Tokens,
+    wrap::{Wrapping, fields_of},
+};
 
 /// A candidate after the pass, with its text: macros are expanded only in those reached.
 pub(super) struct Rendered {
     pub(super) seat: Seat,
     pub(super) text: Arc<str>,
+    /// The measure of the text in its wrapper, if it has one.
+    pub(super) wrapped: Option<Measure>,
+}
+
+/// A candidate's wrapper, made before it is known whether the candidate fits.
+struct Candidate {
+    cause: Cause,
+    wrapping: Box<Wrapping>,
+    measure: Measure,
+    tokens: Tokens,
 }
 
 impl Scanner<'_> {
@@ -30,21 +49,27 @@ impl Scanner<'_> {
             ignoring -= usize::from(ignore);
             closed |= self.overflowed && !ignore && ignoring == 0;
             if closed || (self.overflowed && !ignore) {
-                let needed = self.counter.count(seat.body(self.library));
+                let body = seat.body(self.library);
+                let needed = match self.wrapped(&seat, body) {
+                    Some(wrapped) => wrapped.tokens,
+                    None => self.counter.count(body),
+                };
                 self.stop(seat.key, Stop::BudgetClosed { needed });
                 let text = seat.body(self.library).into();
-                rendered.push(Rendered { seat, text });
+                rendered.push(Rendered { seat, text, wrapped: None });
                 continue;
             }
             if let Err(stop) = self.roll(&seat) {
                 self.failed.insert(seat.key);
                 self.stop(seat.key, stop);
                 let text = seat.body(self.library).into();
-                rendered.push(Rendered { seat, text });
+                rendered.push(Rendered { seat, text, wrapped: None });
                 continue;
             }
             let text = self.render(&seat);
-            let measure = self.counter.measure(&text);
+            let wrapped = self.wrapped(&seat, &text);
+            let wrapped_measure = wrapped.as_ref().map(|one| one.measure);
+            let measure = wrapped_measure.unwrap_or_else(|| self.counter.measure(&text));
             taken += measure + newline;
             let total = base.saturating_add(self.counter.tokens(taken));
             if !ignore && total >= self.budget {
@@ -55,9 +80,9 @@ impl Scanner<'_> {
                 let left = self.budget.checked_sub(before.saturating_add(Tokens(1)));
                 self.stop(seat.key, Stop::Budget { needed, left: left.unwrap_or_default() });
             } else {
-                self.activate(&seat, &text);
+                self.activate(&seat, &text, wrapped);
             }
-            rendered.push(Rendered { seat, text });
+            rendered.push(Rendered { seat, text, wrapped: wrapped_measure });
         }
         rendered
     }
@@ -91,14 +116,38 @@ impl Scanner<'_> {
         self.macros.expand_rolling(seat.body(self.library), &mut roll).into()
     }
 
-    fn activate(&mut self, seat: &Seat, text: &Arc<str>) {
+    /// The candidate as it would be sent, where entries are wrapped.
+    fn wrapped(&mut self, seat: &Seat, text: &str) -> Option<Candidate> {
+        let format = Arc::clone(self.wrap.as_ref()?);
+        let cause = self.cause(seat);
+        let trigger = cause.trigger(seat.ix, self.library, self.turn);
+        let entry = seat.entry(self.library);
+        let fields = fields_of(
+            (self.library.book(seat.ix), entry),
+            bucket_of(&entry.placement).as_ref(),
+            &trigger,
+            self.counter.count(text),
+            self.turn,
+        );
+        let wrapping = Box::new(Wrapping { format, fields });
+        let sent = wrapping.wrap(text);
+        let (measure, tokens) = (self.counter.measure(&sent), self.counter.count(&sent));
+        Some(Candidate { cause, wrapping, measure, tokens })
+    }
+
+    fn activate(&mut self, seat: &Seat, text: &Arc<str>, wrapped: Option<Candidate>) {
         let slot = self.library.compiled(seat.ix).slot;
+        let (cause, wrapping, tokens) = match wrapped {
+            Some(Candidate { cause, wrapping, tokens, .. }) => (cause, Some(wrapping), tokens),
+            None => (self.cause(seat), None, self.counter.count(text)),
+        };
         let activated = Activated {
             ix: seat.ix,
             instead: seat.sent().cloned(),
             text: Arc::clone(text),
-            tokens: self.counter.count(text),
-            cause: self.cause(seat),
+            tokens,
+            cause,
+            wrapping,
         };
         self.stops.remove(&seat.key);
         if let Some(&at) = self.places.get(&slot) {

@@ -17,11 +17,12 @@ mod seat;
 mod timed;
 mod untouched;
 
+pub(crate) use self::output::sent_text;
 pub use self::{
     decorators::{Decorated, split_decorators},
     fingerprint::{cyrb53, fingerprint},
     output::{Bucket, DEFAULT_DEPTH, Placed, format_world_info, place},
-    pass::{Activated, Pass, Scan, scan},
+    pass::{Activated, Pass, Scan, scan, scan_wrapping},
     rules::{Quirks, Strategy, WorldInfoRules},
     untouched::judge_untouched,
 };

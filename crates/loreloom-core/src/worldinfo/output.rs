@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Activated;
 use crate::{
-    book::{DepthFrom, Position},
+    book::{DepthFrom, Placement, Position},
     chat::Role,
-    library::Library,
+    library::{EntryIx, Library},
     macros::MacroValues,
     regex_script::RegexScript,
     sort::stable_by,
@@ -53,7 +53,8 @@ pub const DEFAULT_DEPTH: Depth = Depth(4);
 /// Entries are walked from the highest order to the lowest and put at the front of their
 /// bucket, so equal orders come out last activated first; outlets are appended instead.
 ///
-/// `scripts` change the text on its way; a text that they empty is left out.
+/// `scripts` change the text on its way, before it is wrapped; a text that they empty is
+/// left out.
 pub fn place<'scan>(
     library: &Library,
     activated: &'scan [Activated],
@@ -67,32 +68,59 @@ pub fn place<'scan>(
     });
     let mut placed = Vec::with_capacity(walk.len());
     for one in walk {
-        let placement = &one.entry(library).placement;
-        let bucket = match &placement.position {
-            Position::Default | Position::BeforeCharacter => Bucket::Before,
-            // World Info has no places inside the card: its far side is nearest.
-            Position::AfterCharacter
-            | Position::BeforeDescription
-            | Position::AfterDescription
-            | Position::Personality
-            | Position::Scenario => Bucket::After,
-            Position::NoteTop => Bucket::NoteTop,
-            Position::NoteBottom => Bucket::NoteBottom,
-            Position::ExamplesTop => Bucket::ExamplesTop,
-            Position::ExamplesBottom => Bucket::ExamplesBottom,
-            Position::AtDepth { from: DepthFrom::Newest | DepthFrom::Oldest } => {
-                Bucket::AtDepth(placement.depth, placement.role.unwrap_or(Role::System))
-            }
-            Position::Outlet(name) if !name.is_empty() => Bucket::Outlet(name.clone()),
-            Position::Slot(name) => Bucket::Outlet(name.clone()),
-            Position::Outlet(_) | Position::Nowhere => continue,
-        };
+        let Some(bucket) = bucket_of(&one.entry(library).placement) else { continue };
         let text = rewrite(&one.text, &bucket, scripts, macros);
         if !text.is_empty() {
+            let text = match &one.wrapping {
+                Some(wrapping) => wrapping.wrap(&text).into(),
+                None => text,
+            };
             placed.push(Placed { bucket, text, activated: one });
         }
     }
     in_reading_order(placed)
+}
+
+/// Where a placement goes; `None` if nowhere.
+pub(super) fn bucket_of(placement: &Placement) -> Option<Bucket> {
+    Some(match &placement.position {
+        Position::Default | Position::BeforeCharacter => Bucket::Before,
+        // World Info has no places inside the card: its far side is nearest.
+        Position::AfterCharacter
+        | Position::BeforeDescription
+        | Position::AfterDescription
+        | Position::Personality
+        | Position::Scenario => Bucket::After,
+        Position::NoteTop => Bucket::NoteTop,
+        Position::NoteBottom => Bucket::NoteBottom,
+        Position::ExamplesTop => Bucket::ExamplesTop,
+        Position::ExamplesBottom => Bucket::ExamplesBottom,
+        Position::AtDepth { from: DepthFrom::Newest | DepthFrom::Oldest } => {
+            Bucket::AtDepth(placement.depth, placement.role.unwrap_or(Role::System))
+        }
+        Position::Outlet(name) if !name.is_empty() => Bucket::Outlet(name.clone()),
+        Position::Slot(name) => Bucket::Outlet(name.clone()),
+        Position::Outlet(_) | Position::Nowhere => return None,
+    })
+}
+
+/// The text an entry is sent with, without its wrapper, if it is sent.
+pub(crate) fn sent_text(
+    library: &Library,
+    ix: EntryIx,
+    scripts: &[RegexScript],
+    macros: &MacroValues<'_>,
+) -> Arc<str> {
+    let compiled = library.compiled(ix);
+    let text = if compiled.dynamic {
+        macros.expand(&compiled.body).into()
+    } else {
+        Arc::clone(&compiled.body)
+    };
+    match bucket_of(&library.entry(ix).placement) {
+        Some(bucket) => rewrite(&text, &bucket, scripts, macros),
+        None => text,
+    }
 }
 
 fn rewrite(

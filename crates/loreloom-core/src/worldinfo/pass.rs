@@ -22,6 +22,7 @@ use crate::{
     tokens::{Measure, TokenCounter},
     turn::{Forced, Instruments, Turn},
     units::Tokens,
+    wrap::{WrapFormat, Wrapping},
 };
 
 /// What a scan decided.
@@ -50,9 +51,10 @@ pub struct Activated {
     pub instead: Option<Arc<Entry>>,
     /// Its text, macros expanded.
     pub text: Arc<str>,
-    /// The tokens of its text.
+    /// The tokens of its text, with its wrapper.
     pub tokens: Tokens,
     pub(super) cause: Cause,
+    pub(super) wrapping: Option<Box<Wrapping>>,
 }
 
 impl Activated {
@@ -68,6 +70,9 @@ impl Activated {
         self.cause.trigger(self.ix, library, turn)
     }
 }
+
+/// A text that the next pass scans, with its measure where it is wrapped.
+type Fed = (EntryIx, Arc<str>, Option<Measure>);
 
 /// One pass of the loop, for those who want to see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,13 +93,26 @@ pub struct Pass {
     pub level: u32,
 }
 
-/// Scans: decides which entries of the roster fire this turn.
+/// Scans: decides which entries of the roster fire this turn. Entries are sent as they are.
 pub fn scan(
     library: &Library,
     roster: &Roster,
     turn: &Turn<'_>,
     state: &StoryState,
     rules: &WorldInfoRules,
+    instruments: &mut Instruments<'_>,
+) -> Scan {
+    scan_wrapping(library, roster, turn, state, rules, &WrapFormat::None, instruments)
+}
+
+/// Scans with entries that are sent in wrappers, whose tokens count in the budget.
+pub fn scan_wrapping(
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &WorldInfoRules,
+    wrap: &WrapFormat,
     instruments: &mut Instruments<'_>,
 ) -> Scan {
     let effects = if turn.dry_run {
@@ -112,7 +130,9 @@ pub fn scan(
             too_slow: Vec::new(),
         };
     }
-    Scanner::new(library, roster, turn, rules, effects, instruments).run()
+    let mut scanner = Scanner::new(library, roster, turn, rules, effects, instruments);
+    scanner.wrap = (!wrap.is_none()).then(|| Arc::new(wrap.clone()));
+    scanner.run()
 }
 
 /// The state of a scan.
@@ -121,6 +141,8 @@ pub(super) struct Scanner<'a> {
     pub(super) roster: &'a Roster,
     pub(super) turn: &'a Turn<'a>,
     pub(super) rules: &'a WorldInfoRules,
+    /// How entries are wrapped, where they are.
+    pub(super) wrap: Option<Arc<WrapFormat>>,
     pub(super) counter: &'a dyn TokenCounter,
     pub(super) dice: &'a mut dyn Dice,
     pub(super) texts: Texts<'a>,
@@ -181,6 +203,7 @@ impl<'a> Scanner<'a> {
             roster,
             turn,
             rules,
+            wrap: None,
             counter: *counter,
             dice: &mut **dice,
             texts,
@@ -228,10 +251,10 @@ impl<'a> Scanner<'a> {
         let rendered = self.fit(candidates);
         let successful: Vec<&Rendered> =
             rendered.iter().filter(|one| !self.failed.contains(&one.seat.key)).collect();
-        let feeding: Vec<(EntryIx, Arc<str>)> = successful
+        let feeding: Vec<Fed> = successful
             .iter()
             .filter(|one| !one.seat.entry(self.library).recursion.prevent)
-            .map(|one| (one.seat.ix, Arc::clone(&one.text)))
+            .map(|one| (one.seat.ix, Arc::clone(&one.text), one.wrapped))
             .collect();
         let slots = |seats: &mut dyn Iterator<Item = &Seat>| {
             seats.map(|seat| self.library.compiled(seat.ix).slot).collect()
@@ -287,18 +310,19 @@ impl<'a> Scanner<'a> {
     }
 
     /// Adds the texts of a pass to what the next one scans and pays for.
-    fn feed(&mut self, feeding: Vec<(EntryIx, Arc<str>)>) {
+    fn feed(&mut self, feeding: Vec<Fed>) {
         let newline = self.counter.measure("\n");
         let mut measure = Measure::default();
-        for (at, (_, text)) in feeding.iter().enumerate() {
+        for (at, (_, text, wrapped)) in feeding.iter().enumerate() {
             if at > 0 {
                 measure += newline;
             }
-            measure += self.counter.measure(text);
+            measure += wrapped.unwrap_or_else(|| self.counter.measure(text));
         }
         if measure > Measure::default() {
             self.running += measure + newline;
-            self.texts.add_lore(feeding);
+            // Keys are looked for in what entries say, not in their wrappers.
+            self.texts.add_lore(feeding.into_iter().map(|(ix, text, _)| (ix, text)).collect());
         }
     }
 

@@ -35,11 +35,16 @@ pub(crate) struct Loreloom {
 impl Loreloom {
     /// Starts a server in front of a scripted model.
     pub(crate) async fn before(model: &ModelServer) -> Self {
+        Self::with_rules(model, Rules::default()).await
+    }
+
+    /// The same with other rules.
+    pub(crate) async fn with_rules(model: &ModelServer, rules: Rules) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let store = Arc::new(MemoryStore::default());
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            lore: Lore::new(vec![Arc::new(book())], Rules::default()).unwrap(),
+            lore: Lore::new(vec![Arc::new(book())], rules).unwrap(),
             store: Arc::clone(&store) as Arc<dyn StoryStore>,
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),

@@ -8,3 +8,4 @@
 
 mod harness;
 mod proxy;
+mod wrap;

@@ -1,0 +1,295 @@
+//! What is known about an entry when it activates.
+
+use super::field::{Field, Fields};
+use crate::{
+    book::{Book, Entry},
+    chat::Role,
+    report::{Reason, ScanPhase, TextSource, Trigger},
+    turn::Turn,
+    units::Tokens,
+    worldinfo::{Bucket, DEFAULT_DEPTH},
+};
+
+/// The metadata of an entry that activates; `bucket` is where it goes.
+pub(crate) fn fields_of(
+    (book, entry): (&Book, &Entry),
+    bucket: Option<&Bucket>,
+    trigger: &Trigger,
+    tokens: Tokens,
+    turn: &Turn<'_>,
+) -> Fields {
+    let mut fields = Fields::new();
+    let uid = entry.original_id.as_ref().map_or_else(|| entry.id.to_string(), ToString::to_string);
+    fields.set(Field::Uid, uid);
+    fields.set(Field::Name, entry.title());
+    fields.set(Field::World, book.name.clone());
+    set_trigger(&mut fields, trigger);
+    fields.set(Field::Constant, entry.activation.constant.to_string());
+    let sticky = matches!(trigger.reason, Reason::Sticky { .. });
+    fields.set(Field::Sticky, sticky.to_string());
+    if let Some(bucket) = bucket {
+        set_place(&mut fields, bucket);
+    }
+    if let Some(order) = entry.placement.order {
+        fields.set(Field::Order, order.to_string());
+    }
+    fields.set(Field::Tokens, tokens.to_string());
+    fields.set(Field::ChatLength, turn.length().0.to_string());
+    if let Some(at) = turn.at {
+        fields.set(Field::Timestamp, at.0.to_string());
+    }
+    fields
+}
+
+fn set_trigger(fields: &mut Fields, trigger: &Trigger) {
+    if let Some(primary) = &trigger.primary {
+        fields.set(Field::Key, primary.key.clone());
+        fields.set(Field::ExpandedKey, primary.expanded.clone().unwrap_or_default());
+    }
+    fields.set_list(Field::Secondary, trigger.secondary.iter().map(|one| one.key.clone()));
+    fields.set(
+        Field::Scan,
+        match trigger.phase {
+            ScanPhase::Initial => "initial",
+            ScanPhase::Recursion => "recursion",
+            ScanPhase::MinActivations => "min_activations",
+        },
+    );
+    fields.set(Field::ScanDepth, trigger.depth.to_string());
+    fields.set(Field::Iteration, trigger.pass.to_string());
+    fields.set(
+        Field::Activation,
+        match trigger.reason {
+            Reason::Key => "key",
+            Reason::Constant => "constant",
+            Reason::Sticky { .. } => "sticky",
+            Reason::Decorator => "decorator",
+            Reason::Forced => "forced",
+        },
+    );
+    set_sources(fields, trigger);
+    fields.set_list(Field::Parents, trigger.parents.iter().map(ToString::to_string));
+    fields.set(Field::ViaRecursion, (!trigger.parents.is_empty()).to_string());
+}
+
+fn set_sources(fields: &mut Fields, trigger: &Trigger) {
+    let (mut kinds, mut messages, mut roles) = (Vec::new(), Vec::new(), Vec::new());
+    for place in trigger.primary.iter().chain(&trigger.secondary).filter_map(|one| one.at.as_ref())
+    {
+        let kind = match &place.source {
+            TextSource::Message { index, role, .. } => {
+                messages.push(*index);
+                roles.push(role.as_str().to_owned());
+                "message"
+            }
+            TextSource::Speaker { index } => {
+                messages.push(*index);
+                "speaker"
+            }
+            TextSource::Persona => "persona",
+            TextSource::Description => "description",
+            TextSource::Personality => "personality",
+            TextSource::DepthPrompt => "depth_prompt",
+            TextSource::Scenario => "scenario",
+            TextSource::CreatorNotes => "creator_notes",
+            TextSource::Prompt { .. } => "prompt",
+            TextSource::Entry { .. } => "entry",
+            TextSource::Joined => "joined",
+        };
+        kinds.push(kind.to_owned());
+    }
+    messages.sort_unstable();
+    messages.dedup();
+    fields.set_list(Field::Source, distinct(kinds));
+    fields.set_list(Field::MatchedIn, messages.iter().map(ToString::to_string));
+    fields.set_list(Field::TriggeredBy, distinct(roles));
+}
+
+fn distinct(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+fn set_place(fields: &mut Fields, bucket: &Bucket) {
+    let position = match bucket {
+        Bucket::Before => "before_character".to_owned(),
+        Bucket::After => "after_character".to_owned(),
+        Bucket::NoteTop => "note_top".to_owned(),
+        Bucket::NoteBottom => "note_bottom".to_owned(),
+        Bucket::ExamplesTop => "examples_top".to_owned(),
+        Bucket::ExamplesBottom => "examples_bottom".to_owned(),
+        Bucket::AtDepth(depth, role) => {
+            set_depth(fields, depth.unwrap_or(DEFAULT_DEPTH).0, *role);
+            "at_depth".to_owned()
+        }
+        Bucket::Outlet(name) => format!("outlet:{name}"),
+    };
+    fields.set(Field::Position, position);
+}
+
+fn set_depth(fields: &mut Fields, depth: u32, role: Role) {
+    fields.set(Field::Depth, depth.to_string());
+    fields.set(Field::Role, role.as_str());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        book::{Book, DepthFrom, Entry, Key, OriginalId, Position},
+        chat::{GenerationType, Role},
+        dice::TurnDice,
+        ids::{ChatId, PrefixHash},
+        library::{Library, Roster},
+        report::{Outcome, Stop},
+        rules::Rules,
+        state::StoryState,
+        tokens::ByteEstimate,
+        turn::{CardTexts, Instruments, Transcript, Turn, TurnCache},
+        units::{Depth, Timestamp, Tokens},
+        weave::{Woven, weave},
+        wrap::{Segment, unwrap},
+    };
+
+    fn entry(uid: i64, name: &str, key: &str, content: &str, position: Position) -> Entry {
+        let mut entry = Entry::new(format!("harrow/{uid}"));
+        entry.original_id = Some(OriginalId::Number(uid));
+        entry.name = name.to_owned();
+        entry.activation.keys = vec![Key::parse(key)];
+        entry.content = content.to_owned();
+        entry.placement.position = position;
+        entry
+    }
+
+    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Woven {
+        let mut book = Book::new("harrow", "Harrow");
+        book.entries = entries;
+        let library = Library::compile([Arc::new(book)], &rules.world_info);
+        let roster = Roster::all(&library, rules.world_info.strategy);
+        let chat = ChatId::from("story");
+        let mut transcript = Transcript::new(true);
+        transcript.push(Role::Assistant, Some("Torvald"), "Rope in hand.");
+        transcript.push(Role::User, Some("Mira"), "Ring the bell!");
+        let turn = Turn {
+            chat: &chat,
+            prefix: PrefixHash::default(),
+            answers: None,
+            transcript: &transcript,
+            generation: GenerationType::Normal,
+            speaker: None,
+            user: "Mira",
+            card: &CardTexts::default(),
+            prompts: &[],
+            forced: &[],
+            context: Tokens(context),
+            seed: 0,
+            at: Some(Timestamp(1_700)),
+            dry_run: false,
+        };
+        let mut dice = TurnDice::at(0, &chat, None);
+        let mut cache = TurnCache::default();
+        let mut instruments =
+            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        weave(&library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    }
+
+    fn rules(wrap: &str) -> Rules {
+        Rules { wrap: wrap.parse().unwrap(), ..Rules::default() }
+    }
+
+    #[test]
+    fn everything_known_of_an_activation_is_told() {
+        let mut bell = entry(
+            7,
+            "",
+            "bell",
+            "Cracked by lightning.",
+            Position::AtDepth { from: DepthFrom::Newest },
+        );
+        bell.comment = "The <bell>".to_owned();
+        bell.placement.depth = Some(Depth(2));
+        bell.activation.secondary.active = true;
+        bell.activation.secondary.keys = vec![Key::parse("rope"), Key::parse("tower")];
+        let storm = entry(8, "Storm", "lightning", "It never ends.", Position::AfterCharacter);
+        let told = woven(vec![bell, storm], &rules("xml-maximum"), 8192);
+        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "<lorebook uid=\"8\" name=\"Storm\" world=\"Harrow\" key=\"lightning\" scan=\"recursion\" scan_depth=\"2\" iteration=\"2\" activation=\"key\" source=\"entry\" parents=\"harrow/7\" via_recursion=\"true\" constant=\"false\" sticky=\"false\" position=\"after_character\" order=\"100\" tokens=\"5\" chat_length=\"2\" timestamp=\"1700\">\nIt never ends.\n</lorebook>",
+                "<lorebook uid=\"7\" name=\"The &lt;bell&gt;\" world=\"Harrow\" key=\"bell\" secondary=\"rope\" scan=\"initial\" scan_depth=\"2\" iteration=\"1\" activation=\"key\" source=\"message\" matched_in=\"0,1\" triggered_by=\"assistant,user\" via_recursion=\"false\" constant=\"false\" sticky=\"false\" position=\"at_depth\" depth=\"2\" role=\"system\" order=\"100\" tokens=\"7\" chat_length=\"2\" timestamp=\"1700\">\nCracked by lightning.\n</lorebook>",
+            ]
+        );
+        let sent: Tokens = told.injections.iter().map(|one| one.tokens).sum();
+        assert_eq!(told.report.budgets[0].used, sent);
+    }
+
+    #[test]
+    fn entries_are_wrapped_at_every_position() {
+        let positions = [
+            Position::BeforeCharacter,
+            Position::AfterCharacter,
+            Position::NoteTop,
+            Position::NoteBottom,
+            Position::AtDepth { from: DepthFrom::Newest },
+            Position::ExamplesTop,
+            Position::ExamplesBottom,
+            Position::Outlet("gates".to_owned()),
+        ];
+        let entries = (0..).zip(positions).map(|(uid, position)| {
+            entry(uid, "Same name", "bell", &format!("Line {uid}\n\n[/LB]"), position)
+        });
+        let entries: Vec<Entry> = entries.collect();
+        let told = woven(entries, &rules("lb"), 8192);
+        assert_eq!(told.injections.len(), 8);
+        let format = rules("lb").wrap;
+        let mut contents: Vec<String> = Vec::new();
+        for injection in &told.injections {
+            match unwrap(&injection.text, [&format]).as_slice() {
+                [Segment::Entry(one)] if one.fields.name() == Some("Same name") => {
+                    contents.push(one.content.clone());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        contents.sort();
+        let expected: Vec<String> = (0..8).map(|uid| format!("Line {uid}\n\n[/LB]")).collect();
+        assert_eq!(contents, expected);
+    }
+
+    #[test]
+    fn a_wrapper_that_does_not_fit_keeps_its_entry_out() {
+        let bell = || vec![entry(7, "Bell", "bell", "It is cracked.", Position::AfterCharacter)];
+        // `It is cracked.` is 14 bytes, with `[LB:Bell]` and `[/LB]` 28; a line end each.
+        // At 3.35 bytes a token that is 5 and 9, and the budget must be larger.
+        for (wrap, context, fits) in [
+            ("none", 24, true),
+            ("none", 20, false),
+            ("lb", 24, false),
+            ("lb", 36, false),
+            ("lb", 40, true),
+        ] {
+            let told = woven(bell(), &rules(wrap), context);
+            assert_eq!(told.injections.len(), usize::from(fits), "{wrap} {context}");
+        }
+        let told = woven(bell(), &rules("lb"), 36);
+        let stop = Outcome::Stopped(Stop::Budget { needed: Tokens(9), left: Tokens(8) });
+        assert_eq!(told.report.verdicts[0].outcome, stop);
+    }
+
+    #[test]
+    fn scripts_change_the_text_and_not_its_wrapper() {
+        let mut rules = rules("lb");
+        let script = serde_json::json!({
+            "findRegex": "/LB|bell/g", "replaceString": "gong", "placement": [5], "promptOnly": true,
+        });
+        rules.regex_scripts = vec![serde_json::from_value(script).unwrap()];
+        let bell = entry(7, "bell", "bell", "The bell LB.", Position::AfterCharacter);
+        let empty = entry(8, "empty", "bell", "", Position::AfterCharacter);
+        let told = woven(vec![bell, empty], &rules, 8192);
+        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["[LB:bell]The gong gong.[/LB]"]);
+    }
+}
