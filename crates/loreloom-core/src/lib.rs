@@ -27,4 +27,5 @@ pub mod tokens;
 pub mod turn;
 pub mod units;
 pub mod weave;
+pub mod vault;
 pub mod worldinfo;

@@ -1,0 +1,71 @@
+//! Vaults: lore kept as a folder of Markdown notes, in DeepLore's manner.
+//!
+//! A [`Vault`] is compiled once and shared; [`weave`] decides one turn: match, gate, fit.
+//! Each stage is a function of its own, so that a caller with a selecting model can put it
+//! between matching and gating. Reading note files is the work of `loreloom-formats`.
+//!
+//! `deeplore-2.x` ([`VaultRules::deeplore_2`]) is the recorded behaviour; our own default
+//! differs only where a peer's defect would lose lore, leak it or make it flicker.
+
+mod ai_reply;
+pub mod bm25;
+mod clusters;
+mod collation;
+mod context;
+mod exempt;
+mod fields;
+mod fit;
+mod gate;
+mod health;
+mod index;
+mod lines;
+mod manifest;
+mod matching;
+mod note;
+mod notepad;
+mod picks;
+mod pins;
+mod pipeline;
+mod repetition;
+mod rules;
+mod search;
+mod settings;
+mod state;
+mod sync;
+pub mod truncate;
+mod vaults;
+mod windows;
+
+pub use self::{
+    ai_reply::{Choice, Confidence, closest_title, normalise, parse_reply},
+    clusters::{Cluster, cluster, cluster_manifest},
+    collation::{TitleOrder, compare_titles},
+    context::gate_by_context,
+    exempt::Exempt,
+    fields::{
+        BadField, FieldDefinition, FieldKind, Gating, Operator, RawField, Tolerance, is_empty_value,
+    },
+    fit::{Fitted, FittedNote, Group, Seat, fit},
+    gate::{Gated, gate_by_relations},
+    health::{Issue, IssueKind, inspect},
+    index::Vault,
+    lines::{Line, Lines},
+    manifest::{Manifest, ManifestStyle, ManifestWords, SummaryMode, manifest},
+    matching::{FuzzyUse, Matches, find},
+    note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},
+    notepad::{Extracted, extract_notes},
+    picks::{Pick, Stopped},
+    pins::{Mark, apply_marks},
+    pipeline::{Scene, VaultReport, weave},
+    repetition::{filter_by_folder, hold_back, strip_repeated},
+    rules::{
+        BudgetRules, ExcludedNotes, FuzzyRules, KeyRules, OrderRules, OversizedFirst,
+        PlacementRules, RecursionRules, RepetitionRules, TEMPLATE, VaultQuirks, VaultRules,
+    },
+    search::{Found, Search},
+    settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
+    state::{Logged, Record, VaultState},
+    sync::{Changes, changes},
+    vaults::{Conflict, Duplicate, duplicates, join},
+    windows::VaultCache,
+};
