@@ -26,6 +26,6 @@ mod texts;
 pub mod tokens;
 pub mod turn;
 pub mod units;
-pub mod weave;
 pub mod vault;
+pub mod weave;
 pub mod worldinfo;

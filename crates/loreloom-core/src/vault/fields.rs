@@ -335,7 +335,7 @@ fn is_missing(value: Option<&Value>) -> bool {
 }
 
 /// A value as text, the way JavaScript writes it.
-pub(super) fn text_of(value: &Value) -> String {
+pub fn text_of(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),

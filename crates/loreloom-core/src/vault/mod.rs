@@ -43,7 +43,8 @@ pub use self::{
     context::gate_by_context,
     exempt::Exempt,
     fields::{
-        BadField, FieldDefinition, FieldKind, Gating, Operator, RawField, Tolerance, is_empty_value,
+        BadField, FieldDefinition, FieldKind, Gating, Operator, RawField, Tolerance,
+        is_empty_value, text_of,
     },
     fit::{Fitted, FittedNote, Group, Seat, fit},
     gate::{Gated, gate_by_relations},

@@ -1,5 +1,7 @@
 //! Notes that the writing model leaves for itself inside its replies.
 
+use super::truncate::squeeze_lines;
+
 /// A reply without its notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extracted {
@@ -30,19 +32,6 @@ pub fn extract_notes(reply: &str, tag: &str) -> Extracted {
     rest.push_str(left);
     let reply = squeeze_lines(&rest).trim_end().to_owned();
     Extracted { notes: Some(notes.join("\n")), reply }
-}
-
-/// At most one empty line in a row.
-pub(super) fn squeeze_lines(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut newlines = 0;
-    for character in text.chars() {
-        newlines = if character == '\n' { newlines + 1 } else { 0 };
-        if newlines <= 2 {
-            out.push(character);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

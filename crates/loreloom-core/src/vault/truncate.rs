@@ -58,6 +58,19 @@ fn to_sentence_end(text: &str) -> Option<&str> {
     Some(text[..stop].trim_end())
 }
 
+/// At most one empty line in a row.
+pub fn squeeze_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut newlines = 0;
+    for character in text.chars() {
+        newlines = if character == '\n' { newlines + 1 } else { 0 };
+        if newlines <= 2 {
+            out.push(character);
+        }
+    }
+    out
+}
+
 fn is_emoji(character: char) -> bool {
     let code = u32::from(character);
     EMOJI
