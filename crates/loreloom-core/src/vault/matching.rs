@@ -409,3 +409,25 @@ fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> 
     let (key, logic) = (note.keys[key].clone(), note.refine.logic);
     Err(Stop::Secondary { key, logic, found, missing })
 }
+
+/// What is found of a note's keys in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundKeys {
+    /// The first key that is found.
+    pub primary: Option<String>,
+    /// That key, if the refine keys let it pass.
+    pub key: Option<String>,
+    /// How often all keys occur, added up.
+    pub occurrences: u32,
+}
+
+/// Looks for a note's keys in a text, for people who try out keys.
+pub fn count_keys(vault: &Vault, ix: EntryIx, text: &str) -> FoundKeys {
+    let mut findings = Findings::default();
+    findings.add(&vault.tally(text));
+    findings.with_text(vault.folding.apply(text).into_owned());
+    let keys = &vault.note(ix).keys;
+    let primary = first_key(vault, ix, &findings).map(|at| keys[at].clone());
+    let key = primary.clone().filter(|_| refine_holds(vault, ix, &findings));
+    FoundKeys { primary, key, occurrences: occurrences(vault, ix, &findings) }
+}
