@@ -17,10 +17,24 @@ pub struct Tally {
     pub any: u32,
     /// Occurrences that stand alone as a word.
     pub word: u32,
+    /// Bytes of the pattern.
+    pub length: u32,
     /// First byte of the first occurrence in the folded text.
     pub first: u32,
     /// First byte of the first one that stands alone as a word.
     pub first_word: Option<u32>,
+}
+
+impl Tally {
+    /// Where the pattern occurs first.
+    pub fn first_span(&self) -> (usize, usize) {
+        (self.first as usize, (self.first + self.length) as usize)
+    }
+
+    /// Where it stands alone as a word first.
+    pub fn first_word_span(&self) -> Option<(usize, usize)> {
+        self.first_word.map(|start| (start as usize, (start + self.length) as usize))
+    }
 }
 
 /// All patterns of one index in a text, by first occurrence.
@@ -36,8 +50,8 @@ impl Tallies {
         let mut seen: FxHashMap<PatternId, usize> = FxHashMap::default();
         index.scan(folded, |pattern, start, end| {
             let at = *seen.entry(pattern).or_insert_with(|| {
-                let first = offset(start);
-                tallies.push(Tally { pattern, any: 0, word: 0, first, first_word: None });
+                let (first, length) = (offset(start), offset(end - start));
+                tallies.push(Tally { pattern, any: 0, word: 0, length, first, first_word: None });
                 ends.push((0, 0));
                 tallies.len() - 1
             });

@@ -66,7 +66,7 @@ pub(super) enum KeyProbe {
 /// How text is changed before it is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextFolding {
-    case: Folding,
+    pub(super) case: Folding,
     compose: bool,
 }
 
@@ -77,9 +77,14 @@ impl TextFolding {
         Self { case, compose: !bytes }
     }
 
+    /// Whether offsets in the folded text can be traced back.
+    pub(super) fn is_traceable(self, text: &str) -> bool {
+        !self.compose || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
+    }
+
     /// The text to search. Text without marks, which is most, is not copied to compose it.
     pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
-        if !self.compose || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        if self.is_traceable(text) {
             return self.case.apply(text);
         }
         let composed: String = text.nfc().collect();

@@ -12,8 +12,10 @@ use crate::{
 pub struct Line {
     /// `Name: text`.
     pub(super) scan: ScanText,
-    name: Box<str>,
-    user: bool,
+    pub(super) name: Box<str>,
+    pub(super) user: bool,
+    /// Its place in the chat, from the oldest.
+    pub(super) index: u32,
     scanned: bool,
 }
 
@@ -41,7 +43,8 @@ impl Lines {
     /// Appends a message.
     pub fn push(&mut self, name: &str, text: &str, user: bool, scanned: bool) {
         let scan = ScanText::new(format!("{name}: {text}"));
-        self.0.push(Line { scan, name: name.into(), user, scanned });
+        let index = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        self.0.push(Line { scan, name: name.into(), user, index, scanned });
     }
 
     /// How many messages there are, scanned or not.

@@ -12,6 +12,7 @@ pub mod bm25;
 mod clusters;
 mod collation;
 mod context;
+mod evidence;
 mod exempt;
 mod fields;
 mod fit;

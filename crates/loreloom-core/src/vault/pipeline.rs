@@ -2,8 +2,9 @@
 
 use super::{
     Exempt, FieldDefinition, Fitted, Lines, Mark, Matches, Pick, Stopped, Vault, VaultCache,
-    VaultRules, VaultState, apply_marks, filter_by_folder, find, fit, gate_by_context,
-    gate_by_relations, hold_back,
+    VaultRules, VaultState, apply_marks,
+    evidence::Evidence,
+    filter_by_folder, find, fit, gate_by_context, gate_by_relations, hold_back,
     matching::{is_new, sort_picks},
     strip_repeated,
 };
@@ -11,7 +12,7 @@ use crate::{
     book::Extensions,
     dice::Dice,
     library::EntryIx,
-    report::{KeyMatch, Outcome, Reason, ScanPhase, Trigger, Verdict},
+    report::{Outcome, Verdict},
     tokens::TokenCounter,
 };
 
@@ -64,7 +65,8 @@ pub fn weave(
     counter: &dyn TokenCounter,
     (dice, cache): (&mut dyn Dice, &mut VaultCache),
 ) -> VaultReport {
-    let matches = find(vault, scene.lines, scene.character, state, rules, (dice, cache));
+    let instruments = (dice, &mut *cache);
+    let matches = find(vault, scene.lines, scene.character, state, rules, instruments);
     let mut stopped = matches.stopped.clone();
     let mut keep = |(picks, gone): (Vec<Pick>, Vec<Stopped>)| {
         stopped.extend(gone);
@@ -95,19 +97,21 @@ pub fn weave(
     let fitted = fit(vault, &picks, rules, counter);
     stopped.extend(fitted.stopped.iter().cloned());
     let state = state.after(vault, &fitted.notes, rules);
-    let verdicts = verdicts(vault, &picks, &fitted, &stopped, rules);
+    let evidence = Evidence { vault, lines: scene.lines, picks: &matches.picks, rules };
+    let verdicts = verdicts(evidence, &picks, &fitted, &stopped, cache);
     let gated = gated.stopped;
     VaultReport { matches, in_scene, rested, gated, stripped, fitted, state, verdicts }
 }
 
 /// The verdicts of a turn: notes that went in, then those that were stopped last.
 fn verdicts(
-    vault: &Vault,
+    evidence: Evidence<'_>,
     picks: &[Pick],
     fitted: &Fitted,
     stopped: &[Stopped],
-    rules: &VaultRules,
+    cache: &mut VaultCache,
 ) -> Vec<Verdict> {
+    let vault = evidence.vault;
     let verdict = |ix: EntryIx, outcome: Outcome| Verdict {
         book: vault.note(ix).book(),
         entry: vault.id(ix).clone(),
@@ -120,7 +124,7 @@ fn verdicts(
         is_told[note.ix.0 as usize] = true;
         if let Some(pick) = picks.iter().find(|pick| pick.ix == note.ix) {
             let place = Some(note.seat.place());
-            let trigger = Box::new(trigger(vault, pick, rules));
+            let trigger = Box::new(evidence.trigger(pick, cache));
             let outcome = Outcome::Activated { place, tokens: note.tokens, trigger };
             verdicts.push(verdict(note.ix, outcome));
         }
@@ -132,29 +136,4 @@ fn verdicts(
         }
     }
     verdicts
-}
-
-fn trigger(vault: &Vault, pick: &Pick, rules: &VaultRules) -> Trigger {
-    let key = |key: &str| KeyMatch { key: key.to_owned(), expanded: None, at: None };
-    Trigger {
-        reason: pick.reason.clone(),
-        phase: if pick.step > 0 { ScanPhase::Recursion } else { ScanPhase::Initial },
-        pass: pick.step + 1,
-        depth: vault.compiled(pick.ix).depth.unwrap_or(rules.keys.depth),
-        primary: pick.key_text(vault).map(key),
-        secondary: Vec::new(),
-        parents: match &pick.reason {
-            Reason::Cascade { from } | Reason::Linked { from } => vec![from.clone()],
-            Reason::Key
-            | Reason::Constant
-            | Reason::Sticky { .. }
-            | Reason::Decorator
-            | Reason::Forced
-            | Reason::Bootstrap
-            | Reason::ActiveCharacter
-            | Reason::Fuzzy { .. }
-            | Reason::Pinned
-            | Reason::Selected { .. } => Vec::new(),
-        },
-    }
 }

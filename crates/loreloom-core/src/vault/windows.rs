@@ -3,17 +3,25 @@
 //! Messages are scanned one by one and remembered by their text; a window adds up what its
 //! messages hold. Only keys that contain a line end need the joined text.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::{Lines, Vault, index::KeyProbe};
 use crate::{
     library::EntryIx,
-    scan::{HitCache, PatternId, Tallies},
+    scan::{HitCache, PatternId, ScanText, Tallies},
 };
 
 /// Hits of messages seen before, for one compiled vault.
 #[derive(Debug, Default)]
 pub struct VaultCache(HitCache<Tallies>);
+
+impl VaultCache {
+    pub(super) fn of(&mut self, vault: &Vault, text: &ScanText) -> Arc<Tallies> {
+        self.0.get_or_find(text, |text| vault.tally(text))
+    }
+}
 
 /// How often a key occurs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,7 +112,7 @@ impl<'a> Windows<'a> {
         let vault = self.vault;
         let mut findings = Findings::default();
         for line in self.lines.window(depth, self.hidden_use_depth) {
-            findings.add(&self.cache.0.get_or_find(&line.scan, |text| vault.tally(text)));
+            findings.add(&self.cache.of(vault, &line.scan));
         }
         if !vault.spanning.is_empty() {
             let text = self.lines.text(depth, self.hidden_use_depth);

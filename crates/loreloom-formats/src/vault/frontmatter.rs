@@ -156,12 +156,9 @@ mod tests {
 
     #[test]
     fn a_bomb_of_aliases_is_not_followed() {
-        let level = |level: u32| match level {
-            0 => "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned(),
-            _ => {
-                let items = vec![format!("*a{}", level - 1); 10].join(", ");
-                format!("a{level}: &a{level} [{items}]\n")
-            }
+        let level = |level: u32| {
+            let item = if level == 0 { "x".to_owned() } else { format!("*a{}", level - 1) };
+            format!("a{level}: &a{level} [{}]\n", vec![item; 10].join(", "))
         };
         let bomb: String = (0..12).map(level).collect();
         assert!(split(&format!("---\n{bomb}---\nB"), YamlReader::Full).not_yaml);
