@@ -26,7 +26,7 @@ pub fn words(text: &str) -> Vec<String> {
 
 fn each_word(text: &str, mut take: impl FnMut(&str)) {
     let composed: String;
-    let text = if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+    let text = if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         text
     } else {
         composed = text.nfc().collect();
@@ -62,7 +62,7 @@ pub struct Scored {
 /// The index.
 #[derive(Clone, Debug, Default)]
 pub struct Bm25 {
-    terms: FxHashMap<Box<str>, u32>,
+    terms: Terms,
     postings: Vec<Vec<Posting>>,
     /// Living documents of each term.
     frequencies: Vec<u32>,
@@ -70,6 +70,51 @@ pub struct Bm25 {
     lengths: Vec<Option<u32>>,
     living: u32,
     total: u64,
+}
+
+/// The number of each word. Words of up to sixteen bytes, which is most, are their own key:
+/// looking one up then follows no pointer.
+#[derive(Clone, Debug, Default)]
+struct Terms {
+    short: FxHashMap<[u64; 2], u32>,
+    long: FxHashMap<Box<str>, u32>,
+}
+
+impl Terms {
+    fn get(&self, word: &str) -> Option<u32> {
+        match short(word) {
+            Some(key) => self.short.get(&key).copied(),
+            None => self.long.get(word).copied(),
+        }
+    }
+
+    fn insert(&mut self, word: &str, term: u32) {
+        match short(word) {
+            Some(key) => self.short.insert(key, term),
+            None => self.long.insert(word.into(), term),
+        };
+    }
+
+    /// Gives each word its new number, and drops those that have none.
+    fn renumber(&mut self, new: &[Option<u32>]) {
+        let renumber = |term: &mut u32| match new[*term as usize] {
+            Some(number) => {
+                *term = number;
+                true
+            }
+            None => false,
+        };
+        self.short.retain(|_, term| renumber(term));
+        self.long.retain(|_, term| renumber(term));
+    }
+}
+
+/// A short word, padded with zeros, which no word contains.
+fn short(word: &str) -> Option<[u64; 2]> {
+    let mut bytes = [0; 16];
+    bytes.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
+    let [low, high] = [bytes.first_chunk()?, bytes.last_chunk()?];
+    Some([u64::from_le_bytes(*low), u64::from_le_bytes(*high)])
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,32 +126,61 @@ struct Posting {
 impl Bm25 {
     /// Adds a document. Ids grow, so that equal scores keep the order of adding.
     pub fn add(&mut self, text: &str) -> DocId {
+        self.add_all([text])[0]
+    }
+
+    /// Adds documents. Words are numbered first and filed after, so that each list of
+    /// documents grows once instead of by and by.
+    pub fn add_all<'t>(&mut self, texts: impl IntoIterator<Item = &'t str>) -> Vec<DocId> {
+        let mut words: Vec<u32> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
+        for text in texts {
+            each_word(text, |word| words.push(self.term(word)));
+            ends.push(words.len());
+        }
+        let mut more: Vec<u32> = vec![0; self.postings.len()];
+        if ends.len() > 1 {
+            for &term in &words {
+                more[term as usize] += 1;
+            }
+            for (postings, more) in self.postings.iter_mut().zip(&more) {
+                postings.reserve_exact(*more as usize);
+            }
+        }
+        let mut start = 0;
+        let mut ids = Vec::with_capacity(ends.len());
+        for end in ends {
+            ids.push(self.file(&words[start..end]));
+            start = end;
+        }
+        ids
+    }
+
+    fn file(&mut self, words: &[u32]) -> DocId {
         let doc = u32::try_from(self.lengths.len()).unwrap_or(u32::MAX);
-        let mut length = 0;
-        each_word(text, |word| {
-            length += 1;
-            let term = self.term(word);
-            let postings = &mut self.postings[term];
+        for &term in words {
+            let postings = &mut self.postings[term as usize];
             match postings.last_mut() {
                 Some(last) if last.doc == doc => last.count += 1,
                 Some(_) | None => {
                     postings.push(Posting { doc, count: 1 });
-                    self.frequencies[term] += 1;
+                    self.frequencies[term as usize] += 1;
                 }
             }
-        });
+        }
+        let length = u32::try_from(words.len()).unwrap_or(u32::MAX);
         self.lengths.push(Some(length));
         self.living += 1;
         self.total += u64::from(length);
         DocId(doc)
     }
 
-    fn term(&mut self, word: &str) -> usize {
-        if let Some(&term) = self.terms.get(word) {
-            return term as usize;
+    fn term(&mut self, word: &str) -> u32 {
+        if let Some(term) = self.terms.get(word) {
+            return term;
         }
-        let term = self.postings.len();
-        self.terms.insert(word.into(), u32::try_from(term).unwrap_or(u32::MAX));
+        let term = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        self.terms.insert(word, term);
         self.postings.push(Vec::new());
         self.frequencies.push(0);
         term
@@ -122,7 +196,7 @@ impl Bm25 {
         self.total -= u64::from(length);
         let mut seen = FxHashSet::default();
         each_word(text, |word| {
-            if let Some(&term) = self.terms.get(word)
+            if let Some(term) = self.terms.get(word)
                 && seen.insert(term)
             {
                 self.frequencies[term as usize] -= 1;
@@ -165,12 +239,7 @@ impl Bm25 {
             new_terms.push(alive.then_some(kept));
             kept += u32::from(alive);
         }
-        self.terms.retain(|_, term| {
-            new_terms[*term as usize].is_some_and(|new| {
-                *term = new;
-                true
-            })
-        });
+        self.terms.renumber(&new_terms);
         self.postings.retain(|postings| !postings.is_empty());
         let mut at = alive.iter();
         self.frequencies.retain(|_| at.next().copied().unwrap_or_default());
@@ -197,7 +266,7 @@ impl Bm25 {
         let mut reached: Vec<u32> = Vec::new();
         let mut asked = vec![false; self.postings.len()];
         each_word(text, |word| {
-            let Some(&term) = self.terms.get(word) else { return };
+            let Some(term) = self.terms.get(word) else { return };
             let term = term as usize;
             if !std::mem::replace(&mut asked[term], true) {
                 self.score_term(term, &norms, &mut scores, &mut reached);

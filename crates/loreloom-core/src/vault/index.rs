@@ -8,7 +8,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-use super::{Note, Search, TitleOrder, VaultRules, truncate};
+use super::{Note, NoteKind, Search, TitleOrder, VaultRules, truncate};
 use crate::{
     book::is_js_space,
     ids::EntryId,
@@ -30,6 +30,10 @@ pub struct Vault {
     pub(super) keys: KeyIndex,
     pub(super) folding: TextFolding,
     pub(super) words: WordRule,
+    /// Notes that are always in.
+    pub(super) constants: Vec<EntryIx>,
+    /// Notes that are in while the chat is new.
+    pub(super) bootstraps: Vec<EntryIx>,
     /// Distinct scan depths that notes ask for themselves.
     pub(super) depths: Vec<u32>,
     /// Notes with a key that may lie across messages.
@@ -133,8 +137,13 @@ impl Vault {
         let mut depths: Vec<u32> = compiled.iter().filter_map(|note| note.depth).collect();
         depths.sort_unstable();
         depths.dedup();
+        let having = |is: fn(&NoteKind) -> bool| -> Vec<EntryIx> {
+            (0..notes.len()).filter(|&at| is(&notes[at].kind)).map(index).collect()
+        };
         compiler.literals.freeze();
         Self {
+            constants: having(|kind| kind.constant),
+            bootstraps: having(|kind| kind.bootstrap),
             texts: notes.iter().map(|_| OnceLock::new()).collect(),
             notes,
             ids,

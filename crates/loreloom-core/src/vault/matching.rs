@@ -92,11 +92,11 @@ impl<'a> Finder<'a> {
 
     fn take_forced(&mut self, chat_length: usize) {
         let vault = self.vault;
-        for ix in vault.entries().filter(|ix| vault.note(*ix).kind.constant) {
+        for &ix in &vault.constants {
             self.take(Pick::new(vault, ix, Reason::Constant));
         }
         if is_new(chat_length, self.rules) {
-            for ix in vault.entries().filter(|ix| vault.note(*ix).kind.bootstrap) {
+            for &ix in &vault.bootstraps {
                 if !self.has(ix) {
                     self.take(Pick::new(vault, ix, Reason::Bootstrap));
                 }

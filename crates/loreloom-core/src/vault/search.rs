@@ -39,22 +39,27 @@ impl Search {
     /// Takes over the notes of a vault: only those that changed are read again.
     pub fn sync(&mut self, notes: &[Arc<Note>]) {
         let mut gone = std::mem::take(&mut self.known);
+        let mut new: Vec<((String, String), Box<str>)> = Vec::new();
         for note in notes {
             let text = text_of(note);
             let key = (note.vault.clone(), note.path.clone());
-            let known = match gone.remove(&key) {
-                Some(known) if *known.text == *text => known,
+            match gone.remove(&key) {
+                Some(known) if *known.text == *text => {
+                    self.known.insert(key, known);
+                }
                 Some(known) => {
                     self.index.remove(known.doc, &known.text);
-                    Known { doc: self.index.add(&text), text: text.into() }
+                    new.push((key, text.into()));
                 }
-                None => Known { doc: self.index.add(&text), text: text.into() },
-            };
-            self.known.insert(key, known);
+                None => new.push((key, text.into())),
+            }
         }
         for known in gone.into_values() {
             self.index.remove(known.doc, &known.text);
         }
+        let docs = self.index.add_all(new.iter().map(|(_, text)| &**text));
+        let known = new.into_iter().zip(docs);
+        self.known.extend(known.map(|((key, text), doc)| (key, Known { doc, text })));
         if self.index.wants_compaction() {
             let moved = self.index.compact();
             for known in self.known.values_mut() {
