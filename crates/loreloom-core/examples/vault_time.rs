@@ -30,7 +30,7 @@ impl Random {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x6d2b_79f5);
         let mut value = (self.0 ^ (self.0 >> 15)).wrapping_mul(self.0 | 1);
-        value ^= value.wrapping_add((value ^ (value >> 7)).wrapping_mul(value | 61));
+        value ^= value.wrapping_add((value ^ (value >> 7)).wrapping_mul(value | 0x3d));
         f64::from(value ^ (value >> 14)) / 4_294_967_296.0
     }
 

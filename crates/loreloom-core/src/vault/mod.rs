@@ -33,6 +33,8 @@ mod search;
 mod settings;
 mod state;
 mod sync;
+#[cfg(test)]
+mod tests;
 pub mod truncate;
 mod vaults;
 mod windows;
