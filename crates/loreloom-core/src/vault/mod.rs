@@ -68,7 +68,7 @@ pub use self::{
     },
     search::{Found, Search},
     settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
-    state::{Logged, Record, VaultState},
+    state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},
     vaults::{Conflict, Duplicate, duplicates, join},
     windows::VaultCache,

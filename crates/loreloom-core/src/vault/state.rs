@@ -11,6 +11,7 @@ use super::{FittedNote, NotePosition, Seat, Vault, VaultRules};
 use crate::{
     chat::Role,
     ids::{Digest, EntryId},
+    state::{apply, changes},
     units::Depth,
 };
 
@@ -30,6 +31,57 @@ pub struct VaultState {
     pub history: BTreeMap<EntryId, u64>,
     /// What was injected, newest last.
     pub log: Vec<Record>,
+}
+
+/// What one turn changed: `None` removes a counter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VaultDelta {
+    /// Generations that passed.
+    pub generations: u64,
+    /// Changes to pauses.
+    pub cooldown: BTreeMap<EntryId, Option<u32>>,
+    /// Changes to the counts of generations without a note.
+    pub staleness: BTreeMap<EntryId, Option<u32>>,
+    /// Changes to the counts of generations in a row.
+    pub streak: BTreeMap<EntryId, Option<u32>>,
+    /// Changes to when notes were last injected.
+    pub history: BTreeMap<EntryId, Option<u64>>,
+    /// Records that are new.
+    pub logged: Vec<Record>,
+    /// Records that stay at the most, new ones included.
+    pub log_length: usize,
+}
+
+impl VaultDelta {
+    /// What turns `before` into `after`, the state of the turn that follows it.
+    pub fn between(before: &VaultState, after: &VaultState) -> Self {
+        let known = before.log.last().map(|record| record.generation);
+        let is_new = |record: &&Record| known.is_none_or(|known| record.generation > known);
+        Self {
+            generations: after.generation.saturating_sub(before.generation),
+            cooldown: changes(&before.cooldown, &after.cooldown),
+            staleness: changes(&before.staleness, &after.staleness),
+            streak: changes(&before.streak, &after.streak),
+            history: changes(&before.history, &after.history),
+            logged: after.log.iter().filter(is_new).cloned().collect(),
+            log_length: after.log.len(),
+        }
+    }
+}
+
+impl VaultState {
+    /// The state after a turn that left `delta`.
+    pub fn apply(&mut self, delta: &VaultDelta) {
+        self.generation += delta.generations;
+        apply(&mut self.cooldown, &delta.cooldown);
+        apply(&mut self.staleness, &delta.staleness);
+        apply(&mut self.streak, &delta.streak);
+        apply(&mut self.history, &delta.history);
+        self.log.extend(delta.logged.iter().cloned());
+        let surplus = self.log.len().saturating_sub(delta.log_length);
+        self.log.drain(..surplus);
+    }
 }
 
 /// What was injected in one generation.
@@ -197,6 +249,26 @@ mod tests {
         let states = run(&rules, &[&[("a", None)], &[], &[], &[], &[]]);
         let age: Vec<Option<u32>> = states.iter().map(|state| of(&state.staleness, "a")).collect();
         assert_eq!(age, [Some(0), Some(1), Some(2), Some(3), None]);
+    }
+
+    #[test]
+    fn applying_the_difference_gives_the_later_state() {
+        let mut rules = VaultRules::default();
+        rules.repetition.decay = true;
+        rules.repetition.cooldown = 2;
+        let mut states = run(&rules, &[&[("a", Some(2.0)), ("b", None)], &[("b", None)], &[]]);
+        for (at, state) in states.iter_mut().enumerate() {
+            let record =
+                |generation: usize| Record { generation: generation as u64, notes: vec![] };
+            state.log = (0..=at).map(record).collect();
+            state.log.drain(..at.saturating_sub(1));
+        }
+        let mut folded = VaultState::default();
+        for after in &states {
+            let delta = VaultDelta::between(&folded, after);
+            folded.apply(&delta);
+            assert_eq!(&folded, after);
+        }
     }
 
     #[test]
