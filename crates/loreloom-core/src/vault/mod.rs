@@ -30,6 +30,7 @@ mod pipeline;
 mod repetition;
 mod rules;
 mod search;
+mod select;
 mod settings;
 mod state;
 mod sync;
@@ -60,13 +61,14 @@ pub use self::{
     notepad::{Extracted, extract_notes},
     picks::{Pick, Stopped},
     pins::{Mark, apply_marks},
-    pipeline::{Scene, VaultReport, weave},
+    pipeline::{Scene, VaultReport, decide, weave},
     repetition::{filter_by_folder, hold_back, strip_repeated},
     rules::{
         BudgetRules, ExcludedNotes, FuzzyRules, KeyRules, OrderRules, OversizedFirst,
         PlacementRules, RecursionRules, RepetitionRules, TEMPLATE, VaultQuirks, VaultRules,
     },
     search::{Found, Search},
+    select::{OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, select},
     settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
     state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},

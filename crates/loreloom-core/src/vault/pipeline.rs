@@ -1,4 +1,4 @@
-//! One turn of a vault, without a selecting model.
+//! One turn of a vault.
 
 use super::{
     Exempt, FieldDefinition, Fitted, Lines, Mark, Matches, Pick, Stopped, Vault, VaultCache,
@@ -12,7 +12,7 @@ use crate::{
     book::Extensions,
     dice::Dice,
     library::EntryIx,
-    report::{Outcome, Verdict},
+    report::{Outcome, Stop, Verdict},
     tokens::TokenCounter,
 };
 
@@ -56,7 +56,7 @@ pub struct VaultReport {
     pub verdicts: Vec<Verdict>,
 }
 
-/// Decides one turn.
+/// Decides one turn, without a selecting model.
 pub fn weave(
     vault: &Vault,
     scene: Scene<'_>,
@@ -67,17 +67,32 @@ pub fn weave(
 ) -> VaultReport {
     let instruments = (dice, &mut *cache);
     let matches = find(vault, scene.lines, scene.character, state, rules, instruments);
+    let picks = matches.picks.clone();
+    decide(vault, scene, (matches, picks), state, rules, (counter, cache))
+}
+
+/// Decides one turn from what the chat brought in and what was selected of it.
+pub fn decide(
+    vault: &Vault,
+    scene: Scene<'_>,
+    (matches, selected): (Matches, Vec<Pick>),
+    state: &VaultState,
+    rules: &VaultRules,
+    (counter, cache): (&dyn TokenCounter, &mut VaultCache),
+) -> VaultReport {
     let mut stopped = matches.stopped.clone();
+    let is_selected = |pick: &&Pick| selected.iter().any(|one| one.ix == pick.ix);
+    let left_out = matches.picks.iter().filter(|pick| !is_selected(pick));
+    stopped.extend(left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected }));
     let mut keep = |(picks, gone): (Vec<Pick>, Vec<Stopped>)| {
         stopped.extend(gone);
         picks
     };
     let bootstrapping = is_new(scene.lines.len(), rules);
-    let found = matches.picks.iter().map(|pick| pick.ix);
+    let found = selected.iter().map(|pick| pick.ix);
     let exempt = Exempt::among(vault, found, scene.pins, bootstrapping, rules);
     let (context, fields) = (scene.context, scene.fields);
-    let picks = matches.picks.clone();
-    let picks = keep(gate_by_context(vault, picks, context, fields, &exempt, rules));
+    let picks = keep(gate_by_context(vault, selected, context, fields, &exempt, rules));
     let mut picks = keep(filter_by_folder(vault, picks, scene.folders, &exempt));
     sort_picks(vault, &mut picks, rules);
 

@@ -183,6 +183,44 @@ fn verdicts_name_the_key_and_the_rule() {
 }
 
 #[test]
+fn a_selecting_model_chooses_among_matches_and_what_they_link_to() {
+    let rules = VaultRules::default();
+    let mut law = note("Law", &[], "x");
+    law.kind.constant = true;
+    let mut hall = note("Great Hall", &["hall"], "x");
+    hall.relations.links = vec!["Oak Door".to_owned()];
+    let notes = vec![law, hall, note("Oak Door", &[], "x"), note("Well", &["hall"], "x")];
+    let vault = Vault::compile(notes, &rules);
+    let mut lines = Lines::default();
+    lines.push("Ann", "into the hall", true, true);
+    let state = VaultState::default();
+    let mut cache = VaultCache::default();
+    let matches = find(&vault, &lines, None, &state, &rules, (&mut Never, &mut cache));
+    let titles = |picks: &[Pick]| -> Vec<String> {
+        picks.iter().map(|pick| vault.note(pick.ix).title.clone()).collect()
+    };
+    let mut selection = SelectionRules::default();
+    let open = candidates(&vault, &matches, &selection);
+    assert_eq!(titles(&open), ["Great Hall", "Law", "Well", "Oak Door"]);
+    let choice = |title: &str, confidence| Choice {
+        title: title.to_owned(),
+        confidence,
+        reason: "named".to_owned(),
+    };
+    let answer = [choice("oak doors", Confidence::Low), choice("Well", Confidence::High)];
+    let choose = |answer: Option<&[Choice]>, selection: &SelectionRules| {
+        titles(&select(&vault, &matches, &open, answer, false, (&rules, selection)))
+    };
+    assert_eq!(choose(Some(&answer), &selection), ["Law", "Oak Door", "Well"]);
+    assert_eq!(choose(Some(&[]), &selection), ["Law"]);
+    assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Oak Door", "Well"]);
+    selection.confidence = Threshold::Medium;
+    selection.on_failure = OnFailure::Matches;
+    assert_eq!(choose(Some(&answer), &selection), ["Law", "Well"]);
+    assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Well"]);
+}
+
+#[test]
 fn a_vault_with_other_notes_searches_like_a_new_one() {
     let mut rules = VaultRules::default();
     rules.fuzzy.enabled = true;
