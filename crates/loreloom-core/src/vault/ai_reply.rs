@@ -118,7 +118,15 @@ fn collect_text(object: &Map<String, Value>, out: &mut String, depth: u32) {
 
 /// An empty list says that nothing fits; any other must hold something with a title.
 fn is_usable(list: &[Value]) -> bool {
-    list.is_empty() || list.iter().any(|item| item.is_string() || title_of(item).is_some())
+    let says = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
+    };
+    let named = |item: &Value, key: &str| item.get(key).is_some_and(says);
+    list.is_empty()
+        || list.iter().any(|item| item.is_string() || named(item, "title") || named(item, "name"))
 }
 
 fn title_of(item: &Value) -> Option<&str> {

@@ -147,6 +147,34 @@ const RESERVED: [&str; 26] = [
     "selective_logic",
 ];
 
+/// Fields of World Info that vaults will act on one day.
+pub const NOT_IMPLEMENTED: [&str; 4] = ["sticky", "delay", "group", "group_weight"];
+/// Fields of World Info that are only carried along.
+pub const ROUND_TRIP: [&str; 22] = [
+    "vectorized",
+    "selective",
+    "use_probability",
+    "prevent_recursion",
+    "delay_until_recursion",
+    "group_override",
+    "use_group_scoring",
+    "case_sensitive",
+    "match_whole_words",
+    "automation_id",
+    "add_memo",
+    "display_index",
+    "match_persona_description",
+    "match_character_description",
+    "match_character_personality",
+    "match_character_depth_prompt",
+    "match_scenario",
+    "match_creator_notes",
+    "triggers",
+    "ignore_budget",
+    "character_filter",
+    "decorators",
+];
+
 impl Operator {
     /// The operator of that name.
     pub fn named(name: &str) -> Option<Self> {

@@ -8,7 +8,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-use super::{Note, NoteKind, Search, TitleOrder, VaultRules, truncate};
+use super::{Note, NoteKind, Search, TitleOrder, VaultRules, resolve_links, truncate};
 use crate::{
     book::is_js_space,
     ids::EntryId,
@@ -100,17 +100,13 @@ impl Vault {
     /// Compiles notes under the rules that decide how their keys match. Guides are left
     /// out: they are for people who write lore, and must never reach the model.
     pub fn compile(notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
-        let notes: Vec<Arc<Note>> =
-            notes.into_iter().filter(|note| !note.kind.guide).map(Arc::new).collect();
-        Self::of(notes, rules, None)
+        Self::of(visible(notes), rules, None)
     }
 
     /// The vault with other notes, keeping what is known about those that did not change.
     #[must_use]
     pub fn replaced(self, notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
-        let notes: Vec<Arc<Note>> =
-            notes.into_iter().filter(|note| !note.kind.guide).map(Arc::new).collect();
-        Self::of(notes, rules, self.search)
+        Self::of(visible(notes), rules, self.search)
     }
 
     fn of(notes: Vec<Arc<Note>>, rules: &VaultRules, search: Option<Arc<Search>>) -> Self {
@@ -212,6 +208,13 @@ impl Vault {
     pub(super) fn tally(&self, text: &str) -> Tallies {
         Tallies::count(&self.keys.literals, self.words, &self.folding.apply(text))
     }
+}
+
+/// The notes that may reach the model, their links resolved among themselves.
+fn visible(notes: impl IntoIterator<Item = Note>) -> Vec<Arc<Note>> {
+    let mut notes: Vec<Note> = notes.into_iter().filter(|note| !note.kind.guide).collect();
+    resolve_links(&mut notes);
+    notes.into_iter().map(Arc::new).collect()
 }
 
 pub(super) fn index(at: usize) -> EntryIx {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    FieldDefinition, Note, VaultRules, VaultState,
+    FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, VaultRules, VaultState,
     fields::{is_empty_value, text_of},
     fit::escape,
     truncate::{cut, shorten},
@@ -71,6 +71,8 @@ pub struct ManifestStyle<'a> {
     pub fields: &'a [FieldDefinition],
     /// The sentences.
     pub words: &'a ManifestWords,
+    /// Whether fields that are only carried along are shown, as DeepLore 2.0 does.
+    pub show_carried: bool,
     /// Whether left-out notes without a summary count as forced, as DeepLore says.
     pub count_left_out_as_forced: bool,
 }
@@ -127,7 +129,7 @@ fn block(note: &Note, state: &VaultState, rules: &VaultRules, style: ManifestSty
         note.title,
         note.tokens,
         hint(note, state, rules, style.words),
-        field_line(note, style.fields),
+        field_line(note, style),
         summary(note, style),
     )
 }
@@ -158,7 +160,9 @@ fn hint(note: &Note, state: &VaultState, rules: &VaultRules, words: &ManifestWor
 }
 
 /// The values of a note's fields, except those that are only carried along.
-fn field_line(note: &Note, fields: &[FieldDefinition]) -> String {
+fn field_line(note: &Note, style: ManifestStyle<'_>) -> String {
+    let fields = style.fields;
+    let carried = |name: &str| NOT_IMPLEMENTED.contains(&name) || ROUND_TRIP.contains(&name);
     let label = |name: &str| {
         fields
             .iter()
@@ -173,6 +177,7 @@ fn field_line(note: &Note, fields: &[FieldDefinition]) -> String {
         .fields
         .iter()
         .filter(|(_, value)| !is_empty_value(Some(value)))
+        .filter(|(name, _)| style.show_carried || !carried(name))
         .map(|(name, value)| format!("{}: {}", label(name), shown(value)))
         .collect();
     if pairs.is_empty() { String::new() } else { format!("\n[{}]", pairs.join(" | ")) }

@@ -47,8 +47,8 @@ pub use self::{
     context::gate_by_context,
     exempt::Exempt,
     fields::{
-        BadField, FieldDefinition, FieldKind, Gating, Operator, RawField, Tolerance,
-        is_empty_value, text_of,
+        BadField, FieldDefinition, FieldKind, Gating, NOT_IMPLEMENTED, Operator, ROUND_TRIP,
+        RawField, Tolerance, is_empty_value, text_of,
     },
     fit::{Fitted, FittedNote, Group, Seat, fit},
     gate::{Gated, gate_by_relations},
@@ -72,6 +72,6 @@ pub use self::{
     settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
     state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},
-    vaults::{Conflict, Duplicate, duplicates, join},
+    vaults::{Conflict, Duplicate, duplicates, join, resolve_links},
     windows::VaultCache,
 };

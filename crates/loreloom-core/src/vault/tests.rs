@@ -221,6 +221,15 @@ fn a_selecting_model_chooses_among_matches_and_what_they_link_to() {
 }
 
 #[test]
+fn links_lead_to_notes_by_title_whatever_their_case() {
+    let mut road = note("Road", &["road"], "x");
+    road.relations.links = vec!["old MILL".to_owned(), "Nowhere".to_owned()];
+    let vault = Vault::compile([road, note("Old Mill", &[], "x")], &VaultRules::default());
+    let ix = vault.titled("ROAD")[0];
+    assert_eq!(vault.note(ix).relations.resolved_links, ["Old Mill"]);
+}
+
+#[test]
 fn a_vault_with_other_notes_searches_like_a_new_one() {
     let mut rules = VaultRules::default();
     rules.fuzzy.enabled = true;

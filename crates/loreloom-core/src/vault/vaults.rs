@@ -102,6 +102,18 @@ fn merge(first: &mut Note, second: Note) {
     }
 }
 
+/// Finds the notes that links lead to: those of each note that some note's title answers,
+/// as that note spells it.
+pub fn resolve_links(notes: &mut [Note]) {
+    let titles: FxHashMap<String, String> =
+        notes.iter().map(|note| (note.title.to_lowercase(), note.title.clone())).collect();
+    for note in notes {
+        let relations = &mut note.relations;
+        let resolved = relations.links.iter().filter_map(|link| titles.get(&link.to_lowercase()));
+        relations.resolved_links = resolved.cloned().collect();
+    }
+}
+
 fn unite<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     for item in more {
         if !list.contains(&item) {

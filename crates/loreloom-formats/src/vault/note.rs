@@ -6,8 +6,8 @@ use loreloom_core::{
     book::{Extensions, SelectiveLogic},
     chat::Role,
     vault::{
-        FieldDefinition, FieldKind, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations,
-        depth_of, hash_of, text_of,
+        FieldDefinition, FieldKind, NOT_IMPLEMENTED, Note, NoteKind, NotePosition, NoteSeat,
+        ROUND_TRIP, Refine, Relations, depth_of, hash_of, text_of,
     },
 };
 use serde_json::{Map, Number, Value};
@@ -186,34 +186,6 @@ const KNOWN: [&str; 27] = [
     "graph",
     "excludeRecursion",
 ];
-/// Fields of World Info that vaults will act on one day.
-const NOT_IMPLEMENTED: [&str; 4] = ["sticky", "delay", "group", "group_weight"];
-/// Fields of World Info that are only carried along.
-const ROUND_TRIP: [&str; 22] = [
-    "vectorized",
-    "selective",
-    "use_probability",
-    "prevent_recursion",
-    "delay_until_recursion",
-    "group_override",
-    "use_group_scoring",
-    "case_sensitive",
-    "match_whole_words",
-    "automation_id",
-    "add_memo",
-    "display_index",
-    "match_persona_description",
-    "match_character_description",
-    "match_character_personality",
-    "match_character_depth_prompt",
-    "match_scenario",
-    "match_creator_notes",
-    "triggers",
-    "ignore_budget",
-    "character_filter",
-    "decorators",
-];
-
 static NONE: LazyLock<Value> = LazyLock::new(|| Value::Null);
 
 struct Reader<'a> {

@@ -7,7 +7,7 @@ use loreloom_core::vault::{
 };
 use serde_json::{Map, Value, json};
 
-use super::input::{Quarters, fields, notes, rules, text, texts};
+use super::input::{Quarters, fields, is_2_5, notes, rules, text, texts};
 
 /// DeepLore's sentences.
 fn words() -> ManifestWords {
@@ -46,6 +46,7 @@ pub(super) fn manifest_of(input: &Value) -> Value {
             .unwrap_or(600),
         fields: &fields,
         words: &words,
+        show_carried: !is_2_5(input),
         count_left_out_as_forced: true,
     };
     let bootstrapping = input["bootstrapActive"] == Value::Bool(true);
