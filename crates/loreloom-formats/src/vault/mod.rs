@@ -11,6 +11,8 @@ mod frontmatter;
 mod mini_yaml;
 mod note;
 mod safe;
+#[cfg(test)]
+mod tests;
 mod warning;
 
 pub use self::{
