@@ -5,6 +5,11 @@ mod commands;
 mod files;
 mod lore;
 mod tokenizer;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "read by the commands about vaults, which are to come")
+)]
+mod vault_folder;
 
 use std::{
     io::{self, Write},

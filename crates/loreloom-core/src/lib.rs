@@ -26,6 +26,7 @@ mod texts;
 pub mod tokens;
 pub mod turn;
 pub mod units;
+pub mod vault;
 pub mod weave;
 pub mod worldinfo;
 pub mod wrap;

@@ -69,7 +69,7 @@ impl StoryState {
     }
 }
 
-fn changes<V: Copy + PartialEq>(
+pub(crate) fn changes<V: Copy + PartialEq>(
     before: &BTreeMap<EntryId, V>,
     after: &BTreeMap<EntryId, V>,
 ) -> BTreeMap<EntryId, Option<V>> {
@@ -81,7 +81,10 @@ fn changes<V: Copy + PartialEq>(
     gone.chain(set).collect()
 }
 
-fn apply<V: Copy>(records: &mut BTreeMap<EntryId, V>, delta: &BTreeMap<EntryId, Option<V>>) {
+pub(crate) fn apply<V: Copy>(
+    records: &mut BTreeMap<EntryId, V>,
+    delta: &BTreeMap<EntryId, Option<V>>,
+) {
     for (id, change) in delta {
         match change {
             Some(value) => records.insert(id.clone(), *value),

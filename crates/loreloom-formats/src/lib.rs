@@ -47,6 +47,7 @@ pub mod sillytavern;
 mod text;
 mod tolerant;
 mod tree;
+pub mod vault;
 
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},

@@ -83,7 +83,7 @@ impl KeyIndex {
         }
     }
 
-    fn build(literals: LiteralIndex, mut pairs: Vec<(PatternId, EntryIx)>) -> Self {
+    pub(crate) fn build(literals: LiteralIndex, mut pairs: Vec<(PatternId, EntryIx)>) -> Self {
         pairs.sort_unstable();
         pairs.dedup();
         let mut starts = vec![0; literals.len() + 1];

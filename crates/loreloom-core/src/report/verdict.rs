@@ -57,6 +57,34 @@ pub enum Reason {
     Decorator,
     /// The host asked for it.
     Forced,
+    /// The chat is new, and it is for new chats.
+    Bootstrap,
+    /// It is about the character who speaks.
+    ActiveCharacter,
+    /// Another note brings it along.
+    Cascade {
+        /// That note.
+        from: EntryId,
+    },
+    /// Another candidate links to it.
+    Linked {
+        /// That note.
+        from: EntryId,
+    },
+    /// It is about what is being said.
+    Fuzzy {
+        /// How well it fits.
+        score: f64,
+    },
+    /// The person pinned it to this chat.
+    Pinned,
+    /// The selecting model chose it.
+    Selected {
+        /// How sure it was.
+        confidence: String,
+        /// What it said.
+        why: String,
+    },
 }
 
 /// The rule that stopped an entry.
@@ -157,6 +185,65 @@ pub enum Stop {
         /// What it needed.
         needed: Tokens,
     },
+    /// Its keys do not occur often enough.
+    Warmup {
+        /// Occurrences it waits for.
+        needed: f64,
+        /// Occurrences there are.
+        found: u32,
+    },
+    /// It was injected not long ago and pauses.
+    Resting {
+        /// Generations left.
+        left: u32,
+    },
+    /// A field of it does not fit the scene.
+    Context {
+        /// The field.
+        field: String,
+        /// What the note says.
+        note: Vec<String>,
+        /// What the scene says.
+        scene: Vec<String>,
+    },
+    /// It lies in a folder that is not looked into.
+    Folder {
+        /// The folder.
+        folder: String,
+        /// The folders that are.
+        chosen: Vec<String>,
+    },
+    /// The person blocked it in this chat.
+    Blocked,
+    /// No note comes back so soon.
+    Reinjection {
+        /// Generations since.
+        ago: u64,
+        /// Generations that must pass.
+        cooldown: u32,
+    },
+    /// Notes it requires are missing.
+    Requires {
+        /// Their titles.
+        missing: Vec<String>,
+    },
+    /// Notes it excludes are there.
+    Excludes {
+        /// Their titles.
+        present: Vec<String>,
+    },
+    /// The same text was injected not long ago.
+    Stripped {
+        /// In which generation.
+        generation: u64,
+    },
+    /// There are enough notes already.
+    MaxEntries {
+        /// How many there may be.
+        most: u32,
+    },
+    /// The selecting model did not choose it.
+    NotSelected,
 }
 
 /// Why a member of a group lost.
@@ -208,6 +295,16 @@ impl Stop {
             Self::Chance { .. } => 12,
             Self::BudgetClosed { .. } => 13,
             Self::Budget { .. } => 14,
+            Self::Warmup { .. } => 15,
+            Self::Resting { .. } => 16,
+            Self::NotSelected => 17,
+            Self::Folder { .. } => 18,
+            Self::Context { .. } => 19,
+            Self::Blocked => 20,
+            Self::Reinjection { .. } => 21,
+            Self::Requires { .. } | Self::Excludes { .. } => 22,
+            Self::Stripped { .. } => 23,
+            Self::MaxEntries { .. } => 24,
         }
     }
 
@@ -231,6 +328,17 @@ impl Stop {
             Self::Chance { .. } => "chance",
             Self::Budget { .. } => "budget",
             Self::BudgetClosed { .. } => "budget_closed",
+            Self::Warmup { .. } => "warmup",
+            Self::Resting { .. } => "resting",
+            Self::Context { .. } => "context",
+            Self::Folder { .. } => "folder",
+            Self::Blocked => "blocked",
+            Self::Reinjection { .. } => "reinjection",
+            Self::Requires { .. } => "requires",
+            Self::Excludes { .. } => "excludes",
+            Self::Stripped { .. } => "stripped",
+            Self::MaxEntries { .. } => "max_entries",
+            Self::NotSelected => "not_selected",
         }
     }
 }

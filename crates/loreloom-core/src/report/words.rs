@@ -41,6 +41,15 @@ fn reason(trigger: &Trigger, names: Names<'_>) -> String {
         Reason::Sticky { until } => format!("fired before and stays until message {}", until.0),
         Reason::Decorator => "forced on by @@activate".to_owned(),
         Reason::Forced => "asked for by the host".to_owned(),
+        Reason::Bootstrap => "the chat is new".to_owned(),
+        Reason::ActiveCharacter => "about the character who speaks".to_owned(),
+        Reason::Cascade { from } => format!("brought along by {}", names(from)),
+        Reason::Linked { from } => format!("linked from {}", names(from)),
+        Reason::Fuzzy { score } => format!("about what is being said (score {score:.1})"),
+        Reason::Pinned => "pinned to this chat".to_owned(),
+        Reason::Selected { confidence, why } => {
+            format!("chosen by the selecting model ({confidence}): {why}")
+        }
     }
 }
 
@@ -131,7 +140,58 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
                 count(needed.0, "token")
             )
         }
+        Stop::Warmup { .. }
+        | Stop::Resting { .. }
+        | Stop::Context { .. }
+        | Stop::Folder { .. }
+        | Stop::Blocked
+        | Stop::Reinjection { .. }
+        | Stop::Requires { .. }
+        | Stop::Excludes { .. }
+        | Stop::Stripped { .. }
+        | Stop::MaxEntries { .. }
+        | Stop::NotSelected => vault_stop(stop),
     }
+}
+
+/// The rules that only vaults have.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these")]
+fn vault_stop(stop: &Stop) -> String {
+    let list =
+        |titles: &[String]| titles.iter().map(|title| quoted(title)).collect::<Vec<_>>().join(", ");
+    match stop {
+        Stop::Warmup { needed, found } => {
+            format!("its keys occur {}, needed {needed}", times(*found))
+        }
+        Stop::Resting { left } => format!("pauses for {} more", count(*left, "generation")),
+        Stop::Context { field, note, scene } if scene.is_empty() => {
+            format!("its {field} is {}, the scene names none", list(note))
+        }
+        Stop::Context { field, note, scene } if note.is_empty() => {
+            format!("it names no {field}, the scene's is {}", list(scene))
+        }
+        Stop::Context { field, note, scene } => {
+            format!("its {field} is {}, the scene's is {}", list(note), list(scene))
+        }
+        Stop::Folder { folder, chosen } => {
+            format!("lies in {}, only {} is looked into", quoted(folder), list(chosen))
+        }
+        Stop::Blocked => "blocked in this chat".to_owned(),
+        Stop::Reinjection { ago, cooldown } => {
+            format!("was in {ago} generations ago, comes back after {cooldown}")
+        }
+        Stop::Requires { missing } => format!("requires {}, which is not in", list(missing)),
+        Stop::Excludes { present } => format!("excludes {}, which is in", list(present)),
+        Stop::Stripped { generation } => {
+            format!("the same text was sent in generation {generation}")
+        }
+        Stop::MaxEntries { most } => format!("{} are in already", count(*most, "note")),
+        _ => "the selecting model did not choose it".to_owned(),
+    }
+}
+
+fn times(number: u32) -> String {
+    count(number, "time")
 }
 
 fn filter(what: &str, listed: &[String], exclude: bool) -> String {
@@ -199,6 +259,8 @@ mod tests {
                 "“bell” was found, but none of “tower”, “rope” was",
             ),
             (Stop::Budget { needed: Tokens(40), left: Tokens(12) }, "needs 40 tokens, 12 left"),
+            (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
+            (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),
             (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),
         ] {
             assert_eq!(self::stop(&stop, &ToString::to_string), expected);

@@ -89,20 +89,26 @@ fn span(start: usize, end: usize) -> (u32, u32) {
     (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX))
 }
 
-/// Hits by text, for one index. Holds the texts too, so that equal hashes of different
-/// texts are told apart.
-#[derive(Debug, Default)]
-pub struct HitCache {
-    hits: FxHashMap<u64, (ScanText, Arc<Hits>)>,
+/// What was found by text, for one index. Holds the texts too, so that equal hashes of
+/// different texts are told apart.
+#[derive(Debug)]
+pub struct HitCache<Found = Hits> {
+    hits: FxHashMap<u64, (ScanText, Arc<Found>)>,
     bytes: usize,
+}
+
+impl<Found> Default for HitCache<Found> {
+    fn default() -> Self {
+        Self { hits: FxHashMap::default(), bytes: 0 }
+    }
 }
 
 /// Text kept at the most; a long window is 200 KB, so this serves a hundred chats.
 const CACHE_BYTES: usize = 32 << 20;
 
-impl HitCache {
-    /// The hits of a text: remembered ones, else those that `find` finds.
-    pub fn get_or_find(&mut self, text: &ScanText, find: impl FnOnce(&str) -> Hits) -> Arc<Hits> {
+impl<Found> HitCache<Found> {
+    /// What is in a text: remembered, else what `find` finds.
+    pub fn get_or_find(&mut self, text: &ScanText, find: impl FnOnce(&str) -> Found) -> Arc<Found> {
         if let Some((known, hits)) = self.hits.get(&text.hash)
             && known.same(text)
         {
@@ -134,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_text_is_scanned_once() {
-        let mut cache = HitCache::default();
+        let mut cache: HitCache = HitCache::default();
         let text = ScanText::new("a cat");
         let mut scans = 0;
         for text in [&text, &text.clone(), &ScanText::new("a cat"), &ScanText::new("a dog")] {

@@ -35,7 +35,16 @@ struct Class {
     width: u32,
     bitmap: Bitmap,
     /// Pattern lengths by window, shortest first.
-    lengths: FxHashMap<u64, Vec<u32>>,
+    lengths: FxHashMap<u64, Vec<Filed>>,
+}
+
+/// Patterns that begin with one window and have one length.
+#[derive(Clone, Copy, Debug)]
+struct Filed {
+    length: u32,
+    /// A bit for the end of each pattern: words that only begin alike, which a story is full
+    /// of, are told apart without asking the exact table.
+    ends: u64,
 }
 
 impl LiteralIndex {
@@ -66,9 +75,10 @@ impl LiteralIndex {
             _ => &mut self.eight,
         };
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        let lengths = class.lengths.entry(window(bytes) & mask(class.width)).or_default();
-        if let Err(at) = lengths.binary_search(&length) {
-            lengths.insert(at, length);
+        let filed = class.lengths.entry(window(bytes) & mask(class.width)).or_default();
+        match filed.binary_search_by_key(&length, |one| one.length) {
+            Ok(at) => filed[at].ends |= end_bit(bytes),
+            Err(at) => filed.insert(at, Filed { length, ends: end_bit(bytes) }),
         }
         id
     }
@@ -144,14 +154,17 @@ impl LiteralIndex {
         at: usize,
         hit: &mut impl FnMut(PatternId, usize, usize),
     ) {
-        let Some(lengths) = class.lengths.get(&window) else { return };
+        let Some(filed) = class.lengths.get(&window) else { return };
         let end = padded.len() - PAD;
-        for &length in lengths {
-            let stop = at + length as usize;
+        for one in filed {
+            let stop = at + one.length as usize;
             if stop > end {
                 return;
             }
-            if let Some(&id) = self.ids.get(&padded[at..stop]) {
+            let bytes = &padded[at..stop];
+            if one.ends & end_bit(bytes) != 0
+                && let Some(&id) = self.ids.get(bytes)
+            {
                 hit(id, at, stop);
             }
         }
@@ -217,6 +230,15 @@ impl Bitmap {
 fn slot(window: u64, shift: u32) -> (usize, u64) {
     let hash = window.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift;
     ((hash / 64) as usize, 1 << (hash % 64))
+}
+
+/// One of 64 bits, chosen by the last eight bytes.
+fn end_bit(bytes: &[u8]) -> u64 {
+    let end = match bytes.last_chunk::<8>() {
+        Some(end) => u64::from_le_bytes(*end),
+        None => window(bytes),
+    };
+    1 << (end.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
 fn mask(width: u32) -> u64 {

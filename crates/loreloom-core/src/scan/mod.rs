@@ -8,6 +8,7 @@ mod hits;
 mod js_regex;
 mod literal;
 mod required;
+mod tally;
 mod word;
 
 pub use self::{
@@ -15,5 +16,6 @@ pub use self::{
     hits::{Hit, HitCache, Hits, ScanText},
     js_regex::{JsRegex, RegexMatch, RegexOutcome},
     literal::{LiteralIndex, PatternId},
+    tally::{Tallies, Tally},
     word::WordRule,
 };

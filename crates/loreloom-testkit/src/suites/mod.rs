@@ -3,7 +3,7 @@
 mod formats;
 mod memory;
 mod traffic;
-mod unbuilt;
+mod vault;
 mod worldinfo;
 
 use crate::conformance::Suite;
@@ -18,7 +18,7 @@ pub fn named(name: &str) -> Option<Box<dyn Suite>> {
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
         "traffic" => Some(Box::new(traffic::Traffic::default())),
         "formats" => Some(Box::new(formats::Formats::default())),
-        "vault" => Some(Box::new(unbuilt::Unbuilt)),
+        "vault" => Some(Box::new(vault::Vault)),
         _ => None,
     }
 }

@@ -1,0 +1,292 @@
+//! What is odd about a vault: rules that can never hold, names nobody has, notes that cost
+//! more than they give.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+
+use super::{Note, NotePosition, Relations, VaultRules};
+use crate::units::Tokens;
+
+/// Something odd.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Issue {
+    /// The note; empty where it is about the whole vault.
+    pub title: String,
+    /// What is odd.
+    #[serde(flatten)]
+    pub kind: IssueKind,
+}
+
+/// What is odd.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum IssueKind {
+    /// Nothing can bring it in.
+    NoKeys,
+    /// There is nothing to inject.
+    EmptyContent,
+    /// It requires a title that no note has, so it never comes in.
+    UnknownRequired {
+        /// The title.
+        title: String,
+    },
+    /// It excludes a title that no note has.
+    UnknownExcluded {
+        /// The title.
+        title: String,
+    },
+    /// It brings along a title that no note has.
+    UnknownCascade {
+        /// The title.
+        title: String,
+    },
+    /// It excludes itself.
+    ExcludesItself,
+    /// It requires and excludes the same title.
+    RequiresAndExcludes {
+        /// The title.
+        title: String,
+    },
+    /// Notes require each other in a circle: all of them come in, or none.
+    CircularRequires {
+        /// The titles, from this note round to the one before it.
+        circle: Vec<String>,
+    },
+    /// It excludes a note that is always in, so it never comes in.
+    ExcludesConstant {
+        /// The title.
+        title: String,
+    },
+    /// It is large.
+    Large {
+        /// How large.
+        tokens: Tokens,
+    },
+    /// A key is so short that it is found everywhere.
+    ShortKey {
+        /// The key.
+        key: String,
+    },
+    /// Others have the same key.
+    SharedKey {
+        /// The key.
+        key: String,
+        /// Their titles.
+        with: Vec<String>,
+    },
+    /// A constant never pauses.
+    CooldownOnConstant,
+    /// It has a depth or role but does not go into the chat.
+    DepthOutsideChat,
+    /// It never comes in.
+    ProbabilityZero,
+    /// Several notes have this title.
+    DuplicateTitle,
+    /// It links to titles that no note has.
+    UnknownLinks {
+        /// The titles.
+        titles: Vec<String>,
+    },
+    /// It bootstraps, and afterwards nothing can bring it in.
+    BootstrapWithoutKeys,
+    /// As a seed it is large.
+    LargeSeed {
+        /// How large.
+        tokens: Tokens,
+    },
+    /// Constants alone use up the budget.
+    ConstantsOverBudget {
+        /// Their tokens.
+        tokens: Tokens,
+        /// The budget.
+        budget: Tokens,
+    },
+}
+
+const LARGE: Tokens = Tokens(1500);
+const LARGE_SEED: Tokens = Tokens(2000);
+/// Keys up to this length are found everywhere.
+const SHORT_KEY: usize = 2;
+
+/// Looks for what is odd.
+pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
+    let known = Known::of(notes);
+    let mut issues = Vec::new();
+    for note in notes {
+        let mut kinds = Vec::new();
+        relations(note, &known, &mut kinds);
+        content(note, &known, &mut kinds);
+        placement(note, &mut kinds);
+        issues.extend(kinds.into_iter().map(|kind| Issue { title: note.title.clone(), kind }));
+    }
+    issues.extend(circles(notes, &known));
+    let mut named = FxHashSet::default();
+    for note in notes {
+        let title = note.title.to_lowercase();
+        if known.titles[&title].len() > 1 && named.insert(title) {
+            issues.push(Issue { title: note.title.clone(), kind: IssueKind::DuplicateTitle });
+        }
+    }
+    issues.extend(constants(notes, rules));
+    issues
+}
+
+struct Known<'a> {
+    titles: FxHashMap<String, Vec<&'a Note>>,
+    keys: FxHashMap<String, Vec<&'a Note>>,
+}
+
+impl<'a> Known<'a> {
+    fn of(notes: &'a [Note]) -> Self {
+        let mut titles: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
+        let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
+        for note in notes {
+            titles.entry(note.title.to_lowercase()).or_default().push(note);
+            for key in &note.keys {
+                keys.entry(key.trim().to_lowercase()).or_default().push(note);
+            }
+        }
+        Self { titles, keys }
+    }
+
+    fn titled(&self, title: &str) -> &[&'a Note] {
+        self.titles.get(&title.to_lowercase()).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn relations(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
+    let Relations { requires, excludes, cascade, links, .. } = &note.relations;
+    let unknown = |titles: &[String]| -> Vec<String> {
+        titles.iter().filter(|title| known.titled(title).is_empty()).cloned().collect()
+    };
+    out.extend(unknown(requires).into_iter().map(|title| IssueKind::UnknownRequired { title }));
+    out.extend(unknown(excludes).into_iter().map(|title| IssueKind::UnknownExcluded { title }));
+    out.extend(unknown(cascade).into_iter().map(|title| IssueKind::UnknownCascade { title }));
+    let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
+    for title in excludes {
+        if same(title, &note.title) {
+            out.push(IssueKind::ExcludesItself);
+        } else if known.titled(title).iter().any(|other| other.kind.constant) {
+            out.push(IssueKind::ExcludesConstant { title: title.clone() });
+        }
+    }
+    for title in requires.iter().filter(|title| excludes.iter().any(|other| same(other, title))) {
+        out.push(IssueKind::RequiresAndExcludes { title: title.clone() });
+    }
+    let titles = unknown(links);
+    if !titles.is_empty() {
+        out.push(IssueKind::UnknownLinks { titles });
+    }
+}
+
+fn content(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
+    let kind = note.kind;
+    if note.content.trim().is_empty() {
+        out.push(IssueKind::EmptyContent);
+    }
+    if note.keys.is_empty() && !kind.constant && !kind.guide {
+        out.push(if kind.bootstrap { IssueKind::BootstrapWithoutKeys } else { IssueKind::NoKeys });
+    }
+    if kind.seed && note.tokens > LARGE_SEED {
+        out.push(IssueKind::LargeSeed { tokens: note.tokens });
+    } else if note.tokens > LARGE {
+        out.push(IssueKind::Large { tokens: note.tokens });
+    }
+    for key in &note.keys {
+        let trimmed = key.trim();
+        if trimmed.is_ascii() && (1..=SHORT_KEY).contains(&trimmed.len()) {
+            out.push(IssueKind::ShortKey { key: key.clone() });
+        }
+        let others = known.keys.get(&trimmed.to_lowercase()).into_iter().flatten();
+        let with: Vec<String> = others
+            .filter(|other| other.id() != note.id())
+            .map(|other| other.title.clone())
+            .collect();
+        if !with.is_empty() {
+            out.push(IssueKind::SharedKey { key: key.clone(), with });
+        }
+    }
+}
+
+fn placement(note: &Note, out: &mut Vec<IssueKind>) {
+    if note.kind.constant && note.cooldown.is_some() {
+        out.push(IssueKind::CooldownOnConstant);
+    }
+    if note.seat.depth.is_some() && note.seat.position != Some(NotePosition::InChat) {
+        out.push(IssueKind::DepthOutsideChat);
+    }
+    if note.probability == Some(0.0) {
+        out.push(IssueKind::ProbabilityZero);
+    }
+}
+
+/// Circles of requirements, each named once, by the note whose title sorts first.
+fn circles(notes: &[Note], known: &Known<'_>) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    let mut named: FxHashSet<Vec<String>> = FxHashSet::default();
+    for note in notes {
+        let Some(circle) = circle_through(note, known) else { continue };
+        let mut members: Vec<String> = circle.iter().map(|title| title.to_lowercase()).collect();
+        members.sort();
+        if named.insert(members) {
+            let first = (0..circle.len()).min_by_key(|&at| &circle[at]).unwrap_or_default();
+            let mut circle = circle;
+            circle.rotate_left(first);
+            let title = circle[0].clone();
+            issues.push(Issue { title, kind: IssueKind::CircularRequires { circle } });
+        }
+    }
+    issues
+}
+
+/// The shortest way from a note back to itself along requirements.
+fn circle_through(start: &Note, known: &Known<'_>) -> Option<Vec<String>> {
+    let home = start.title.to_lowercase();
+    let mut seen = FxHashSet::default();
+    let mut paths = std::collections::VecDeque::from([vec![start]]);
+    while let Some(path) = paths.pop_front() {
+        for title in &path[path.len() - 1].relations.requires {
+            let title = title.to_lowercase();
+            if title == home {
+                return (path.len() > 1)
+                    .then(|| path.iter().map(|note| note.title.clone()).collect());
+            }
+            if let Some(next) = known.titled(&title).first()
+                && seen.insert(title)
+            {
+                paths.push_back(path.iter().copied().chain([*next]).collect());
+            }
+        }
+    }
+    None
+}
+
+fn constants(notes: &[Note], rules: &VaultRules) -> Option<Issue> {
+    let tokens: Tokens =
+        notes.iter().filter(|note| note.kind.constant).map(|note| note.tokens).sum();
+    let budget = rules.budget.tokens.filter(|budget| tokens > *budget)?;
+    let kind = IssueKind::ConstantsOverBudget { tokens, budget };
+    Some(Issue { title: String::new(), kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_of_any_length_is_named_once() {
+        let note = |title: &str, requires: &str| {
+            let mut note = Note::new("", title, title);
+            note.content = "x".to_owned();
+            note.keys = vec!["key of it".to_owned() + title];
+            note.relations.requires = vec![requires.to_owned()];
+            note
+        };
+        let notes = [note("C", "a"), note("A", "B"), note("B", "C"), note("D", "A")];
+        let issues = inspect(&notes, &VaultRules::default());
+        let circle = ["A", "B", "C"].map(str::to_owned).to_vec();
+        let expected =
+            Issue { title: "A".to_owned(), kind: IssueKind::CircularRequires { circle } };
+        assert_eq!(issues, [expected]);
+    }
+}

@@ -1,0 +1,303 @@
+//! A vault, compiled: which notes a found key touches, decided once for many turns.
+
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
+
+use rustc_hash::FxHashMap;
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+
+use super::{Note, NoteKind, Search, TitleOrder, VaultRules, resolve_links, truncate};
+use crate::{
+    book::is_js_space,
+    ids::EntryId,
+    library::{EntryIx, KeyIndex, spans_texts},
+    scan::{Folding, LiteralIndex, PatternId, Tallies, WordRule},
+};
+
+/// Keys are used up to this length.
+const LONGEST_KEY: usize = 200;
+
+/// The notes of all vaults that may reach the model, compiled.
+#[derive(Debug)]
+pub struct Vault {
+    notes: Vec<Arc<Note>>,
+    ids: Vec<EntryId>,
+    compiled: Vec<CompiledNote>,
+    titles: FxHashMap<Box<str>, Vec<EntryIx>>,
+    by_id: FxHashMap<EntryId, EntryIx>,
+    pub(super) keys: KeyIndex,
+    pub(super) folding: TextFolding,
+    pub(super) words: WordRule,
+    /// Notes that are always in.
+    pub(super) constants: Vec<EntryIx>,
+    /// Notes that are in while the chat is new.
+    pub(super) bootstraps: Vec<EntryIx>,
+    /// Distinct scan depths that notes ask for themselves.
+    pub(super) depths: Vec<u32>,
+    /// Notes with a key that may lie across messages.
+    pub(super) spanning: Vec<EntryIx>,
+    /// What was found in the notes' own texts, filled when recursion first asks.
+    texts: Vec<OnceLock<Tallies>>,
+    search: Option<Arc<Search>>,
+}
+
+/// What compiling found out about a note.
+#[derive(Debug)]
+pub(super) struct CompiledNote {
+    pub(super) keys: Vec<KeyProbe>,
+    pub(super) refine: Vec<KeyProbe>,
+    /// The scan depth it asks for.
+    pub(super) depth: Option<u32>,
+    /// Its place among all notes by title, then vault.
+    pub(super) rank: u32,
+}
+
+/// How a key is looked for.
+#[derive(Clone, Debug)]
+pub(super) enum KeyProbe {
+    /// A blank key is never found.
+    Never,
+    /// The empty refine key is always found.
+    Everything,
+    /// A literal of the index.
+    Pattern { pattern: PatternId, word: bool },
+    /// A literal that may lie across messages.
+    Spanning { literal: Box<str> },
+}
+
+/// How text is changed before it is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TextFolding {
+    pub(super) case: Folding,
+    compose: bool,
+}
+
+impl TextFolding {
+    fn of(rules: &VaultRules) -> Self {
+        let case = if rules.keys.case_sensitive { Folding::Exact } else { Folding::Lower };
+        let bytes = rules.keys.case_sensitive && rules.quirks.exact_is_bytes;
+        Self { case, compose: !bytes }
+    }
+
+    /// Whether offsets in the folded text can be traced back.
+    pub(super) fn is_traceable(self, text: &str) -> bool {
+        !self.compose || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
+    }
+
+    /// The text to search. Text without marks, which is most, is not copied to compose it.
+    pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
+        if self.is_traceable(text) {
+            return self.case.apply(text);
+        }
+        let composed: String = text.nfc().collect();
+        Cow::Owned(self.case.apply(&composed).into_owned())
+    }
+}
+
+impl Vault {
+    /// Compiles notes under the rules that decide how their keys match. Guides are left
+    /// out: they are for people who write lore, and must never reach the model.
+    pub fn compile(notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
+        Self::of(visible(notes), rules, None)
+    }
+
+    /// The vault with other notes, keeping what is known about those that did not change.
+    #[must_use]
+    pub fn replaced(self, notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
+        Self::of(visible(notes), rules, self.search)
+    }
+
+    fn of(notes: Vec<Arc<Note>>, rules: &VaultRules, search: Option<Arc<Search>>) -> Self {
+        let mut compiler = Compiler::new(rules);
+        let ranks = ranks(&notes);
+        let compiled: Vec<CompiledNote> = notes
+            .iter()
+            .zip(ranks)
+            .enumerate()
+            .map(|(at, (note, rank))| compiler.compile(index(at), note, rank))
+            .collect();
+        let ids: Vec<EntryId> = notes.iter().map(|note| note.id()).collect();
+        let mut titles: FxHashMap<Box<str>, Vec<EntryIx>> = FxHashMap::default();
+        let mut by_id = FxHashMap::default();
+        for (at, note) in notes.iter().enumerate() {
+            titles.entry(note.title.to_lowercase().into()).or_default().push(index(at));
+            by_id.entry(ids[at].clone()).or_insert(index(at));
+        }
+        let search = rules.fuzzy.enabled.then(|| {
+            let mut search = search.map(Arc::unwrap_or_clone).unwrap_or_default();
+            search.sync(&notes);
+            Arc::new(search)
+        });
+        let mut depths: Vec<u32> = compiled.iter().filter_map(|note| note.depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let having = |is: fn(&NoteKind) -> bool| -> Vec<EntryIx> {
+            (0..notes.len()).filter(|&at| is(&notes[at].kind)).map(index).collect()
+        };
+        compiler.literals.freeze();
+        Self {
+            constants: having(|kind| kind.constant),
+            bootstraps: having(|kind| kind.bootstrap),
+            texts: notes.iter().map(|_| OnceLock::new()).collect(),
+            notes,
+            ids,
+            compiled,
+            titles,
+            by_id,
+            keys: KeyIndex::build(compiler.literals, compiler.touches),
+            folding: compiler.folding,
+            words: rules.keys.words,
+            depths,
+            spanning: compiler.spanning,
+            search,
+        }
+    }
+
+    /// How many notes there are.
+    pub fn len(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// All notes, in order.
+    pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
+        (0..self.notes.len()).map(index)
+    }
+
+    /// The note at an index.
+    pub fn note(&self, ix: EntryIx) -> &Note {
+        &self.notes[ix.0 as usize]
+    }
+
+    /// The id of a note.
+    pub fn id(&self, ix: EntryIx) -> &EntryId {
+        &self.ids[ix.0 as usize]
+    }
+
+    /// The first note with an id.
+    pub fn find(&self, id: &EntryId) -> Option<EntryIx> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The notes with a title, ignoring case.
+    pub fn titled(&self, title: &str) -> &[EntryIx] {
+        self.titles.get(title.to_lowercase().as_str()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The full-text index, if the rules ask for one.
+    pub fn search(&self) -> Option<&Search> {
+        self.search.as_deref()
+    }
+
+    pub(super) fn compiled(&self, ix: EntryIx) -> &CompiledNote {
+        &self.compiled[ix.0 as usize]
+    }
+
+    /// What is found in a note's own text. It never changes, so it is looked for once.
+    pub(super) fn found_in(&self, ix: EntryIx) -> &Tallies {
+        self.texts[ix.0 as usize].get_or_init(|| self.tally(&self.note(ix).content))
+    }
+
+    /// What is found in a text.
+    pub(super) fn tally(&self, text: &str) -> Tallies {
+        Tallies::count(&self.keys.literals, self.words, &self.folding.apply(text))
+    }
+}
+
+/// The notes that may reach the model, their links resolved among themselves.
+fn visible(notes: impl IntoIterator<Item = Note>) -> Vec<Arc<Note>> {
+    let mut notes: Vec<Note> = notes.into_iter().filter(|note| !note.kind.guide).collect();
+    resolve_links(&mut notes);
+    notes.into_iter().map(Arc::new).collect()
+}
+
+pub(super) fn index(at: usize) -> EntryIx {
+    EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
+}
+
+/// The place of each note by title, then vault; equals share one.
+fn ranks(notes: &[Arc<Note>]) -> Vec<u32> {
+    let order = |note: &Note| (TitleOrder::of(&note.title), TitleOrder::of(&note.vault));
+    let orders: Vec<_> = notes.iter().map(|note| order(note)).collect();
+    let mut sorted: Vec<usize> = (0..notes.len()).collect();
+    sorted.sort_by(|&a, &b| orders[a].cmp(&orders[b]));
+    let mut ranks = vec![0; notes.len()];
+    let mut rank = 0;
+    for (at, &note) in sorted.iter().enumerate() {
+        if at > 0 && orders[sorted[at - 1]] != orders[note] {
+            rank += 1;
+        }
+        ranks[note] = rank;
+    }
+    ranks
+}
+
+struct Compiler {
+    folding: TextFolding,
+    whole_words: bool,
+    literals: LiteralIndex,
+    touches: Vec<(PatternId, EntryIx)>,
+    spanning: Vec<EntryIx>,
+}
+
+impl Compiler {
+    fn new(rules: &VaultRules) -> Self {
+        Self {
+            folding: TextFolding::of(rules),
+            whole_words: rules.keys.whole_words,
+            literals: LiteralIndex::default(),
+            touches: Vec::new(),
+            spanning: Vec::new(),
+        }
+    }
+
+    fn compile(&mut self, ix: EntryIx, note: &Note, rank: u32) -> CompiledNote {
+        let keys: Vec<KeyProbe> = note
+            .keys
+            .iter()
+            .map(|key| match truncate::cut(key, LONGEST_KEY) {
+                key if key.trim_matches(is_js_space).is_empty() => KeyProbe::Never,
+                key => self.probe(key),
+            })
+            .collect();
+        for probe in &keys {
+            match probe {
+                KeyProbe::Pattern { pattern, .. } => self.touches.push((*pattern, ix)),
+                KeyProbe::Spanning { .. } if self.spanning.last() != Some(&ix) => {
+                    self.spanning.push(ix);
+                }
+                KeyProbe::Spanning { .. } | KeyProbe::Never | KeyProbe::Everything => {}
+            }
+        }
+        let refine = note.refine.keys.iter().map(|key| self.probe(key)).collect();
+        CompiledNote { keys, refine, depth: note.scan_depth.map(messages), rank }
+    }
+
+    fn probe(&mut self, key: &str) -> KeyProbe {
+        let literal = self.folding.apply(key);
+        if literal.is_empty() {
+            KeyProbe::Everything
+        } else if spans_texts(&literal) {
+            KeyProbe::Spanning { literal: literal.into() }
+        } else {
+            let word = self.whole_words && !literal.contains(is_js_space);
+            KeyProbe::Pattern { pattern: self.literals.insert(&literal), word }
+        }
+    }
+}
+
+/// A scan depth as a number of messages: cut to whole ones, none below 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, which is what is wanted"
+)]
+fn messages(depth: f64) -> u32 {
+    depth as u32
+}

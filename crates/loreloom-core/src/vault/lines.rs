@@ -1,0 +1,104 @@
+//! The chat as a vault scans it: `Name: text`, line by line.
+
+use std::fmt::Write as _;
+
+use crate::{
+    chat::{Path, Role},
+    scan::ScanText,
+};
+
+/// A message as a vault scans it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// `Name: text`.
+    pub(super) scan: ScanText,
+    pub(super) name: Box<str>,
+    pub(super) user: bool,
+    /// Its place in the chat, from the oldest.
+    pub(super) index: u32,
+    scanned: bool,
+}
+
+/// The messages of a path, oldest first. Grows with the path, so that each message is
+/// prepared once.
+#[derive(Clone, Debug, Default)]
+pub struct Lines(Vec<Line>);
+
+impl Lines {
+    /// The messages of a path. Hidden ones and instructions are not scanned.
+    pub fn of(path: &Path) -> Self {
+        let mut lines = Self::default();
+        for item in path.items() {
+            let message = &item.message;
+            let scanned = match message.role {
+                Role::User | Role::Assistant => !message.hidden,
+                Role::System | Role::Tool => false,
+            };
+            let name = message.name.as_deref().unwrap_or_default();
+            lines.push(name, &message.text, message.role == Role::User, scanned);
+        }
+        lines
+    }
+
+    /// Appends a message.
+    pub fn push(&mut self, name: &str, text: &str, user: bool, scanned: bool) {
+        let scan = ScanText::new(format!("{name}: {text}"));
+        let index = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        self.0.push(Line { scan, name: name.into(), user, index, scanned });
+    }
+
+    /// How many messages there are, scanned or not.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The scanned ones among the newest `depth` messages, oldest first. With
+    /// `hidden_use_depth`, messages that are not scanned count too.
+    pub(super) fn window(&self, depth: u32, hidden_use_depth: bool) -> Vec<&Line> {
+        let depth = depth as usize;
+        let newest = self.0.iter().rev();
+        let mut window: Vec<&Line> = if hidden_use_depth {
+            newest.take(depth).filter(|line| line.scanned).collect()
+        } else {
+            newest.filter(|line| line.scanned).take(depth).collect()
+        };
+        window.reverse();
+        window
+    }
+
+    /// The text of a window.
+    pub fn text(&self, depth: u32, hidden_use_depth: bool) -> String {
+        join(self.window(depth, hidden_use_depth).into_iter().map(|line| line.scan.as_str()))
+    }
+
+    /// The text of a window as the selecting model reads it: who is a person and who is
+    /// not is said.
+    pub fn transcript(&self, depth: u32, hidden_use_depth: bool) -> String {
+        let mut out = String::new();
+        for line in self.window(depth, hidden_use_depth) {
+            let name = if line.name.is_empty() { "Unknown" } else { &*line.name };
+            let who = if line.user { "user" } else { "character" };
+            let text = &line.scan.as_str()[line.name.len() + 2..];
+            let start = if out.is_empty() { "" } else { "\n" };
+            // Writing to a string cannot fail.
+            let _infallible = write!(out, "{start}{name} ({who}): {text}");
+        }
+        out
+    }
+}
+
+fn join<'a>(parts: impl Iterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for (at, part) in parts.enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        out.push_str(part);
+    }
+    out
+}

@@ -1,0 +1,433 @@
+//! Which notes the chat brings in: constants, keys, cascades, recursion, meaning.
+
+use std::borrow::Cow;
+
+use super::{
+    ExcludedNotes, Lines, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState, truncate,
+    windows::{Findings, Windows},
+};
+use crate::{
+    book::SelectiveLogic,
+    dice::{Dice, Roll},
+    library::EntryIx,
+    report::{Reason, Stop},
+};
+
+/// The notes that the chat brings in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matches {
+    /// The notes, most important first.
+    pub picks: Vec<Pick>,
+    /// Notes whose key was found and that a rule of their own stopped, in vault order.
+    pub stopped: Vec<Stopped>,
+    /// How the search by meaning went.
+    pub fuzzy: FuzzyUse,
+}
+
+/// How the search by meaning went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FuzzyUse {
+    /// Whether it ran.
+    pub active: bool,
+    /// Notes that scored high enough.
+    pub candidates: usize,
+    /// Notes it brought in.
+    pub matched: usize,
+}
+
+/// Finds the notes that the chat brings in. `character` is the one who speaks next.
+pub fn find(
+    vault: &Vault,
+    lines: &Lines,
+    character: Option<&str>,
+    state: &VaultState,
+    rules: &VaultRules,
+    (dice, cache): (&mut dyn Dice, &mut VaultCache),
+) -> Matches {
+    let windows = Windows::new(vault, lines, rules.quirks.hidden_use_depth, cache);
+    let mut finder = Finder {
+        vault,
+        state,
+        rules,
+        dice,
+        windows,
+        is_in: vec![false; vault.len()],
+        picks: Vec::new(),
+        stopped: Vec::new(),
+        fuzzy: FuzzyUse::default(),
+    };
+    finder.take_forced(lines.len());
+    if rules.keys.depth > 0 {
+        finder.look_for_keys();
+        finder.take_character(character);
+        finder.cascade();
+        finder.recurse();
+        finder.search();
+    }
+    finder.finish()
+}
+
+struct Finder<'a> {
+    vault: &'a Vault,
+    state: &'a VaultState,
+    rules: &'a VaultRules,
+    dice: &'a mut dyn Dice,
+    windows: Windows<'a>,
+    is_in: Vec<bool>,
+    /// In the order they came in.
+    picks: Vec<Pick>,
+    stopped: Vec<Stopped>,
+    fuzzy: FuzzyUse,
+}
+
+impl<'a> Finder<'a> {
+    fn has(&self, ix: EntryIx) -> bool {
+        self.is_in[ix.0 as usize]
+    }
+
+    fn take(&mut self, pick: Pick) {
+        self.is_in[pick.ix.0 as usize] = true;
+        self.picks.push(pick);
+    }
+
+    fn take_forced(&mut self, chat_length: usize) {
+        let vault = self.vault;
+        for &ix in &vault.constants {
+            self.take(Pick::new(vault, ix, Reason::Constant));
+        }
+        if is_new(chat_length, self.rules) {
+            for &ix in &vault.bootstraps {
+                if !self.has(ix) {
+                    self.take(Pick::new(vault, ix, Reason::Bootstrap));
+                }
+            }
+        }
+    }
+
+    fn look_for_keys(&mut self) {
+        let vault = self.vault;
+        let common = self.rules.keys.depth;
+        let mut touched: Vec<(EntryIx, u32)> = Vec::new();
+        for depth in std::iter::once(None).chain(vault.depths.iter().copied().map(Some)) {
+            let window = depth.unwrap_or(common);
+            let found = self.windows.at(window).touched(vault);
+            let own = found.into_iter().filter(|ix| vault.compiled(*ix).depth == depth);
+            touched.extend(own.map(|ix| (ix, window)));
+        }
+        touched.sort_unstable();
+        for (ix, window) in touched {
+            let kind = vault.note(ix).kind;
+            if kind.constant {
+                continue;
+            }
+            match self.judge_keys(ix, window) {
+                Ok(None) => {}
+                Ok(Some(key)) if self.has(ix) => self.rename(ix, key),
+                Ok(Some(key)) => {
+                    let pick = Pick::new(vault, ix, Reason::Key);
+                    self.take(Pick { key: Some(key), ..pick });
+                }
+                Err(stop) => self.stopped.push(Stopped { ix, stop }),
+            }
+        }
+    }
+
+    /// A note that bootstraps and whose key is found too: the key is the better reason.
+    fn rename(&mut self, ix: EntryIx, key: usize) {
+        if let Some(pick) = self.picks.iter_mut().find(|pick| pick.ix == ix) {
+            pick.reason = Reason::Key;
+            pick.key = Some(key);
+        }
+    }
+
+    /// The key that lets a note in; `Ok(None)` if there is none.
+    fn judge_keys(&mut self, ix: EntryIx, window: u32) -> Result<Option<usize>, Stop> {
+        let (vault, note) = (self.vault, self.vault.note(ix));
+        let findings = self.windows.at(window);
+        let Some(key) = first_key(vault, ix, findings) else { return Ok(None) };
+        check_refine(vault, ix, key, findings)?;
+        if let Some(needed) = note.warmup {
+            let found = occurrences(vault, ix, findings);
+            if f64::from(found) < needed {
+                return Err(Stop::Warmup { needed, found });
+            }
+        }
+        self.roll(ix)?;
+        match self.resting(ix) {
+            Some(left) => Err(Stop::Resting { left }),
+            None => Ok(Some(key)),
+        }
+    }
+
+    /// Chance: 0 never, 1 and none always, neither of which takes a roll.
+    fn roll(&mut self, ix: EntryIx) -> Result<(), Stop> {
+        let Some(probability) = self.vault.note(ix).probability else { return Ok(()) };
+        let in_percent = |share: f64| share * 100.0;
+        if probability <= 0.0 {
+            return Err(Stop::Chance { roll: 0.0, probability: 0.0 });
+        }
+        if probability >= 1.0 {
+            return Ok(());
+        }
+        let roll = self.dice.roll(Roll::Chance(self.vault.id(ix)));
+        if roll > probability {
+            let (roll, probability) = (in_percent(roll), in_percent(probability));
+            return Err(Stop::Chance { roll, probability });
+        }
+        Ok(())
+    }
+
+    fn resting(&self, ix: EntryIx) -> Option<u32> {
+        self.state.cooldown.get(self.vault.id(ix)).copied().filter(|left| *left > 0)
+    }
+
+    /// Whether a note that still asks for a pause is in one.
+    fn pauses(&self, ix: EntryIx) -> bool {
+        self.vault.note(ix).cooldown.is_some() && self.resting(ix).is_some()
+    }
+
+    /// The notes with a title: all of them, since other notes name titles, not vaults.
+    fn titled(&self, title: &str) -> Vec<EntryIx> {
+        let titled = self.vault.titled(title);
+        if self.rules.quirks.last_title_wins {
+            titled.last().copied().into_iter().collect()
+        } else {
+            titled.to_vec()
+        }
+    }
+
+    fn take_character(&mut self, character: Option<&str>) {
+        let Some(name) = character.filter(|name| self.rules.active_character && !name.is_empty())
+        else {
+            return;
+        };
+        let vault = self.vault;
+        let mut found = self.titled(name);
+        if found.is_empty() {
+            let name = name.to_lowercase();
+            let keyed = vault
+                .entries()
+                .filter(|ix| vault.note(*ix).keys.iter().any(|key| key.to_lowercase() == name));
+            found = if self.rules.quirks.last_title_wins {
+                keyed.take(1).collect()
+            } else {
+                keyed.collect()
+            };
+        }
+        for ix in found {
+            if !self.has(ix) {
+                self.take(Pick::new(vault, ix, Reason::ActiveCharacter));
+            }
+        }
+    }
+
+    /// Notes that others bring along: one level, and only by notes that are in so far.
+    fn cascade(&mut self) {
+        let vault = self.vault;
+        let sources: Vec<EntryIx> = self.picks.iter().map(|pick| pick.ix).collect();
+        for source in sources {
+            for title in &vault.note(source).relations.cascade {
+                for ix in self.titled(title) {
+                    if self.has(ix) || self.pauses(ix) || self.roll(ix).is_err() {
+                        continue;
+                    }
+                    let from = vault.id(source).clone();
+                    self.take(Pick::new(vault, ix, Reason::Cascade { from }));
+                }
+            }
+        }
+    }
+
+    fn recurse(&mut self) {
+        if !self.rules.recursion.enabled {
+            return;
+        }
+        let mut newest = 0;
+        for step in 1..=self.rules.recursion.steps {
+            let sources: Vec<EntryIx> = self.picks[newest..]
+                .iter()
+                .map(|pick| pick.ix)
+                .filter(|ix| !self.vault.note(*ix).exclude_recursion)
+                .collect();
+            newest = self.picks.len();
+            let findings = self.look_into(&sources);
+            for ix in findings.touched(self.vault) {
+                if !self.has(ix) && !self.vault.note(ix).kind.constant {
+                    self.judge_recursion(ix, step, &findings);
+                }
+            }
+            if self.picks.len() == newest {
+                return;
+            }
+        }
+    }
+
+    fn judge_recursion(&mut self, ix: EntryIx, step: u32, findings: &Findings) {
+        let (vault, note) = (self.vault, self.vault.note(ix));
+        if note.exclude_recursion && self.rules.recursion.excluded == ExcludedNotes::TakeNoPart {
+            return;
+        }
+        let Some(key) = first_key(vault, ix, findings) else { return };
+        if check_refine(vault, ix, key, findings).is_err() || self.pauses(ix) {
+            return;
+        }
+        if self.roll(ix).is_err() {
+            return;
+        }
+        let enough = |needed: f64| f64::from(occurrences(vault, ix, findings)) >= needed;
+        if note.warmup.is_none_or(enough) {
+            let pick = Pick::new(vault, ix, Reason::Key);
+            self.take(Pick { key: Some(key), step, ..pick });
+        }
+    }
+
+    /// What is found in the texts of notes, joined by line ends and cut at the limit. Whole
+    /// texts are looked at once per vault; only the one that is cut is looked at anew.
+    fn look_into(&self, sources: &[EntryIx]) -> Findings {
+        let vault = self.vault;
+        let mut findings = Findings::default();
+        let mut left = self.rules.recursion.most_units;
+        let mut parts: Vec<Cow<'a, str>> = Vec::new();
+        for (at, &ix) in sources.iter().enumerate() {
+            left = left.saturating_sub(usize::from(at > 0));
+            let text = &vault.note(ix).content;
+            let length = truncate::length(text);
+            if length > left {
+                let text = truncate::cut(text, left);
+                findings.add(&vault.tally(text));
+                parts.push(Cow::Borrowed(text));
+                break;
+            }
+            findings.add(vault.found_in(ix));
+            parts.push(Cow::Borrowed(text));
+            left -= length;
+        }
+        if !vault.spanning.is_empty() {
+            findings.with_text(vault.folding.apply(&parts.join("\n")).into_owned());
+        }
+        findings
+    }
+
+    fn search(&mut self) {
+        let (vault, rules) = (self.vault, self.rules.fuzzy);
+        let Some(search) = vault.search().filter(|_| rules.enabled) else { return };
+        self.fuzzy.active = true;
+        let text = self.windows.text(self.rules.keys.depth);
+        let found = search.query(&text, rules.most, rules.min_score);
+        self.fuzzy.candidates = found.len();
+        for one in found {
+            if self.has(one.ix) || self.resting(one.ix).is_some() {
+                continue;
+            }
+            if self.is_too_rare(one.ix) || self.roll(one.ix).is_err() {
+                continue;
+            }
+            let reason = Reason::Fuzzy { score: one.score };
+            self.take(Pick::new(vault, one.ix, reason));
+            self.fuzzy.matched += 1;
+        }
+    }
+
+    /// Whether a note found by meaning fails its own conditions on keys.
+    fn is_too_rare(&mut self, ix: EntryIx) -> bool {
+        let (vault, note) = (self.vault, self.vault.note(ix));
+        let window = vault.compiled(ix).depth.unwrap_or(self.rules.keys.depth);
+        if self.rules.fuzzy.refine && !refine_holds(vault, ix, self.windows.at(window)) {
+            return true;
+        }
+        let Some(needed) = note.warmup else { return false };
+        f64::from(occurrences(vault, ix, self.windows.at(window))) < needed
+    }
+
+    fn finish(mut self) -> Matches {
+        let mut picks = std::mem::take(&mut self.picks);
+        sort_picks(self.vault, &mut picks, self.rules);
+        if self.rules.order.by_occurrences {
+            let (vault, rules) = (self.vault, self.rules);
+            let findings = self.windows.at(rules.keys.depth);
+            let count = |pick: &Pick| occurrences(vault, pick.ix, findings);
+            picks.sort_by(|a, b| {
+                by_priority(a.priority, b.priority, rules.order.reversed)
+                    .then_with(|| count(b).cmp(&count(a)))
+            });
+        }
+        Matches { picks, stopped: self.stopped, fuzzy: self.fuzzy }
+    }
+}
+
+/// Whether a chat of this length is new.
+pub(super) fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
+    chat_length <= rules.new_chat_threshold as usize
+}
+
+/// Sorts by priority, then title, then vault.
+pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
+    picks.sort_by(|a, b| {
+        by_priority(a.priority, b.priority, rules.order.reversed)
+            .then_with(|| vault.compiled(a.ix).rank.cmp(&vault.compiled(b.ix).rank))
+    });
+}
+
+/// The more important priority first.
+pub(super) fn by_priority(a: f64, b: f64, reversed: bool) -> std::cmp::Ordering {
+    if reversed { b.total_cmp(&a) } else { a.total_cmp(&b) }
+}
+
+/// The first key of a note that is found.
+fn first_key(vault: &Vault, ix: EntryIx, findings: &Findings) -> Option<usize> {
+    vault.compiled(ix).keys.iter().position(|probe| findings.occurrences(probe) > 0)
+}
+
+/// How often the keys of a note occur, added up.
+fn occurrences(vault: &Vault, ix: EntryIx, findings: &Findings) -> u32 {
+    vault.compiled(ix).keys.iter().map(|probe| findings.occurrences(probe)).sum()
+}
+
+fn refine_holds(vault: &Vault, ix: EntryIx, findings: &Findings) -> bool {
+    let refine = &vault.compiled(ix).refine;
+    let found = refine.iter().filter(|probe| findings.occurrences(probe) > 0).count();
+    refine.is_empty()
+        || match vault.note(ix).refine.logic {
+            SelectiveLogic::AndAny => found > 0,
+            SelectiveLogic::AndAll => found == refine.len(),
+            SelectiveLogic::NotAll => found < refine.len(),
+            SelectiveLogic::NotAny => found == 0,
+            SelectiveLogic::Unknown => false,
+        }
+}
+
+fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> Result<(), Stop> {
+    if refine_holds(vault, ix, findings) {
+        return Ok(());
+    }
+    let note = vault.note(ix);
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for (probe, key) in vault.compiled(ix).refine.iter().zip(&note.refine.keys) {
+        let list = if findings.occurrences(probe) > 0 { &mut found } else { &mut missing };
+        list.push(key.clone());
+    }
+    let (key, logic) = (note.keys[key].clone(), note.refine.logic);
+    Err(Stop::Secondary { key, logic, found, missing })
+}
+
+/// What is found of a note's keys in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundKeys {
+    /// The first key that is found.
+    pub primary: Option<String>,
+    /// That key, if the refine keys let it pass.
+    pub key: Option<String>,
+    /// How often all keys occur, added up.
+    pub occurrences: u32,
+}
+
+/// Looks for a note's keys in a text, for people who try out keys.
+pub fn count_keys(vault: &Vault, ix: EntryIx, text: &str) -> FoundKeys {
+    let mut findings = Findings::default();
+    findings.add(&vault.tally(text));
+    findings.with_text(vault.folding.apply(text).into_owned());
+    let keys = &vault.note(ix).keys;
+    let primary = first_key(vault, ix, &findings).map(|at| keys[at].clone());
+    let key = primary.clone().filter(|_| refine_holds(vault, ix, &findings));
+    FoundKeys { primary, key, occurrences: occurrences(vault, ix, &findings) }
+}

@@ -1,0 +1,60 @@
+//! What a person wants in this chat, and what not.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Note, Pick, Stopped, Vault, picks::divide};
+use crate::{
+    library::EntryIx,
+    report::{Reason, Stop},
+};
+
+/// A note that a person pinned or blocked, by title.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The title, in any case.
+    pub title: String,
+    /// The vault; `None` is any.
+    pub vault: Option<String>,
+}
+
+/// The priority of a pinned note.
+const PINNED: f64 = 10.0;
+
+impl Mark {
+    /// Whether the mark means this note.
+    pub fn names(&self, note: &Note) -> bool {
+        self.title.to_lowercase() == note.title.to_lowercase()
+            && self.vault.as_ref().is_none_or(|vault| *vault == note.vault)
+    }
+}
+
+/// Adds pinned notes and takes blocked ones out: a block beats a pin and a constant.
+pub fn apply_marks(
+    vault: &Vault,
+    mut picks: Vec<Pick>,
+    pins: &[Mark],
+    blocks: &[Mark],
+) -> (Vec<Pick>, Vec<Stopped>) {
+    if !pins.is_empty() {
+        for ix in vault.entries().filter(|ix| pins.iter().any(|pin| pin.names(vault.note(*ix)))) {
+            pin(vault, &mut picks, ix);
+        }
+    }
+    if blocks.is_empty() {
+        return (picks, Vec::new());
+    }
+    divide(picks, |pick| {
+        let note = vault.note(pick.ix);
+        blocks.iter().any(|block| block.names(note)).then_some(Stop::Blocked)
+    })
+}
+
+fn pin(vault: &Vault, picks: &mut Vec<Pick>, ix: EntryIx) {
+    let known = picks.iter().position(|pick| vault.id(pick.ix) == vault.id(ix));
+    let at = known.unwrap_or_else(|| {
+        picks.push(Pick::new(vault, ix, Reason::Pinned));
+        picks.len() - 1
+    });
+    picks[at].priority = PINNED;
+    picks[at].pinned = true;
+}

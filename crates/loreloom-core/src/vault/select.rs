@@ -1,0 +1,180 @@
+//! Notes that a selecting model chooses, between matching and the gates.
+//!
+//! The engine calls no model: it names the candidates, the caller asks, and what came back
+//! is turned into picks here. A model that failed or chose nothing is a case with a rule of
+//! its own, so that a broken connection never silently changes the story.
+
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Choice, Confidence, Matches, Pick, Vault, VaultRules, closest_title, matching::sort_picks,
+};
+use crate::{library::EntryIx, report::Reason};
+
+/// How a selecting model takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectionRules {
+    /// What it chooses from.
+    pub from: SelectFrom,
+    /// How sure it must be.
+    pub confidence: Threshold,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// What happens when it chooses nothing.
+    pub on_nothing: OnNothing,
+}
+
+/// What a selecting model chooses from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SelectFrom {
+    /// What the chat brought in, and what those notes link to.
+    #[default]
+    Matches,
+    /// The whole vault.
+    Vault,
+}
+
+/// How sure the selecting model must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// In any case.
+    #[default]
+    Low,
+    /// At least somewhat.
+    Medium,
+    /// Very.
+    High,
+}
+
+/// What happens when the selecting model fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// All it was to choose from goes on, most important first.
+    #[default]
+    Candidates,
+    /// What the chat brought in goes on.
+    Matches,
+    /// Only constants.
+    Constants,
+    /// Only constants and notes for new chats.
+    Forced,
+    /// Nothing.
+    Nothing,
+}
+
+/// What happens when the selecting model chooses nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnNothing {
+    /// Only constants.
+    #[default]
+    Constants,
+    /// Constants and notes for new chats.
+    Forced,
+    /// What the chat brought in.
+    Matches,
+    /// Nothing.
+    Nothing,
+}
+
+/// The notes to choose from, with what brought each in.
+pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> Vec<Pick> {
+    let mut candidates = matches.picks.clone();
+    let mut seen: FxHashSet<EntryIx> = candidates.iter().map(|pick| pick.ix).collect();
+    match rules.from {
+        SelectFrom::Vault => {
+            let rest = vault.entries().filter(|ix| !seen.contains(ix));
+            // Nothing brought it in yet: it is here to be chosen.
+            candidates.extend(rest.map(|ix| Pick::new(vault, ix, Reason::Key)));
+        }
+        SelectFrom::Matches => {
+            for pick in &matches.picks {
+                for title in &vault.note(pick.ix).relations.links {
+                    let from = vault.id(pick.ix).clone();
+                    for &ix in vault.titled(title).iter().filter(|ix| seen.insert(**ix)) {
+                        let reason = Reason::Linked { from: from.clone() };
+                        candidates.push(Pick::new(vault, ix, reason));
+                    }
+                }
+            }
+        }
+    }
+    candidates
+}
+
+/// The picks after the model answered; `None` is a model that failed. Notes that are in
+/// anyway stay, whatever it chose.
+pub fn select(
+    vault: &Vault,
+    matches: &Matches,
+    candidates: &[Pick],
+    answer: Option<&[Choice]>,
+    bootstrapping: bool,
+    (rules, selection): (&VaultRules, &SelectionRules),
+) -> Vec<Pick> {
+    let forced = |with_bootstraps: bool| -> Vec<Pick> {
+        let is_forced = |pick: &&Pick| vault.note(pick.ix).is_forced(with_bootstraps);
+        matches.picks.iter().filter(is_forced).cloned().collect()
+    };
+    let mut picks = match answer {
+        None => match selection.on_failure {
+            OnFailure::Candidates => candidates.to_vec(),
+            OnFailure::Matches => matches.picks.clone(),
+            OnFailure::Constants => forced(false),
+            OnFailure::Forced => forced(bootstrapping),
+            OnFailure::Nothing => Vec::new(),
+        },
+        Some([]) => match selection.on_nothing {
+            OnNothing::Constants => forced(false),
+            OnNothing::Forced => forced(bootstrapping),
+            OnNothing::Matches => matches.picks.clone(),
+            OnNothing::Nothing => Vec::new(),
+        },
+        Some(choices) => {
+            let mut picks = forced(bootstrapping);
+            let open = candidates.iter().filter(|pick| !picks.iter().any(|one| one.ix == pick.ix));
+            let open: Vec<&Pick> = open.collect();
+            picks.extend(chosen(vault, &open, choices, selection.confidence));
+            picks
+        }
+    };
+    sort_picks(vault, &mut picks, rules);
+    picks
+}
+
+/// The candidates that were chosen, each once. A title that no candidate has is taken for
+/// the most similar one, if that is similar enough.
+fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshold) -> Vec<Pick> {
+    let least = match threshold {
+        Threshold::Low => Confidence::Low,
+        Threshold::Medium => Confidence::Medium,
+        Threshold::High => Confidence::High,
+    };
+    let title = |pick: &&&Pick| vault.note(pick.ix).title.as_str();
+    let mut picks: Vec<Pick> = Vec::new();
+    for choice in choices.iter().filter(|choice| choice.confidence >= least) {
+        let Some((meant, _)) = closest_title(&choice.title, open.iter().map(|pick| title(&pick)))
+        else {
+            continue;
+        };
+        for &pick in open.iter().filter(|pick| title(pick) == meant) {
+            if picks.iter().any(|known| known.ix == pick.ix) {
+                continue;
+            }
+            let confidence = match choice.confidence {
+                Confidence::Low => "low",
+                Confidence::Medium => "medium",
+                Confidence::High => "high",
+            };
+            let reason =
+                Reason::Selected { confidence: confidence.to_owned(), why: choice.reason.clone() };
+            picks.push(Pick { reason, ..pick.clone() });
+        }
+    }
+    picks
+}

@@ -1,0 +1,128 @@
+//! What is found in the chat, by how far back one looks.
+//!
+//! Messages are scanned one by one and remembered by their text; a window adds up what its
+//! messages hold. Only keys that contain a line end need the joined text.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Lines, Vault, index::KeyProbe};
+use crate::{
+    library::EntryIx,
+    scan::{HitCache, PatternId, ScanText, Tallies},
+};
+
+/// Hits of messages seen before, for one compiled vault.
+#[derive(Debug, Default)]
+pub struct VaultCache(HitCache<Tallies>);
+
+impl VaultCache {
+    pub(super) fn of(&mut self, vault: &Vault, text: &ScanText) -> Arc<Tallies> {
+        self.0.get_or_find(text, |text| vault.tally(text))
+    }
+}
+
+/// How often a key occurs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    any: u32,
+    word: u32,
+}
+
+/// What is found in a text.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    counts: FxHashMap<PatternId, Count>,
+    /// The folded text, where some key needs it.
+    text: Option<String>,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, tallies: &Tallies) {
+        for tally in tallies {
+            let count = self.counts.entry(tally.pattern).or_default();
+            count.any += tally.any;
+            count.word += tally.word;
+        }
+    }
+
+    pub(super) fn with_text(&mut self, text: String) {
+        self.text = Some(text);
+    }
+
+    /// How often a key occurs.
+    pub(super) fn occurrences(&self, probe: &KeyProbe) -> u32 {
+        match probe {
+            KeyProbe::Never => 0,
+            KeyProbe::Everything => 1,
+            KeyProbe::Pattern { pattern, word } => {
+                let count = self.counts.get(pattern).copied().unwrap_or_default();
+                if *word { count.word } else { count.any }
+            }
+            KeyProbe::Spanning { literal } => {
+                let text = self.text.as_deref().unwrap_or_default();
+                u32::try_from(text.matches(&**literal).count()).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    /// The notes with a key among what was found, in vault order. Some have only a key that
+    /// is not a whole word here: each is still to be judged.
+    pub(super) fn touched(&self, vault: &Vault) -> Vec<EntryIx> {
+        let found = self.counts.keys().flat_map(|pattern| vault.keys.touched(*pattern));
+        let mut touched: Vec<EntryIx> = found.chain(&vault.spanning).copied().collect();
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+}
+
+/// The windows of a turn.
+pub(super) struct Windows<'a> {
+    vault: &'a Vault,
+    lines: &'a Lines,
+    hidden_use_depth: bool,
+    cache: &'a mut VaultCache,
+    open: Vec<(u32, Findings)>,
+}
+
+impl<'a> Windows<'a> {
+    pub(super) fn new(
+        vault: &'a Vault,
+        lines: &'a Lines,
+        hidden_use_depth: bool,
+        cache: &'a mut VaultCache,
+    ) -> Self {
+        Self { vault, lines, hidden_use_depth, cache, open: Vec::new() }
+    }
+
+    /// What is found in the newest `depth` messages.
+    pub(super) fn at(&mut self, depth: u32) -> &Findings {
+        let known = self.open.iter().position(|(open, _)| *open == depth);
+        let at = known.unwrap_or_else(|| {
+            let findings = self.look(depth);
+            self.open.push((depth, findings));
+            self.open.len() - 1
+        });
+        &self.open[at].1
+    }
+
+    fn look(&mut self, depth: u32) -> Findings {
+        let vault = self.vault;
+        let mut findings = Findings::default();
+        for line in self.lines.window(depth, self.hidden_use_depth) {
+            findings.add(&self.cache.of(vault, &line.scan));
+        }
+        if !vault.spanning.is_empty() {
+            let text = self.lines.text(depth, self.hidden_use_depth);
+            findings.with_text(vault.folding.apply(&text).into_owned());
+        }
+        findings
+    }
+
+    /// The text of the newest `depth` messages.
+    pub(super) fn text(&self, depth: u32) -> String {
+        self.lines.text(depth, self.hidden_use_depth)
+    }
+}

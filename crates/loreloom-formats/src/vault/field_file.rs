@@ -1,0 +1,155 @@
+//! The file in which a vault defines its fields.
+
+use loreloom_core::vault::{BadField, FieldDefinition, RawField};
+use serde_json::{Map, Number, Value};
+
+use super::YamlReader;
+
+/// A file of definitions, read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FieldFile {
+    /// The fields that can be used.
+    pub fields: Vec<FieldDefinition>,
+    /// What was wrong with the others, or put right.
+    pub bad: Vec<BadField>,
+    /// Whether the file is neither YAML nor laid out as DeepLore writes it.
+    pub unreadable: bool,
+}
+
+/// Reads the file.
+pub fn read_fields(text: &str, reader: YamlReader) -> FieldFile {
+    let raw = match reader {
+        YamlReader::Mini => Some(read_lines(text)),
+        YamlReader::Full => read_yaml(text).or_else(|| Some(read_lines(text))),
+    };
+    let raw = raw.unwrap_or_default();
+    let written = text.lines().map(str::trim).any(|line| {
+        !line.is_empty() && !line.starts_with('#') && line != "fields:" && line != "fields: []"
+    });
+    let mut file = FieldFile { unreadable: raw.is_empty() && written, ..FieldFile::default() };
+    for field in raw {
+        let (definition, bad) = FieldDefinition::check(&field);
+        file.fields.extend(definition);
+        file.bad.extend(bad);
+    }
+    file
+}
+
+fn read_yaml(text: &str) -> Option<Vec<RawField>> {
+    let value: Value = serde_saphyr::from_str(text).ok()?;
+    let fields = value.get("fields")?.as_array()?;
+    let raw = |field: &Value| Some(RawField { values: field.as_object()?.clone() });
+    Some(fields.iter().filter_map(raw).collect())
+}
+
+/// What lines of which indentation belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Field,
+    Gating,
+    Values,
+}
+
+/// Reads the layout that DeepLore writes: indentation of 2, 4 and 6.
+fn read_lines(text: &str) -> Vec<RawField> {
+    let mut fields: Vec<RawField> = Vec::new();
+    let mut part = Part::Field;
+    for line in text.lines() {
+        let line = line.trim_end();
+        let content = line.trim_start();
+        let tabs = line.len() - line.trim_start_matches('\t').len();
+        let indent = line.len() - content.len() + tabs;
+        if let Some(name) = field_start(content).filter(|_| indent == 2) {
+            let mut values = Map::new();
+            values.insert("name".to_owned(), Value::from(name));
+            fields.push(RawField { values });
+            part = Part::Field;
+            continue;
+        }
+        if let Some(field) = fields.last_mut() {
+            part = take_line(field, part, indent, content);
+        }
+    }
+    fields
+}
+
+/// The name in `- name: …`.
+fn field_start(content: &str) -> Option<&str> {
+    let name = content.strip_prefix('-')?.trim_start().strip_prefix("name:")?.trim();
+    (!name.is_empty()).then_some(name)
+}
+
+fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> Part {
+    let pair = content.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
+    match (part, indent, pair) {
+        (_, 4, Some(("gating", _))) => return Part::Gating,
+        (_, 4, Some(("values", "[]"))) => {
+            field.values.insert("values".to_owned(), Value::Array(Vec::new()));
+            return Part::Field;
+        }
+        (_, 4, Some(("values", _))) => return Part::Values,
+        (_, 4, Some((key, value))) if !value.is_empty() => {
+            field.values.insert(key.to_owned(), scalar(value));
+            return Part::Field;
+        }
+        (Part::Gating, 6, Some((key, value))) if !value.is_empty() => {
+            let gating = field.values.entry("gating").or_insert_with(|| Map::new().into());
+            if let Some(gating) = gating.as_object_mut() {
+                gating.insert(key.to_owned(), scalar(value));
+            }
+        }
+        (Part::Values, 6, _) => {
+            if let Some(value) = content.strip_prefix("- ") {
+                let values =
+                    field.values.entry("values").or_insert_with(|| Vec::<Value>::new().into());
+                if let Some(values) = values.as_array_mut() {
+                    values.push(Value::from(value.trim()));
+                }
+            }
+        }
+        _ => {}
+    }
+    part
+}
+
+fn scalar(value: &str) -> Value {
+    let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    match value {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        "null" => Value::Null,
+        "[]" => Value::Array(Vec::new()),
+        _ => {
+            let number = value.parse().ok().filter(|_| !value.contains(char::is_alphabetic));
+            let number = number.and_then(Number::from_f64).map(Value::Number);
+            let text = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
+            number.unwrap_or_else(|| Value::from(text))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "fields:\n  - name: mood\n    multi: true\n    gating:\n      operator: \
+                        not_any\n    values:\n      - calm\n  - name: Keys\n  - name: rank\n    \
+                        type: integer\n";
+
+    #[test]
+    fn both_readers_agree_on_the_layout_that_deeplore_writes() {
+        let mini = read_fields(FILE, YamlReader::Mini);
+        assert_eq!(mini, read_fields(FILE, YamlReader::Full));
+        let names: Vec<&str> = mini.fields.iter().map(|field| field.name.as_str()).collect();
+        assert_eq!(names, ["mood", "rank"]);
+        assert_eq!(mini.fields[0].gating.operator.name(), "not_any");
+        assert_eq!(mini.fields[0].values, ["calm"]);
+        assert_eq!(mini.bad.len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_defines_nothing_is_told_apart_from_an_unreadable_one() {
+        assert!(!read_fields("# none\nfields: []\n", YamlReader::Full).unreadable);
+        assert!(read_fields("mood: string\n", YamlReader::Full).unreadable);
+    }
+}

@@ -1,0 +1,25 @@
+//! Notes of a vault: Markdown files with fields above the text.
+//!
+//! Fields are YAML. DeepLore reads them with a small reader of its own, whose quirks
+//! ([`YamlReader::Mini`]) decide how notes written for it behave; ours is a real one, and
+//! falls back to the small one where a file is not quite YAML, since a person who forgot a
+//! quote must not lose a note.
+
+mod body;
+mod field_file;
+mod frontmatter;
+mod mini_yaml;
+mod note;
+mod safe;
+#[cfg(test)]
+mod tests;
+mod warning;
+
+pub use self::{
+    body::{clean, links, title},
+    field_file::{FieldFile, read_fields},
+    frontmatter::{Frontmatter, YamlReader, split},
+    note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
+    safe::{file_name, plain_markdown},
+    warning::{NoteWarning, WarningCode},
+};

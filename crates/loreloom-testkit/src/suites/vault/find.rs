@@ -1,0 +1,119 @@
+//! Cases about what the chat brings in.
+
+use loreloom_core::{
+    report::{Reason, Stop},
+    vault::{Matches, Pick, Vault, VaultCache, VaultState, bm25::words, count_keys, find},
+};
+use serde_json::{Map, Value, json};
+
+use super::input::{Rolls, all_notes, lines, note, notes, rules, text, titles};
+
+pub(super) fn scan_text(input: &Value) -> Value {
+    let lines = lines(&input["chat"]);
+    let depth = u32::try_from(input["depth"].as_i64().unwrap_or_default()).unwrap_or_default();
+    json!({ "scan": lines.text(depth, true), "ai": lines.transcript(depth, true) })
+}
+
+pub(super) fn count(input: &Value) -> Value {
+    let vault = Vault::compile([note(&input["entry"])], &rules(input));
+    let found = vault.entries().next().map(|ix| count_keys(&vault, ix, &text(&input["text"])));
+    let found = found.unwrap_or_default();
+    json!({ "key": found.key, "primary": found.primary, "count": found.occurrences })
+}
+
+pub(super) fn matching(input: &Value) -> Value {
+    let rules = rules(input);
+    let vault = Vault::compile(all_notes(input), &rules);
+    let mut state = VaultState::default();
+    for (id, left) in input["cooldowns"].as_object().into_iter().flatten() {
+        let left = u32::try_from(left.as_u64().unwrap_or_default()).unwrap_or(u32::MAX);
+        state.cooldown.insert(id.as_str().into(), left);
+    }
+    let lines = lines(&input["chat"]);
+    let (mut dice, mut cache) = (Rolls::of(input), VaultCache::default());
+    let character = input["character"].as_str();
+    let matches = find(&vault, &lines, character, &state, &rules, (&mut dice, &mut cache));
+    let mut out = stopped(&vault, &matches);
+    out["matched"] = titles(&vault, matches.picks.iter().map(|pick| pick.ix)).into();
+    out["matchedBy"] = Value::Object(matched_by(&vault, &matches.picks));
+    out["fuzzyStats"] = json!({
+        "active": matches.fuzzy.active,
+        "candidates": matches.fuzzy.candidates,
+        "matched": matches.fuzzy.matched,
+        "threshold": rules.fuzzy.min_score,
+    });
+    out
+}
+
+/// Why notes are out, as the peer lists it.
+fn stopped(vault: &Vault, matches: &Matches) -> Value {
+    let (mut chance, mut warmup, mut refine) = (Vec::new(), Vec::new(), Vec::new());
+    // The engine speaks of per cent, the cases of shares.
+    let share = |percent: f64| (percent * 1e10).round() / 1e12;
+    for one in &matches.stopped {
+        let note = vault.note(one.ix);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the peer lists only these three of our reasons"
+        )]
+        match &one.stop {
+            Stop::Chance { roll, probability } => chance.push(json!({
+                "title": note.title, "probability": share(*probability), "roll": share(*roll),
+            })),
+            Stop::Warmup { needed, found } => warmup.push(json!({
+                "title": note.title, "needed": needed, "found": found,
+            })),
+            Stop::Secondary { key, .. } => refine.push(json!({
+                "title": note.title, "primaryKey": key, "refineKeys": note.refine.keys,
+            })),
+            _ => {}
+        }
+    }
+    json!({ "probabilitySkipped": chance, "warmupFailed": warmup, "refineKeyBlocked": refine })
+}
+
+/// What brought each note in, in the peer's words.
+pub(super) fn matched_by(vault: &Vault, picks: &[Pick]) -> Map<String, Value> {
+    let title = |pick: &Pick| vault.note(pick.ix).title.clone();
+    picks.iter().map(|pick| (title(pick), Value::from(label(vault, pick)))).collect()
+}
+
+fn label(vault: &Vault, pick: &Pick) -> String {
+    let key = pick.key_text(vault).unwrap_or_default();
+    match &pick.reason {
+        Reason::Constant => "(constant)".to_owned(),
+        Reason::Bootstrap => "(bootstrap)".to_owned(),
+        Reason::ActiveCharacter => "(active character)".to_owned(),
+        Reason::Pinned => "(pinned)".to_owned(),
+        Reason::Cascade { from } => {
+            let title = vault.find(from).map_or("", |ix| &vault.note(ix).title);
+            format!("(cascade from: {title})")
+        }
+        Reason::Linked { from } => format!("(wiki-linked from: {from})"),
+        Reason::Fuzzy { score } => format!("(fuzzy, score: {score:.1})"),
+        Reason::Key if pick.step > 0 => format!("{key} (recursion step {})", pick.step),
+        Reason::Key
+        | Reason::Sticky { .. }
+        | Reason::Decorator
+        | Reason::Forced
+        | Reason::Selected { .. } => key.to_owned(),
+    }
+}
+
+pub(super) fn bm25(input: &Value) -> Value {
+    let mut rules = rules(input);
+    rules.fuzzy.enabled = true;
+    let vault = Vault::compile(notes(&input["entries"]), &rules);
+    let query = text(&input["query"]);
+    let most = usize::try_from(input["topK"].as_u64().unwrap_or(20)).unwrap_or(20);
+    let min_score = input["minScore"].as_f64().unwrap_or(0.5);
+    let found = vault.search().map(|search| search.query(&query, most, min_score));
+    let round = |score: f64| (score * 1e6).round() / 1e6;
+    let results: Vec<Value> = found
+        .into_iter()
+        .flatten()
+        .map(|one| json!({ "title": vault.note(one.ix).title, "score": round(one.score) }))
+        .collect();
+    let mean = vault.search().map(loreloom_core::vault::Search::mean_length);
+    json!({ "tokens": words(&query), "avgDl": mean, "results": results })
+}

@@ -1,0 +1,208 @@
+//! Cases about single stages.
+
+use loreloom_core::{
+    units::Depth,
+    vault::{
+        Exempt, Fitted, Logged, Operator, Pick, Record, Seat, Stopped, Vault, VaultState,
+        apply_marks, filter_by_folder, fit, gate_by_context, gate_by_relations, hash_of, hold_back,
+        position_of, role_of, strip_repeated, truncate::shorten,
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::input::{
+    Quarters, fields, marks, notes, picks, position_number, role_number, rules, text, texts, titles,
+};
+
+struct Stage {
+    vault: Vault,
+    picks: Vec<Pick>,
+}
+
+impl Stage {
+    /// The vault of a case is its `vault`, else its entries.
+    fn of(input: &Value) -> Self {
+        let mut all = notes(input.get("vault").unwrap_or(&input["entries"]));
+        if input.get("vault").is_some() {
+            let more = notes(&input["entries"]);
+            all.extend(
+                more.into_iter().filter(|one| {
+                    !notes(&input["vault"]).iter().any(|known| known.id() == one.id())
+                }),
+            );
+        }
+        let vault = Vault::compile(all, &rules(input));
+        let picks = picks(&vault, &input["entries"]);
+        Self { vault, picks }
+    }
+
+    fn exempt(&self, input: &Value) -> Exempt<'_> {
+        let bootstrapping = input["bootstrapActive"] != Value::Bool(false);
+        let pins = marks(&input["pins"]);
+        Exempt::among(&self.vault, self.vault.entries(), &pins, bootstrapping, &rules(input))
+    }
+
+    fn kept(&self, (kept, stopped): (Vec<Pick>, Vec<Stopped>)) -> Value {
+        json!({
+            "kept": titles(&self.vault, kept.iter().map(|pick| pick.ix)),
+            "removed": titles(&self.vault, stopped.iter().map(|one| one.ix)),
+        })
+    }
+}
+
+pub(super) fn pins(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let vault = &stage.vault;
+    let (pins, blocks) = (marks(&input["pins"]), marks(&input["blocks"]));
+    let (pinned, _) = apply_marks(vault, stage.picks.clone(), &pins, &[]);
+    let mut matched_by = input["matchedBy"].as_object().cloned().unwrap_or_default();
+    let is_new = |pick: &&Pick| pick.reason == loreloom_core::report::Reason::Pinned;
+    for pick in pinned.iter().filter(is_new) {
+        matched_by.insert(vault.note(pick.ix).title.clone(), Value::from("(pinned)"));
+    }
+    let exempt = stage.exempt(input);
+    let exempt: Vec<&str> = vault
+        .entries()
+        .map(|ix| vault.id(ix))
+        .filter(|id| exempt.contains(id))
+        .map(loreloom_core::ids::EntryId::as_str)
+        .collect();
+    let (result, _) = apply_marks(vault, stage.picks.clone(), &pins, &blocks);
+    let shown = |pick: &Pick| {
+        json!({
+            "title": vault.note(pick.ix).title,
+            "vault": vault.note(pick.ix).vault,
+            "constant": pick.is_constant(vault),
+            "priority": pick.priority,
+        })
+    };
+    let result: Vec<Value> = result.iter().map(shown).collect();
+    json!({ "result": result, "matchedBy": matched_by, "exempt": exempt })
+}
+
+pub(super) fn context(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let scene = input["context"].as_object().cloned().unwrap_or_default();
+    let exempt = stage.exempt(input);
+    let picks = stage.picks.clone();
+    stage.kept(gate_by_context(&stage.vault, picks, &scene, &fields(input), &exempt, &rules(input)))
+}
+
+pub(super) fn operators(input: &Value) -> Value {
+    let holds = |case: &Value| {
+        let operator = case["op"].as_str().and_then(Operator::named);
+        operator.is_none_or(|operator| operator.holds(case.get("entry"), case.get("active")))
+    };
+    let cases = input["cases"].as_array().into_iter().flatten();
+    json!({ "results": cases.map(holds).collect::<Vec<bool>>() })
+}
+
+pub(super) fn folders(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let exempt = stage.exempt(input);
+    let chosen = texts(&input["folders"]);
+    let (kept, _) = filter_by_folder(&stage.vault, stage.picks.clone(), &chosen, &exempt);
+    json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)) })
+}
+
+pub(super) fn reinjection(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let mut rules = rules(input);
+    rules.repetition.cooldown =
+        u32::try_from(input["cooldown"].as_u64().unwrap_or_default()).unwrap_or(u32::MAX);
+    let mut state = VaultState {
+        generation: input["generation"].as_u64().unwrap_or_default(),
+        ..VaultState::default()
+    };
+    for (id, generation) in input["history"].as_object().into_iter().flatten() {
+        state.history.insert(id.as_str().into(), generation.as_u64().unwrap_or_default());
+    }
+    let exempt = stage.exempt(input);
+    let (kept, _) = hold_back(&stage.vault, stage.picks.clone(), &state, &exempt, &rules);
+    json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)) })
+}
+
+pub(super) fn relations(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let exempt = stage.exempt(input);
+    let gated = gate_by_relations(&stage.vault, stage.picks.clone(), &exempt, &rules(input));
+    stage.kept((gated.kept, gated.stopped))
+}
+
+pub(super) fn strip(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let mut rules = rules(input);
+    let lookback = input["lookback"].as_u64().unwrap_or(2);
+    rules.repetition.strip_lookback = u32::try_from(lookback).unwrap_or(u32::MAX);
+    let logged = |one: &Value| {
+        let number = |key: &str| one[key].as_f64().unwrap_or_default();
+        let vault = text(&one["vaultSource"]);
+        Logged {
+            vault: if rules.quirks.log_ignores_vault { String::new() } else { vault },
+            title: text(&one["title"]),
+            position: position_of(number("pos")).unwrap_or_default(),
+            depth: loreloom_core::vault::depth_of(number("depth")),
+            role: role_of(number("role")).unwrap_or_default(),
+            hash: hash_of(&text(&one["contentHash"])),
+        }
+    };
+    let record = |one: &Value| Record {
+        generation: one["gen"].as_u64().unwrap_or_default(),
+        notes: one["entries"].as_array().into_iter().flatten().map(logged).collect(),
+    };
+    let log: Vec<Record> = input["log"].as_array().into_iter().flatten().map(record).collect();
+    let exempt = stage.exempt(input);
+    let (kept, _) = strip_repeated(&stage.vault, stage.picks.clone(), &log, &exempt, &rules);
+    let hashes: Map<String, Value> = input["entries"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|entry| (text(&entry["title"]), entry["contentHash"].clone()))
+        .collect();
+    json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)), "hashes": hashes })
+}
+
+pub(super) fn format(input: &Value) -> Value {
+    let stage = Stage::of(input);
+    let fitted = fit(&stage.vault, &stage.picks, &rules(input), &Quarters);
+    let accepted: Vec<Value> = fitted
+        .notes
+        .iter()
+        .map(|note| {
+            json!({
+                "title": stage.vault.note(note.ix).title,
+                "tokens": note.tokens,
+                "truncated": note.shortened_from.is_some(),
+                "originalTokens": note.shortened_from.unwrap_or(note.tokens),
+            })
+        })
+        .collect();
+    json!({
+        "groups": groups(&fitted),
+        "count": fitted.notes.len(),
+        "totalTokens": fitted.tokens(),
+        "accepted": accepted,
+    })
+}
+
+/// The texts by place, with the peer's numbers.
+pub(super) fn groups(fitted: &Fitted) -> Vec<Value> {
+    let numbers = |seat: &Seat| match seat {
+        Seat::At { position, depth, .. } => (position_number(*position), *depth),
+        Seat::Slot(_) => (0, Depth(0)),
+        Seat::Outlet { .. } => (-1, Depth(0)),
+    };
+    let group = |group: loreloom_core::vault::Group| {
+        let (position, depth) = numbers(&group.seat);
+        json!({
+            "text": group.text, "position": position, "depth": depth,
+            "role": role_number(group.role),
+        })
+    };
+    fitted.groups().into_iter().map(group).collect()
+}
+
+pub(super) fn truncate(input: &Value) -> Value {
+    let most = usize::try_from(input["maxLen"].as_u64().unwrap_or_default()).unwrap_or(usize::MAX);
+    json!({ "text": shorten(&text(&input["text"]), most) })
+}

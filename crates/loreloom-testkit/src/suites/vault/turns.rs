@@ -1,0 +1,111 @@
+//! Cases over several generations.
+
+use std::collections::BTreeMap;
+
+use loreloom_core::{
+    ids::EntryId,
+    vault::{
+        FittedNote, Scene, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState, weave,
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    find::matched_by,
+    input::{Quarters, Rolls, fields, lines, marks, notes, read_notes, rules, texts, titles},
+    stages::groups,
+};
+
+pub(super) fn trackers(input: &Value) -> Value {
+    let rules = rules(input);
+    let notes = notes(&input["entries"]);
+    let mut state = VaultState {
+        generation: input["startGeneration"].as_u64().unwrap_or_default(),
+        ..VaultState::default()
+    };
+    let mut steps = Vec::new();
+    for titles in input["generations"].as_array().into_iter().flatten() {
+        let titles = texts(titles);
+        let injected: Vec<(EntryId, Option<f64>)> = titles
+            .iter()
+            .filter_map(|title| notes.iter().find(|note| note.title == *title))
+            .map(|note| (note.id(), note.cooldown))
+            .collect();
+        state = state.counted(&injected, &rules);
+        steps.push(json!({
+            "generation": state.generation,
+            "cooldown": counters(&state.cooldown),
+            "decay": counters(&state.staleness),
+            "history": counters(&state.history),
+            "streak": counters(&state.streak),
+        }));
+    }
+    json!({ "steps": steps })
+}
+
+fn counters<V: Copy + Into<u64>>(map: &BTreeMap<EntryId, V>) -> Map<String, Value> {
+    map.iter().map(|(id, count)| (id.to_string(), Value::from((*count).into()))).collect()
+}
+
+pub(super) fn pipeline(input: &Value) -> Value {
+    let rules = rules(input);
+    let (mut notes, mut skipped) = (Vec::new(), Vec::new());
+    for (path, read) in read_notes(input) {
+        match read.note {
+            Ok(note) => notes.push(*note),
+            Err(skip) => skipped.push(json!({ "filename": path, "reason": skip.code() })),
+        }
+    }
+    let vault = Vault::compile(notes, &rules);
+    let fields = fields(input);
+    let (mut dice, mut cache) = (Rolls::of(input), VaultCache::default());
+    let mut state = VaultState::default();
+    let mut generations = Vec::new();
+    for generation in input["generations"].as_array().into_iter().flatten() {
+        let lines = lines(&generation["chat"]);
+        let context = generation["context"].as_object().cloned().unwrap_or_default();
+        let scene = Scene {
+            lines: &lines,
+            character: generation["character"].as_str().or(input["character"].as_str()),
+            context: &context,
+            fields: &fields,
+            folders: &texts(&generation["folders"]),
+            pins: &marks(&generation["pins"]),
+            blocks: &marks(&generation["blocks"]),
+        };
+        let instruments: (&mut dyn loreloom_core::dice::Dice, _) = (&mut dice, &mut cache);
+        let report = weave(&vault, scene, &state, &rules, &Quarters, instruments);
+        generations.push(told(&vault, &report, &rules));
+        state = report.state;
+    }
+    json!({ "skipped": skipped, "generations": generations })
+}
+
+fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
+    let picks =
+        |picks: &[loreloom_core::vault::Pick]| titles(vault, picks.iter().map(|pick| pick.ix));
+    let stopped = |list: &[Stopped]| titles(vault, list.iter().map(|one| one.ix));
+    let injected = |note: &FittedNote| {
+        json!({
+            "title": vault.note(note.ix).title,
+            "tokens": note.tokens,
+            "truncated": note.shortened_from.is_some(),
+        })
+    };
+    let mut out = json!({
+        "matched": picks(&report.matches.picks),
+        "matchedBy": matched_by(vault, &report.matches.picks),
+        "afterContext": picks(&report.in_scene),
+        "afterReinject": picks(&report.rested),
+        "gatedOut": stopped(&report.gated),
+        "budgetCut": stopped(&report.fitted.stopped),
+        "injected": report.fitted.notes.iter().map(injected).collect::<Vec<_>>(),
+        "totalTokens": report.fitted.tokens(),
+        "groups": groups(&report.fitted),
+        "cooldowns": counters(&report.state.cooldown),
+    });
+    if rules.repetition.strip {
+        out["stripped"] = stopped(&report.stripped).into();
+    }
+    out
+}
