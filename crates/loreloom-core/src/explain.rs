@@ -231,6 +231,18 @@ impl<'a> Trial<'a> {
             Stop::Group { .. } => Change::LeaveGroups,
             Stop::Chance { roll, .. } => Change::Probability { percent: roll.ceil().min(100.0) },
             Stop::Budget { .. } | Stop::BudgetClosed { .. } => self.larger_budget()?,
+            // The vault's rules are not World Info's to change.
+            Stop::Warmup { .. }
+            | Stop::Resting { .. }
+            | Stop::Context { .. }
+            | Stop::Folder { .. }
+            | Stop::Blocked
+            | Stop::Reinjection { .. }
+            | Stop::Requires { .. }
+            | Stop::Excludes { .. }
+            | Stop::Stripped { .. }
+            | Stop::MaxEntries { .. }
+            | Stop::NotSelected => return None,
         })
     }
 

@@ -266,6 +266,26 @@ pub enum GroupRule {
     DoubleRemoval,
 }
 
+impl Reason {
+    /// The stable machine-readable code of the rule.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Constant => "constant",
+            Self::Sticky { .. } => "sticky",
+            Self::Decorator => "decorator",
+            Self::Forced => "forced",
+            Self::Bootstrap => "bootstrap",
+            Self::ActiveCharacter => "active_character",
+            Self::Cascade { .. } => "cascade",
+            Self::Linked { .. } => "linked",
+            Self::Fuzzy { .. } => "fuzzy",
+            Self::Pinned => "pinned",
+            Self::Selected { .. } => "selected",
+        }
+    }
+}
+
 impl Verdict {
     /// The stable machine-readable code of the decision.
     pub fn code(&self) -> &'static str {

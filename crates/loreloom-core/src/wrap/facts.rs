@@ -57,16 +57,7 @@ fn set_trigger(fields: &mut Fields, trigger: &Trigger) {
     );
     fields.set(Field::ScanDepth, trigger.depth.to_string());
     fields.set(Field::Iteration, trigger.pass.to_string());
-    fields.set(
-        Field::Activation,
-        match trigger.reason {
-            Reason::Key => "key",
-            Reason::Constant => "constant",
-            Reason::Sticky { .. } => "sticky",
-            Reason::Decorator => "decorator",
-            Reason::Forced => "forced",
-        },
-    );
+    fields.set(Field::Activation, trigger.reason.code());
     set_sources(fields, trigger);
     fields.set_list(Field::Parents, trigger.parents.iter().map(ToString::to_string));
     fields.set(Field::ViaRecursion, (!trigger.parents.is_empty()).to_string());
