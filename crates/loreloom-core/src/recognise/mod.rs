@@ -5,7 +5,7 @@
 //! It is pure: [`Memory`] is plain data, [`Memory::recognise`] only reads it, and what was
 //! recognised is taken up by [`Memory::record`] and [`Memory::reply`].
 //!
-//! The steps are: cut the prompt into pieces ([`window`]), lay them over stored paths
+//! The steps are: cut the prompt into pieces (`window`), lay them over stored paths
 //! (`align`), tell story from everything else (`reading`), and say what is asked for
 //! (`kind`). Ids that the front end gives win over all of it.
 
