@@ -152,7 +152,7 @@ impl Assembled {
 }
 
 /// Injections inside the chat, one insertion for each depth and role, deepest first; at one
-/// depth system before user before assistant. An insertion moves back to where `may_split`
+/// depth assistant before user before system, as SillyTavern has them. An insertion moves back to where `may_split`
 /// lets it stand.
 pub(super) fn at_depth(
     injections: &[Injection],
@@ -174,7 +174,7 @@ pub(super) fn at_depth(
     };
     let mut groups: Vec<(Depth, Role)> =
         injections.iter().filter_map(|one| Some((depth_of(one)?, one.role))).collect();
-    groups.sort_by_key(|&(depth, role)| (std::cmp::Reverse(depth), role));
+    groups.sort_by_key(|&group| std::cmp::Reverse(group));
     groups.dedup();
     let insertion = |(depth, role): (Depth, Role)| {
         let here = injections.iter().filter(|one| depth_of(one) == Some(depth) && one.role == role);
@@ -233,8 +233,8 @@ mod tests {
                 ("system", "after"),
                 ("user", "1"),
                 ("assistant", "2"),
-                ("system", "deep too"),
                 ("user", "deep"),
+                ("system", "deep too"),
                 ("user", "3"),
                 ("assistant", "last"),
                 ("system", "post"),
