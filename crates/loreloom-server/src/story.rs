@@ -1,8 +1,10 @@
 //! Which story a request belongs to, and one turn of it.
 
 use loreloom_core::{
+    assemble::Seams,
     chat::{GenerationType, Message, Path, Role},
     digest::Hasher,
+    given::Given,
     ids::ChatId,
     place::Injection,
     prompt::PromptMessage,
@@ -20,8 +22,19 @@ pub(crate) struct Decided {
     pub(crate) injections: Vec<Injection>,
     delta: StateDelta,
     report: Report,
+    given: Given,
     generation: GenerationType,
     speaker: Option<String>,
+}
+
+/// What was sent to the model.
+pub(crate) struct Sent {
+    /// The prompt.
+    pub(crate) prompt: Vec<PromptMessage>,
+    /// Where in it each injected text stands.
+    pub(crate) spans: Vec<Span>,
+    /// How the texts were sewn in.
+    pub(crate) seams: Seams,
 }
 
 /// The last turn of a chat, for pages and tests.
@@ -68,12 +81,20 @@ impl App {
     ) -> Result<Decided, StoreError> {
         let chat = chat_of(context, &messages);
         let story = messages.into_iter().filter(|message| message.role != Role::System);
-        let path = Path::of(chat, story);
-        let state = match self.store.state(&self.tenant, &path).await {
-            // A story's first turn.
-            Err(StoreError::NoChat { .. }) => StoryState::default(),
-            state => state?,
-        };
+        let mut story: Vec<Message> = story.collect();
+        let newest = story.pop();
+        let mut path = Path::of(chat, story);
+        let mut state = StoryState::default();
+        if let Some(newest) = newest {
+            // Effects of earlier turns on the newest message do not count: a reply that is
+            // asked for again must see what the first one saw.
+            match self.store.state(&self.tenant, &path).await {
+                // A story's first turn.
+                Err(StoreError::NoChat { .. }) => (),
+                found => state = found?,
+            }
+            path.push(newest);
+        }
         let generation =
             context.generation.as_deref().map_or(GenerationType::Normal, GenerationType::from_name);
         let speaker = match &context.char {
@@ -102,6 +123,7 @@ impl App {
         };
         let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
         Ok(Decided {
+            given: Given::of(&turn, &path),
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
@@ -115,14 +137,15 @@ impl App {
     pub(crate) async fn commit(
         &self,
         decided: Decided,
-        prompt: Vec<PromptMessage>,
-        spans: Vec<Span>,
+        sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { path, injections, delta, report, generation, speaker } = decided;
+        let Decided { path, injections, delta, report, given, generation, speaker } = decided;
+        let Sent { prompt, spans, seams } = sent;
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
         let title: String = title.chars().take(60).collect();
         self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
+        self.lore.keep(self.store.as_ref(), &self.tenant).await?;
         let record = TurnRecord {
             chat: path.chat().clone(),
             at: path.prefix(),
@@ -134,6 +157,7 @@ impl App {
             prompt,
             report: Report { spans, ..report },
             created: now,
+            given: Some(Box::new(Given { seams, ..given })),
         };
         let turn = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
         Ok(Committed { path, turn, speaker, generation })
