@@ -24,6 +24,13 @@ pub(crate) struct LoreArguments {
     #[arg(long = "book", value_name = "FILE")]
     books: Vec<PathBuf>,
 
+    #[command(flatten)]
+    rules: RulesArguments,
+}
+
+/// The rules lore is woven by.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RulesArguments {
     /// The rules lore is matched by
     #[arg(long, value_enum, default_value_t = ProfileName::Loreloom)]
     profile: ProfileName,
@@ -49,14 +56,43 @@ enum ProfileName {
 impl LoreArguments {
     /// The books and rules these arguments name.
     pub(crate) fn load(&self) -> anyhow::Result<Lore> {
-        let mut books: Vec<Arc<Book>> = Vec::new();
-        for path in &self.books {
-            books.push(Arc::new(load_book(path, &books)?));
-        }
-        Ok(Lore::new(books, self.rules())?)
+        Ok(Lore::new(self.books()?, self.rules.rules())?)
     }
 
-    fn rules(&self) -> Rules {
+    /// The books these arguments name.
+    pub(crate) fn books(&self) -> anyhow::Result<Vec<Arc<Book>>> {
+        load_books(&self.books)
+    }
+
+    /// The rules these arguments name.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.rules()
+    }
+}
+
+/// Loads books, each with the name of its file as its id.
+pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
+    let mut books: Vec<Arc<Book>> = Vec::new();
+    for path in paths {
+        books.push(Arc::new(load_book(path, &files::stem(path), &books)?));
+    }
+    Ok(books)
+}
+
+/// Loads books under given ids, so that entries of two versions of a book are the same
+/// entries.
+pub(crate) fn load_books_as(paths: &[PathBuf], ids: &[String]) -> anyhow::Result<Vec<Arc<Book>>> {
+    let mut books: Vec<Arc<Book>> = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        let id = ids.get(at).cloned().unwrap_or_else(|| files::stem(path));
+        books.push(Arc::new(load_book(path, &id, &books)?));
+    }
+    Ok(books)
+}
+
+impl RulesArguments {
+    /// The rules these arguments name.
+    pub(crate) fn rules(&self) -> Rules {
         let profile = match self.profile {
             ProfileName::Loreloom => Profile::Loreloom,
             ProfileName::SillyTavern119 => Profile::SillyTavern119,
@@ -72,15 +108,12 @@ impl LoreArguments {
     }
 }
 
-fn load_book(path: &Path, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {
     let name = files::stem(path);
     let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
-    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
-    let id = if taken(&name) {
-        numbered.find(|id| !taken(id)).unwrap_or_default()
-    } else {
-        name.clone()
-    };
+    let mut numbered = (2..).map(|number| format!("{id}-{number}"));
+    let id =
+        if taken(id) { numbered.find(|id| !taken(id)).unwrap_or_default() } else { id.to_owned() };
     let imported = import(&files::read(path)?, &ImportOptions::new(id).named(name))
         .with_context(|| format!("`{}`", path.display()))?;
     for note in imported.notes.iter().filter(|note| note.severity == Severity::Warning) {

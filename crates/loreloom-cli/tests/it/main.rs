@@ -9,4 +9,5 @@
 mod demo;
 mod run;
 mod serve;
+mod stories;
 mod weave;

@@ -164,22 +164,23 @@ impl<'a> Replay<'a> {
 
 /// Where the model must have been asked in a chat of which only the messages are known:
 /// before every message of its own except an opening, and after the last one if that is
-/// the user's. `asked` says how, given who speaks.
+/// the user's. `asked` says how, given the number of messages so far and who speaks.
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
-    asked: impl Fn(Option<&str>) -> Asked,
+    mut asked: impl FnMut(usize, Option<&str>) -> Asked,
 ) -> Vec<Event> {
     let mut events = Vec::new();
-    let mut waiting = false;
+    let (mut said, mut waiting) = (0, false);
     for message in messages {
-        if message.role == Role::Assistant && !events.is_empty() {
-            events.push(Event::Asked(Box::new(asked(message.name.as_deref()))));
+        if message.role == Role::Assistant && said > 0 {
+            events.push(Event::Asked(Box::new(asked(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
         events.push(Event::Said(message));
+        said += 1;
     }
     if waiting {
-        events.push(Event::Asked(Box::new(asked(None))));
+        events.push(Event::Asked(Box::new(asked(said, None))));
     }
     events
 }

@@ -29,7 +29,7 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
         'B' => Message::new(Role::User, Some("Bea"), text),
         _ => Message::new(Role::Assistant, Some("Tom"), text),
     };
-    events(texts.iter().map(message), |speaker| Asked {
+    events(texts.iter().map(message), |_, speaker| Asked {
         speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
         user: "Bea".to_owned(),
         context: Tokens(1000),
