@@ -30,3 +30,14 @@ pub(crate) fn stem(path: &Path) -> String {
     path.file_stem()
         .map_or_else(|| "unnamed".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
+
+/// Writes a file that is not there yet. It appears only once it is complete.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    anyhow::ensure!(!path.exists(), "`{}` is there already", path.display());
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    #[expect(clippy::disallowed_methods, reason = "this is where files go out")]
+    std::fs::write(&partial, bytes)
+        .and_then(|()| std::fs::rename(&partial, path))
+        .with_context(|| format!("`{}` cannot be written", path.display()))
+}

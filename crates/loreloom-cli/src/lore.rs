@@ -26,6 +26,13 @@ pub(crate) struct LoreArguments {
     #[arg(long = "book", value_name = "FILE")]
     books: Vec<PathBuf>,
 
+    #[command(flatten)]
+    rules: RulesArguments,
+}
+
+/// The rules lore is woven by.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RulesArguments {
     /// The rules lore is matched by
     #[arg(long, value_enum, default_value_t = ProfileName::Loreloom)]
     profile: ProfileName,
@@ -62,15 +69,45 @@ impl LoreArguments {
 
     /// The same with the book of a character's card.
     pub(crate) fn load_with(&self, card: Option<Book>) -> anyhow::Result<Lore> {
-        let mut books: Vec<(Arc<Book>, Scope)> = Vec::new();
-        books.extend(card.map(|book| (Arc::new(book), Scope::Character)));
-        for path in &self.books {
-            books.push((Arc::new(load_book(path, &books)?), Scope::Global));
-        }
-        Ok(Lore::attached(books, self.rules())?)
+        let card = card.map(|book| (Arc::new(book), Scope::Character));
+        let global = self.books()?.into_iter().map(|book| (book, Scope::Global));
+        Ok(Lore::attached(card.into_iter().chain(global).collect(), self.rules())?)
     }
 
-    fn rules(&self) -> Rules {
+    /// The books these arguments name.
+    pub(crate) fn books(&self) -> anyhow::Result<Vec<Arc<Book>>> {
+        load_books(&self.books)
+    }
+
+    /// The rules these arguments name.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules.rules()
+    }
+}
+
+/// Loads books, each with the name of its file as its id.
+pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
+    let mut books: Vec<Arc<Book>> = Vec::new();
+    for path in paths {
+        books.push(Arc::new(load_book(path, &files::stem(path), &books)?));
+    }
+    Ok(books)
+}
+
+/// Loads books under given ids, so that entries of two versions of a book are the same
+/// entries.
+pub(crate) fn load_books_as(paths: &[PathBuf], ids: &[String]) -> anyhow::Result<Vec<Arc<Book>>> {
+    let mut books: Vec<Arc<Book>> = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        let id = ids.get(at).cloned().unwrap_or_else(|| files::stem(path));
+        books.push(Arc::new(load_book(path, &id, &books)?));
+    }
+    Ok(books)
+}
+
+impl RulesArguments {
+    /// The rules these arguments name.
+    pub(crate) fn rules(&self) -> Rules {
         let profile = match self.profile {
             ProfileName::Loreloom => Profile::Loreloom,
             ProfileName::SillyTavern119 => Profile::SillyTavern119,
@@ -96,16 +133,12 @@ pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imp
     import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))
 }
 
-fn load_book(path: &Path, others: &[(Arc<Book>, Scope)]) -> anyhow::Result<Book> {
-    let name = files::stem(path);
-    let taken = |id: &str| others.iter().any(|(book, _)| book.id.as_str() == id);
-    let mut numbered = (2..).map(|number| format!("{name}-{number}"));
-    let id = if taken(&name) {
-        numbered.find(|id| !taken(id)).unwrap_or_default()
-    } else {
-        name.clone()
-    };
-    let imported = read_book(path, &id, &name)?;
+fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+    let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
+    let mut numbered = (2..).map(|number| format!("{id}-{number}"));
+    let id =
+        if taken(id) { numbered.find(|id| !taken(id)).unwrap_or_default() } else { id.to_owned() };
+    let imported = read_book(path, &id, &files::stem(path))?;
     for note in imported.notes.iter().filter(|note| note.severity == Severity::Warning) {
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());

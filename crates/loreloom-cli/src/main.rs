@@ -2,8 +2,11 @@
 
 mod clock;
 mod commands;
+mod data;
 mod files;
 mod lore;
+mod moment;
+mod stored;
 mod tokenizer;
 #[cfg_attr(
     not(test),

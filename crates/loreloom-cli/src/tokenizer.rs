@@ -40,3 +40,15 @@ impl TokenizerArguments {
         Ok(Arc::new(tokenizer))
     }
 }
+
+/// The tokenizer that a stored turn was counted with. `arguments` decide if the turn's is a
+/// file, which only the user can name.
+pub(crate) fn of_turn(
+    name: &str,
+    arguments: &TokenizerArguments,
+) -> anyhow::Result<Arc<dyn TokenCounter>> {
+    match TokenizerChoice::from_name(name) {
+        Some(choice) => Ok(Arc::new(Tokenizer::new(&choice, "", None)?)),
+        None => arguments.load(),
+    }
+}

@@ -125,7 +125,7 @@ pub struct CardTexts {
 }
 
 /// A prompt of the front end that asks to be scanned.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScannedPrompt {
     /// Its name.
     pub name: String,
@@ -134,7 +134,7 @@ pub struct ScannedPrompt {
 }
 
 /// An entry the host wants in this turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forced {
     /// The entry.
     pub entry: EntryId,

@@ -1,12 +1,15 @@
 //! The books the server weaves from, compiled.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use loreloom_core::{
     book::Book,
     dice::TurnDice,
     explain::{Case, Fix, explain},
-    ids::EntryId,
+    ids::{EntryId, TenantId},
     library::{Attachment, Library, Roster, Scope},
     report::Verdict,
     rules::Rules,
@@ -15,6 +18,7 @@ use loreloom_core::{
     turn::{Instruments, Turn, TurnCache},
     weave::{self, Woven},
 };
+use loreloom_memory::ports::{StoreError, StoredLibrary, StoryStore};
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
@@ -22,6 +26,8 @@ pub struct Lore {
     roster: Roster,
     rules: Rules,
     cache: Mutex<TurnCache>,
+    /// Whether the store has these books and rules.
+    kept: AtomicBool,
 }
 
 /// The books cannot be used together.
@@ -49,17 +55,34 @@ impl Lore {
                 return Err(LoreError::TwoBooks { id: book.id.to_string() });
             }
         }
-        let library = Library::compile(books, &rules.world_info);
+        let library = Library::under(books, &rules);
         let attachments = scopes.into_iter().enumerate();
         let attachments: Vec<Attachment> =
             attachments.map(|(book, scope)| Attachment { book, scope }).collect();
         let roster = Roster::new(&library, &attachments, rules.world_info.strategy);
-        Ok(Self { library, roster, rules, cache: Mutex::default() })
+        Ok(Self { library, roster, rules, cache: Mutex::default(), kept: AtomicBool::new(false) })
     }
 
     /// The compiled books.
     pub fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// Makes sure that a store has the books and rules, so that a turn that was decided with
+    /// them can be decided again.
+    pub(crate) async fn keep(
+        &self,
+        store: &dyn StoryStore,
+        tenant: &TenantId,
+    ) -> Result<(), StoreError> {
+        if self.kept.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let (books, rules) = (self.library.books().to_vec(), self.rules.clone());
+        let library = StoredLibrary { books, rules };
+        store.keep_library(tenant, self.library.version(), &library).await?;
+        self.kept.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The rules.

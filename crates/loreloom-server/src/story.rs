@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use loreloom_core::{
+    assemble::Seams,
     chat::{GenerationType, Message, Path, Role},
     digest::Hasher,
+    given::Given,
     ids::ChatId,
     macros::MacroValues,
     place::Injection,
@@ -24,6 +26,7 @@ pub(crate) struct Decided {
     pub(crate) injections: Vec<Injection>,
     delta: StateDelta,
     report: Report,
+    given: Given,
     generation: GenerationType,
     names: Names,
 }
@@ -33,6 +36,16 @@ pub(crate) struct Decided {
 struct Names {
     user: String,
     speaker: Option<String>,
+}
+
+/// What was sent to the model.
+pub(crate) struct Sent {
+    /// The prompt.
+    pub(crate) prompt: Vec<PromptMessage>,
+    /// Where in it each injected text stands.
+    pub(crate) spans: Vec<Span>,
+    /// How the texts were sewn in.
+    pub(crate) seams: Seams,
 }
 
 /// The last turn of a chat, for pages and tests.
@@ -86,12 +99,20 @@ impl App {
         };
         let user = context.user.clone().unwrap_or_else(|| self.defaults.user.clone());
         let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        let path = Path::of(chat, self.story(messages, &names));
-        let state = match self.store.state(&self.tenant, &path).await {
-            // A story's first turn.
-            Err(StoreError::NoChat { .. }) => StoryState::default(),
-            state => state?,
-        };
+        let mut story: Vec<Message> = self.story(messages, &names).into_iter().collect();
+        let newest = story.pop();
+        let mut path = Path::of(chat, story);
+        let mut state = StoryState::default();
+        if let Some(newest) = newest {
+            // Effects of earlier turns on the newest message do not count: a reply that is
+            // asked for again must see what the first one saw.
+            match self.store.state(&self.tenant, &path).await {
+                // A story's first turn.
+                Err(StoreError::NoChat { .. }) => (),
+                found => state = found?,
+            }
+            path.push(newest);
+        }
         let generation =
             context.generation.as_deref().map_or(GenerationType::Normal, GenerationType::from_name);
         let transcript = Transcript::of(&path, self.lore.rules().world_info.include_names);
@@ -114,6 +135,7 @@ impl App {
         };
         let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
         Ok(Decided {
+            given: Given::of(&turn, &path),
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
@@ -148,14 +170,15 @@ impl App {
     pub(crate) async fn commit(
         &self,
         decided: Decided,
-        prompt: Vec<PromptMessage>,
-        spans: Vec<Span>,
+        sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { path, injections, delta, report, generation, names } = decided;
+        let Decided { path, injections, delta, report, given, generation, names } = decided;
+        let Sent { prompt, spans, seams } = sent;
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
         let title: String = title.chars().take(60).collect();
         self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
+        self.lore.keep(self.store.as_ref(), &self.tenant).await?;
         let record = TurnRecord {
             chat: path.chat().clone(),
             at: path.prefix(),
@@ -167,6 +190,7 @@ impl App {
             prompt,
             report: Report { spans, ..report },
             created: now,
+            given: Some(Box::new(Given { seams, ..given })),
         };
         let turn = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
         Ok(Committed { path, turn, names, generation })

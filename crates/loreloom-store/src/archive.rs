@@ -5,12 +5,16 @@
 //! from a document. Of the chat's record only the version differs afterwards: it counts the
 //! writes of the store it is in.
 
+use std::collections::BTreeSet;
+
 use loreloom_core::{
     chat::Path,
-    ids::{ChatId, PrefixHash, TenantId},
+    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
 };
-use loreloom_memory::ports::{ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord};
-use rustc_hash::FxHashMap;
+use loreloom_memory::ports::{
+    ChatRecord, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId, TurnRecord,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// The form that this version writes, and the newest it reads.
@@ -29,6 +33,9 @@ pub struct Archive {
     pub nodes: Vec<Node>,
     /// Its turns, in order of commit.
     pub turns: Vec<ArchivedTurn>,
+    /// The books and rules they were decided with, as far as they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub libraries: Vec<StoredLibrary>,
 }
 
 /// Says what the document is.
@@ -63,9 +70,15 @@ pub async fn export(
         let turn = store.turn(tenant, chat, summary.id).await?.ok_or_else(missing)?;
         turns.push(ArchivedTurn { turn, reply: summary.reply });
     }
+    let versions: BTreeSet<LibraryVersion> =
+        turns.iter().map(|archived: &ArchivedTurn| archived.turn.library).collect();
+    let mut libraries = Vec::new();
+    for version in versions {
+        libraries.extend(store.library(tenant, version).await?);
+    }
     // Read last, so that it holds the nodes of all turns read.
     let nodes = store.tree(tenant, chat).await?;
-    Ok(Archive { format: Format::Chat, version: VERSION, chat: record, nodes, turns })
+    Ok(Archive { format: Format::Chat, version: VERSION, chat: record, nodes, turns, libraries })
 }
 
 /// Writes an archived chat into a store that has no chat of its id.
@@ -84,10 +97,16 @@ pub async fn import(
             found: format!("chat `{}`", chat.id),
         });
     }
+    for library in &archive.libraries {
+        store.keep_library(tenant, library.version(), library).await?;
+    }
     store.open_chat(tenant, &chat.id, &chat.title, chat.created).await?;
     for archived in &archive.turns {
         let path = tree.path(archived.turn.at)?;
         store.commit_turn(tenant, &path, &archived.turn, None).await?;
+    }
+    for tip in loose_ends(archive) {
+        store.commit_path(tenant, &tree.path(tip)?, None, chat.updated).await?;
     }
     // Parents come before children, so a reply's parent is there before the reply.
     for node in &archive.nodes {
@@ -117,6 +136,9 @@ impl<'archive> Tree<'archive> {
         let nodes = archive.nodes.iter().map(|node| (node.prefix, node)).collect();
         let tree = Self { chat, nodes };
         tree.path(archive.chat.tip)?;
+        for end in loose_ends(archive) {
+            tree.path(end)?;
+        }
         for archived in &archive.turns {
             let path = tree.path(archived.turn.at)?;
             crate::checks::turn_belongs(&path, &archived.turn)?;
@@ -150,4 +172,14 @@ impl<'archive> Tree<'archive> {
             found: format!("{tip} where {} was due", path.prefix()),
         })
     }
+}
+
+/// The last messages of branches on which no turn was computed.
+fn loose_ends(archive: &Archive) -> Vec<PrefixHash> {
+    let parents: FxHashSet<PrefixHash> = archive.nodes.iter().map(|node| node.parent).collect();
+    let turns = archive.turns.iter();
+    let told: FxHashSet<PrefixHash> =
+        turns.flat_map(|archived| [Some(archived.turn.at), archived.reply]).flatten().collect();
+    let ends = archive.nodes.iter().map(|node| node.prefix);
+    ends.filter(|end| !parents.contains(end) && !told.contains(end)).collect()
 }

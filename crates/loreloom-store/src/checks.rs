@@ -1,7 +1,10 @@
 //! Rules that every store holds its callers to, before anything is written.
 
-use loreloom_core::chat::{Path, identity};
-use loreloom_memory::ports::{ChatRecord, Node, StoreError, TurnRecord};
+use loreloom_core::{
+    chat::{Path, identity},
+    ids::LibraryVersion,
+};
+use loreloom_memory::ports::{ChatRecord, Node, StoreError, StoredLibrary, TurnRecord};
 
 /// A turn must hang on the end of the path it comes with.
 pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
@@ -39,5 +42,20 @@ pub(crate) fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
     Err(StoreError::Contradiction {
         rule: "a node's prefix is the hash of its parent and its message id",
         found: format!("{} where {expected} was due", node.prefix),
+    })
+}
+
+/// A library's name must follow from what it holds.
+pub(crate) fn library_is_named_right(
+    version: LibraryVersion,
+    library: &StoredLibrary,
+) -> Result<(), StoreError> {
+    let expected = library.version();
+    if version == expected {
+        return Ok(());
+    }
+    Err(StoreError::Contradiction {
+        rule: "a library's version is the hash of its books and rules",
+        found: format!("{version} where {expected} was due"),
     })
 }

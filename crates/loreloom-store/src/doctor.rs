@@ -4,10 +4,10 @@ use std::fmt;
 
 use loreloom_core::{
     chat::identity::{extend, message_id, without_speaker},
-    ids::{ChatId, MessageId, PrefixHash, TenantId},
+    ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
 };
-use loreloom_memory::ports::{Node, StoreError, StoryStore};
-use rustc_hash::FxHashMap;
+use loreloom_memory::ports::{Node, StoreError, StoryStore, TurnRecord};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// Something that is not as it should be.
@@ -40,7 +40,11 @@ pub async fn examine(
 ) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     for summary in store.chats(tenant).await? {
-        let mut chat = Examined { id: summary.chat.id.clone(), findings: Vec::new() };
+        let mut chat = Examined {
+            id: summary.chat.id.clone(),
+            libraries: FxHashSet::default(),
+            findings: Vec::new(),
+        };
         chat.examine(store, tenant, summary.chat.tip).await?;
         findings.append(&mut chat.findings);
     }
@@ -49,6 +53,8 @@ pub async fn examine(
 
 struct Examined {
     id: ChatId,
+    /// Those that were looked at already.
+    libraries: FxHashSet<LibraryVersion>,
     findings: Vec<Finding>,
 }
 
@@ -95,12 +101,35 @@ impl Examined {
                 }
             }
             match store.turn(tenant, &self.id, turn.id).await {
-                Ok(Some(_)) => (),
+                Ok(Some(record)) => self.library(store, tenant, &what, &record).await,
                 Ok(None) => self.find(&what, "its record is missing"),
                 Err(error) => self.find(&what, spelled(&error)),
             }
         }
         Ok(())
+    }
+
+    /// A turn that says what it was given also needs its books to be decided again.
+    async fn library(
+        &mut self,
+        store: &dyn StoryStore,
+        tenant: &TenantId,
+        what: &str,
+        turn: &TurnRecord,
+    ) {
+        if turn.given.is_none() || !self.libraries.insert(turn.library) {
+            return;
+        }
+        let library = format!("library {}", turn.library);
+        match store.library(tenant, turn.library).await {
+            Ok(Some(found)) if found.version() == turn.library => (),
+            Ok(Some(found)) => {
+                let reason = format!("its books and rules are those of {}", found.version());
+                self.find(library, reason);
+            }
+            Ok(None) => self.find(what, format!("{library} is missing")),
+            Err(error) => self.find(library, spelled(&error)),
+        }
     }
 
     /// Computes every id and hash again, in the order parents before children.

@@ -30,6 +30,7 @@ mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
+pub mod travel;
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::PostgresStore;

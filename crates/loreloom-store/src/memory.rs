@@ -8,12 +8,13 @@ use std::{
 use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
-    ids::{ChatId, MessageId, PrefixHash, TenantId},
+    ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
+    TurnRecord, TurnSummary,
 };
 use rustc_hash::FxHashMap;
 
@@ -24,7 +25,10 @@ use crate::{
 
 /// Keeps stories in memory. Clones share what they keep.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryStore(Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>);
+pub struct MemoryStore {
+    stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
+    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), StoredLibrary>>>,
+}
 
 #[derive(Debug)]
 struct Story {
@@ -49,7 +53,7 @@ impl MemoryStore {
         chat: &ChatId,
         read: impl FnOnce(&Story) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let stories = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let stories = self.stories.read().unwrap_or_else(PoisonError::into_inner);
         let story = stories.get(&(tenant.clone(), chat.clone()));
         read(story.ok_or_else(|| StoreError::NoChat { chat: chat.clone() })?)
     }
@@ -60,7 +64,7 @@ impl MemoryStore {
         chat: &ChatId,
         write: impl FnOnce(&mut Story) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut stories = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut stories = self.stories.write().unwrap_or_else(PoisonError::into_inner);
         let story = stories.get_mut(&(tenant.clone(), chat.clone()));
         write(story.ok_or_else(|| StoreError::NoChat { chat: chat.clone() })?)
     }
@@ -83,6 +87,26 @@ impl Story {
             self.places.insert(node.prefix, self.nodes.len());
             self.nodes.push(node);
         }
+    }
+
+    fn add_path(&mut self, path: &Path) {
+        let mut parent = PrefixHash::default();
+        for item in path.items() {
+            let message = item.message.clone();
+            self.add(Node { prefix: item.prefix, parent, message_id: item.id, message });
+            parent = item.prefix;
+        }
+    }
+
+    fn commit_path(
+        &mut self,
+        path: &Path,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        checks::version_was_seen(&self.chat, seen)?;
+        self.add_path(path);
+        self.move_tip(path.prefix(), None, now)
     }
 
     fn touch(&mut self, now: Timestamp) {
@@ -125,12 +149,7 @@ impl Story {
 
     fn commit_turn(&mut self, path: &Path, turn: &TurnRecord, seen: Option<u64>) -> Commit {
         checks::version_was_seen(&self.chat, seen)?;
-        let mut parent = PrefixHash::default();
-        for item in path.items() {
-            let message = item.message.clone();
-            self.add(Node { prefix: item.prefix, parent, message_id: item.id, message });
-            parent = item.prefix;
-        }
+        self.add_path(path);
         let message = path.items().last().map(|item| item.id);
         self.turns.push(StoredTurn { record: turn.clone(), message, reply: None });
         self.chat.tip = turn.at;
@@ -182,7 +201,7 @@ fn place_of(turn: TurnId) -> Option<usize> {
 #[async_trait]
 impl StoryStore for MemoryStore {
     async fn chats(&self, tenant: &TenantId) -> Result<Vec<ChatSummary>, StoreError> {
-        let stories = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let stories = self.stories.read().unwrap_or_else(PoisonError::into_inner);
         let mut chats = stories
             .iter()
             .filter(|((owner, _), _)| owner == tenant)
@@ -203,7 +222,7 @@ impl StoryStore for MemoryStore {
         tenant: &TenantId,
         chat: &ChatId,
     ) -> Result<Option<ChatRecord>, StoreError> {
-        let stories = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let stories = self.stories.read().unwrap_or_else(PoisonError::into_inner);
         Ok(stories.get(&(tenant.clone(), chat.clone())).map(|story| story.chat.clone()))
     }
 
@@ -214,7 +233,7 @@ impl StoryStore for MemoryStore {
         title: &str,
         now: Timestamp,
     ) -> Result<ChatRecord, StoreError> {
-        let mut stories = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut stories = self.stories.write().unwrap_or_else(PoisonError::into_inner);
         let story = stories.entry((tenant.clone(), chat.clone()));
         Ok(story.or_insert_with(|| Story::new(chat.clone(), title, now)).chat.clone())
     }
@@ -238,6 +257,16 @@ impl StoryStore for MemoryStore {
     ) -> Result<(), StoreError> {
         checks::node_is_named_right(&reply.node)?;
         self.write(tenant, chat, |story| story.commit_reply(reply))
+    }
+
+    async fn commit_path(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        self.write(tenant, path.chat(), |story| story.commit_path(path, seen, now))
     }
 
     async fn move_tip(
@@ -294,5 +323,26 @@ impl StoryStore for MemoryStore {
         turn: TurnId,
     ) -> Result<Option<TurnRecord>, StoreError> {
         self.read(tenant, chat, |story| Ok(story.turn(turn).map(|turn| turn.record.clone())))
+    }
+
+    async fn keep_library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+        library: &StoredLibrary,
+    ) -> Result<(), StoreError> {
+        checks::library_is_named_right(version, library)?;
+        let mut libraries = self.libraries.write().unwrap_or_else(PoisonError::into_inner);
+        libraries.entry((tenant.clone(), version)).or_insert_with(|| library.clone());
+        Ok(())
+    }
+
+    async fn library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+    ) -> Result<Option<StoredLibrary>, StoreError> {
+        let libraries = self.libraries.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(libraries.get(&(tenant.clone(), version)).cloned())
     }
 }

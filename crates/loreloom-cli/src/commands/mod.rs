@@ -1,14 +1,24 @@
 //! One module for each command; its doc comment is its help.
 
+mod care;
+mod chats;
 mod convert;
 mod demo;
 mod diff;
+mod diff_run;
+mod export;
+mod import;
 mod inspect;
 mod merge;
+mod replay;
+mod runs;
 mod serve;
+mod show;
 mod table;
+mod tree;
 mod unwrap;
 mod weave;
+mod why;
 
 use std::io::Write;
 
@@ -31,8 +41,32 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     /// Find the wrapped entries of a prompt
     Unwrap(unwrap::Unwrap),
+    /// Copy all chats to a new file, while they are in use
+    Backup(care::Backup),
+    /// List the stored chats
+    Chats(chats::Chats),
+    /// Say which turns of chats a new version of a book changes
+    DiffRun(diff_run::DiffRun),
+    /// Look for damage in the stored chats
+    Doctor(care::Doctor),
+    /// Write a chat with all its branches, turns and books as JSON
+    Export(export::Export),
+    /// Read a chat from a file into the store
+    Import(import::Import),
+    /// Run whole chats through the engine and print what fires at each turn
+    Replay(replay::Replay),
+    /// Put a backup where the chats are kept
+    Restore(care::Restore),
+    /// Show a chat's current path and what was woven in at each message
+    Show(show::Show),
+    /// Draw the branches of a chat
+    Tree(tree::Tree),
+    /// Give the space of deleted rows back
+    Vacuum(care::Vacuum),
     /// Weave lore into a chat and print the prompt
     Weave(weave::Weave),
+    /// Decide a past turn again and say why each entry fired or did not
+    Why(why::Why),
 }
 
 impl Command {
@@ -46,7 +80,19 @@ impl Command {
             Self::Merge(merge) => merge.run(out),
             Self::Serve(serve) => serve.run(out),
             Self::Unwrap(unwrap) => unwrap.run(out),
+            Self::Backup(backup) => backup.run(out),
+            Self::Chats(chats) => chats.run(out),
+            Self::DiffRun(diff_run) => diff_run.run(out),
+            Self::Doctor(doctor) => doctor.run(out),
+            Self::Export(export) => export.run(out),
+            Self::Import(import) => import.run(out),
+            Self::Replay(replay) => replay.run(out),
+            Self::Restore(restore) => restore.run(out),
+            Self::Show(show) => show.run(out),
+            Self::Tree(tree) => tree.run(out),
+            Self::Vacuum(vacuum) => vacuum.run(out),
             Self::Weave(weave) => weave.run(out),
+            Self::Why(why) => why.run(out),
         }
     }
 }

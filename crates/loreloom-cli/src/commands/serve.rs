@@ -3,7 +3,6 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
     sync::Arc,
 };
 
@@ -16,11 +15,12 @@ use loreloom_llm::{
 };
 use loreloom_memory::ports::{StoryStore, Upstream};
 use loreloom_server::{App, AppParts, Defaults, Lore, router};
-use loreloom_store::SqliteStore;
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::task::TaskTracker;
 
-use crate::{clock::SystemClock, lore::LoreArguments, tokenizer::TokenizerArguments};
+use crate::{
+    clock::SystemClock, data::DataArguments, lore::LoreArguments, tokenizer::TokenizerArguments,
+};
 
 /// Run the proxy between a front end and a model.
 ///
@@ -43,9 +43,8 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 8686)]
     port: u16,
 
-    /// The folder stories are kept in
-    #[arg(long, value_name = "FOLDER")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataArguments,
 
     /// The user's name, where requests do not say it
     #[arg(long, default_value = "User", value_name = "NAME")]
@@ -69,11 +68,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let data = match self.data.clone() {
-            Some(folder) => folder,
-            None => default_data()?,
-        };
-        let app = self.app(open_store(&data)?)?;
+        let app = self.app(Arc::new(self.data.open_or_make()?))?;
         // Everything is warm before the port opens: the first turn waits for nothing.
         StaticEmbedder::embedded();
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
@@ -205,28 +200,4 @@ pub(super) async fn stop_asked() {
         () = interrupt => {}
         () = terminate => {}
     }
-}
-
-fn open_store(folder: &std::path::Path) -> anyhow::Result<Arc<dyn StoryStore>> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("`{}` cannot be made", folder.display()))?;
-    let file = folder.join("stories.sqlite");
-    let store = SqliteStore::open(&file)
-        .with_context(|| format!("`{}` cannot be opened", file.display()))?;
-    Ok(Arc::new(store))
-}
-
-/// The user's data folder.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where users keep their data is told by the environment"
-)]
-fn default_data() -> anyhow::Result<PathBuf> {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    set("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".local/share")))
-        .or_else(|| set("APPDATA").map(PathBuf::from))
-        .map(|folder| folder.join("loreloom"))
-        .context("no data folder is known: say one with `--data FOLDER`")
 }

@@ -217,7 +217,7 @@ impl Output {
 }
 
 /// The entry of that id, name or original number; a name that several have is refused.
-fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryId> {
+pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryId> {
     let entries = || library.books().iter().flat_map(|book| &book.entries);
     let is_named = |entry: &&Entry| {
         entry.id.as_str() == name
@@ -264,7 +264,7 @@ struct CardFile {
 
 impl CardFile {
     fn read(path: &std::path::Path) -> anyhow::Result<Self> {
-        let imported = lore::read_book(path, "card", &files::stem(path))?;
+        let imported = lore::read_book(path, "character-card", &files::stem(path))?;
         let card = imported
             .card
             .with_context(|| format!("`{}` is no character's card", path.display()))?;
@@ -307,7 +307,7 @@ fn path_of(name: &str, chat: ImportedChat) -> Path {
     Path::of(ChatId::from(name), messages.filter(|message| message.role != Role::System))
 }
 
-fn print_prompt(out: &mut dyn Write, messages: &[PromptMessage]) -> anyhow::Result<()> {
+pub(super) fn print_prompt(out: &mut dyn Write, messages: &[PromptMessage]) -> anyhow::Result<()> {
     for message in messages {
         let name = message.name.as_deref().map_or(String::new(), |name| format!(" {name}"));
         writeln!(out, "[{}{name}]\n{}\n", message.role.as_str(), message.content)?;

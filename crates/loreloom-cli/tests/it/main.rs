@@ -10,5 +10,6 @@ mod books;
 mod demo;
 mod run;
 mod serve;
+mod stories;
 mod unwrap;
 mod weave;

@@ -12,13 +12,13 @@ use tempfile::TempDir;
 
 use crate::run::{loreloom, refused, write};
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     url: String,
 }
 
 impl Server {
-    fn start(home: &Path) -> Self {
+    pub(crate) fn start(home: &Path) -> Self {
         let arguments = ["serve", "--port", "0", "--data", "data", "--book", "book.json"];
         let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -32,7 +32,7 @@ impl Server {
         reqwest::get(format!("{}/api/last-turn", self.url)).await.unwrap().json().await.unwrap()
     }
 
-    async fn say(&self, messages: &[Value]) -> String {
+    pub(crate) async fn say(&self, messages: &[Value]) -> String {
         let body = json!({ "model": "offline", "messages": messages });
         let request = reqwest::Client::new()
             .post(format!("{}/v1/chat/completions", self.url))
@@ -43,7 +43,7 @@ impl Server {
     }
 
     /// The last turn, once its reply is `text`.
-    async fn stored(&self, text: &str) -> Value {
+    pub(crate) async fn stored(&self, text: &str) -> Value {
         for _ in 0..500 {
             let last = self.last_turn().await;
             if last["reply"] == text {

@@ -6,6 +6,7 @@
 
 mod foreign;
 mod join;
+mod seams;
 mod template;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     foreign::{Edit, Insertion, Outline, Plan, plan},
     join::{Joined, Piece},
+    seams::{Marker, Seams},
     template::{Block, PromptTemplate, PromptTexts, build},
 };
 use crate::{prompt::PromptMessage, report::Span};

@@ -3,8 +3,10 @@
 pub mod identity;
 mod message;
 mod path;
+mod voices;
 
 pub use self::{
     message::{GenerationType, Message, Role},
     path::{Path, PathItem},
+    voices::Voices,
 };

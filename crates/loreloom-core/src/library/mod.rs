@@ -6,6 +6,7 @@
 
 mod keys;
 mod roster;
+mod version;
 
 use std::sync::Arc;
 
@@ -18,12 +19,13 @@ pub(crate) use self::{
 pub use self::{
     keys::{CompiledKey, KeyMode, Probe},
     roster::{Attachment, Roster, Scope},
+    version::of as version_of,
 };
 use crate::{
     book::{Book, Entry, Force, Key},
-    digest::Hasher,
     ids::{EntryId, LibraryVersion},
     macros,
+    rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
     worldinfo::{WorldInfoRules, fingerprint, split_decorators},
 };
@@ -98,14 +100,20 @@ impl KeyIndex {
 }
 
 impl Library {
-    /// Compiles books under the rules that decide how their keys match.
+    /// Compiles books under World Info's rules, with no scripts.
     pub fn compile(books: impl IntoIterator<Item = Arc<Book>>, rules: &WorldInfoRules) -> Self {
+        Self::under(books, &Rules { world_info: rules.clone(), ..Rules::default() })
+    }
+
+    /// Compiles books under the rules they are woven by.
+    pub fn under(books: impl IntoIterator<Item = Arc<Book>>, rules: &Rules) -> Self {
         let books: Vec<Arc<Book>> = books.into_iter().collect();
-        let mut compiler = Compiler::new(rules);
+        let mut compiler = Compiler::new(&rules.world_info);
         for (at, book) in books.iter().enumerate() {
             compiler.add(at, book);
         }
-        compiler.finish(books)
+        let version = version::of(&books, rules);
+        compiler.finish(books, version)
     }
 
     /// Names what was compiled: equal versions decide alike.
@@ -177,7 +185,6 @@ struct Compiler<'rules> {
     exact: LiteralIndex,
     lower_touches: Vec<(PatternId, EntryIx)>,
     exact_touches: Vec<(PatternId, EntryIx)>,
-    version: Hasher,
 }
 
 impl<'rules> Compiler<'rules> {
@@ -190,13 +197,11 @@ impl<'rules> Compiler<'rules> {
             exact: LiteralIndex::default(),
             lower_touches: Vec::new(),
             exact_touches: Vec::new(),
-            version: Hasher::new("library"),
         }
     }
 
     fn add(&mut self, at: usize, book: &Book) {
         let mut slots: FxHashMap<String, EntryIx> = FxHashMap::default();
-        self.version = self.version.clone().field(book.id.as_str().as_bytes());
         for (place, entry) in book.entries.iter().enumerate() {
             let ix = index(self.entries.len());
             let slot = match &entry.original_id {
@@ -280,18 +285,11 @@ impl<'rules> Compiler<'rules> {
         }
     }
 
-    fn finish(mut self, books: Vec<Arc<Book>>) -> Library {
+    fn finish(mut self, books: Vec<Arc<Book>>, version: LibraryVersion) -> Library {
         self.lower.freeze();
         self.exact.freeze();
-        let mut version = self.version;
-        for book in &books {
-            for entry in &book.entries {
-                version =
-                    version.field(entry.id.as_str().as_bytes()).field(entry.content.as_bytes());
-            }
-        }
         Library {
-            version: LibraryVersion(version.finish()),
+            version,
             books,
             entries: self.entries,
             by_id: self.by_id,

@@ -1,12 +1,14 @@
 //! Which entries take part in a turn, and in which order they are evaluated.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use super::{EntryIx, Library};
 use crate::{sort::stable_by, worldinfo::Strategy};
 
 /// Why a book is active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// For all chats.
     Global,
@@ -19,7 +21,7 @@ pub enum Scope {
 }
 
 /// A book that is active this turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// The book's place in the library.
     pub book: usize,

@@ -4,13 +4,19 @@
 //! it. A [`TurnRecord`] hangs on the node it was computed on. Business code makes ids and
 //! timestamps; a store keeps what it is given.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use loreloom_core::{
+    book::Book,
     chat::{GenerationType, Message, Path},
+    given::Given,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
+    library::version_of,
     place::Injection,
     prompt::PromptMessage,
     report::Report,
+    rules::Rules,
     state::{StateDelta, StoryState},
     units::Timestamp,
 };
@@ -85,6 +91,26 @@ pub struct TurnRecord {
     pub report: Report,
     /// When.
     pub created: Timestamp,
+    /// What it was given, so that it can be decided again; `None` for turns that were stored
+    /// before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<Box<Given>>,
+}
+
+/// The books and rules that turns were decided with, named by their [`LibraryVersion`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredLibrary {
+    /// The books, in order.
+    pub books: Vec<Arc<Book>>,
+    /// The rules.
+    pub rules: Rules,
+}
+
+impl StoredLibrary {
+    /// What names it.
+    pub fn version(&self) -> LibraryVersion {
+        version_of(&self.books, &self.rules)
+    }
 }
 
 /// A line of the list of turns.
@@ -160,6 +186,19 @@ pub trait StoryStore: Send + Sync {
         reply: &Reply,
     ) -> Result<(), StoreError>;
 
+    /// Stores the nodes of a path that no turn was computed on (a chat from elsewhere), and
+    /// moves the chat's tip to its end. Nodes that are already stored are left alone. Returns
+    /// the chat as it now is.
+    ///
+    /// Fails with [`StoreError::Conflict`] if `seen` is given and is not the chat's version.
+    async fn commit_path(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError>;
+
     /// Moves the chat's tip to a node that is stored, or to all zeros: going back, or to
     /// another branch, before anything is said there. Returns the chat as it now is.
     ///
@@ -206,6 +245,24 @@ pub trait StoryStore: Send + Sync {
         chat: &ChatId,
         turn: TurnId,
     ) -> Result<Option<TurnRecord>, StoreError>;
+
+    /// Keeps the books and rules that turns are decided with. What is kept already stays as
+    /// it is.
+    ///
+    /// Fails with [`StoreError::Contradiction`] if `version` is not theirs.
+    async fn keep_library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+        library: &StoredLibrary,
+    ) -> Result<(), StoreError>;
+
+    /// The books and rules of a version, if they were kept.
+    async fn library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+    ) -> Result<Option<StoredLibrary>, StoreError>;
 }
 
 /// Why a store could not do as asked.

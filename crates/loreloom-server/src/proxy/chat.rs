@@ -16,7 +16,10 @@ use super::{
     prompt::ChatRequest,
     tee::{Tee, WhenComplete},
 };
-use crate::{app::App, story::Committed};
+use crate::{
+    app::App,
+    story::{Committed, Sent},
+};
 
 /// The chat a request belongs to, named by the front end.
 const CHAT_HEADER: &str = "x-loreloom-chat";
@@ -94,12 +97,14 @@ async fn prepare(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<Outgoing
     let decided =
         app.decide(&request.context, request.story()).await.map_err(|error| error.to_string())?;
     let plan = plan(&request.outline(), &decided.injections);
+    let seams = plan.seams(&request.outline());
     let (body, prompt, spans) = request.woven(&plan);
     let woven = spans.len();
+    let sent = Sent { prompt, spans, seams };
     let (stored, turn) = oneshot::channel();
     let committing = app.clone();
     app.tasks.spawn(async move {
-        match committing.commit(decided, prompt, spans).await {
+        match committing.commit(decided, sent).await {
             // Nobody waits any more if the generation has failed.
             Ok(committed) => drop(stored.send(committed)),
             Err(error) => tracing::error!(%error, "the turn was not stored"),

@@ -18,7 +18,7 @@ use super::{
     Body, Kept, KeptPath, delta_text, generation_number,
     pack::pack,
     prompt::{self, Drafted, Texts},
-    record::StoredInjection,
+    record::{StoredGiven, StoredInjection},
 };
 
 /// The columns of a turn that are stored as given.
@@ -59,6 +59,7 @@ pub(crate) struct Draft {
     answers: Option<MessageId>,
     library: loreloom_core::ids::LibraryVersion,
     injections: Vec<StoredInjection>,
+    given: Option<StoredGiven>,
     prompt: Vec<Drafted>,
 }
 
@@ -70,6 +71,8 @@ impl Draft {
         let mut texts = Texts::default();
         let injections = turn.injections.iter();
         let injections = injections.map(|one| StoredInjection::of(one, &mut texts)).collect();
+        let given = turn.given.as_deref().map(|given| StoredGiven::of(given, &mut texts));
+        let given = given.transpose().map_err(|error| not_json(&error))?;
         let prompt = prompt::draft(&turn.prompt, &turn.report.spans, items, &mut texts);
         let mut wanted = vec![false; items.len()];
         for item in prompt::items_of(&prompt) {
@@ -90,8 +93,35 @@ impl Draft {
             answers: turn.answers,
             library: turn.library,
             injections,
+            given,
             prompt,
         })
+    }
+
+    /// Drafts the nodes of `path` alone: there is no turn to write.
+    pub(crate) fn of_path(path: &Path, now: Timestamp) -> Self {
+        let columns = TurnColumns {
+            at: path.prefix(),
+            at_message: None,
+            generation: 0,
+            created: now,
+            delta: None,
+            report: Vec::new(),
+        };
+        Self {
+            columns,
+            base: PrefixHash::default(),
+            rest: path.items().to_vec(),
+            texts: Vec::new(),
+            known: Vec::new(),
+            restated: Vec::new(),
+            wanted: vec![false; path.items().len()],
+            answers: None,
+            library: loreloom_core::ids::LibraryVersion::default(),
+            injections: Vec::new(),
+            given: None,
+            prompt: Vec::new(),
+        }
     }
 
     /// The messages that need a number, by their place on the path: those of new nodes,
@@ -132,8 +162,8 @@ impl Draft {
             let reason = "a message of the prompt has no number".to_owned();
             StoreError::Damaged { what: "the turn's draft".to_owned(), reason }
         })?;
-        let (answers, library, injections) = (self.answers, self.library, self.injections);
-        let body = Body { answers, library, injections, prompt, texts };
+        let Self { answers, library, injections, given, .. } = self;
+        let body = Body { answers, library, injections, prompt, given, texts };
         let body = body.to_bytes().map_err(|error| not_json(&error))?;
         Ok(Finished { columns: self.columns, body, path: Arc::new(path) })
     }

@@ -20,5 +20,8 @@ pub(crate) use self::{
     kept::{Committed, Kept, KeptPath, RecentPaths},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
-    record::{Body, Deltas, Wanted, delta_from, delta_text, report_from},
+    record::{
+        Body, Deltas, Restored, Wanted, delta_from, delta_text, library_bytes, library_from,
+        report_from,
+    },
 };

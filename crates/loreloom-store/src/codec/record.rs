@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use loreloom_core::{
-    chat::{Path, Role},
+    assemble::Seams,
+    chat::{Path, Role, Voices},
+    given::Given,
     ids::{LibraryVersion, MessageId, PrefixHash},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
@@ -11,7 +13,7 @@ use loreloom_core::{
     state::{StateDelta, StoryState},
     units::Tokens,
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_memory::ports::{StoreError, StoredLibrary};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -30,8 +32,57 @@ pub(crate) struct Body {
     pub(crate) library: LibraryVersion,
     pub(super) injections: Vec<StoredInjection>,
     pub(super) prompt: Vec<Part>,
+    /// What it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) given: Option<StoredGiven>,
     /// Numbers of the texts that pieces refer to by their place in this list.
     pub(crate) texts: Vec<i64>,
+}
+
+/// What a turn was given. Card, persona and the like rarely change from turn to turn, so
+/// they are a text that is stored once; the rest is different every time and short.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StoredGiven {
+    fixed: Piece<i64>,
+    voices: Voices,
+    seams: Seams,
+}
+
+impl StoredGiven {
+    pub(super) fn of(given: &Given, texts: &mut prompt::Texts) -> Result<Self, serde_json::Error> {
+        let (voices, seams) = (given.voices.clone(), given.seams.clone());
+        let (no_voices, no_seams) = (Voices::default(), Seams::default());
+        let fixed = Given { voices: no_voices, seams: no_seams, ..given.clone() };
+        let fixed = texts.piece(&serde_json::to_string(&fixed)?);
+        Ok(Self { fixed, voices, seams })
+    }
+
+    fn restore(self, wanted: &Wanted) -> Result<Box<Given>, String> {
+        let fixed = self.fixed.restore(wanted)?;
+        let fixed: Given = serde_json::from_str(&fixed).map_err(|error| error.to_string())?;
+        Ok(Box::new(Given { voices: self.voices, seams: self.seams, ..fixed }))
+    }
+}
+
+impl Piece<i64> {
+    fn restore(self, wanted: &Wanted) -> Result<String, String> {
+        Ok(match self {
+            Self::Short(text) => text,
+            Self::Text(place) => prompt::text_at(&wanted.texts, place)?.to_owned(),
+            Self::Message(number) => wanted.told(number)?.text.clone(),
+        })
+    }
+}
+
+/// What a body refers to, put back.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    /// What was put into the prompt.
+    pub(crate) injections: Vec<Injection>,
+    /// The prompt.
+    pub(crate) prompt: Vec<PromptMessage>,
+    /// What the turn was given.
+    pub(crate) given: Option<Box<Given>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,11 +106,7 @@ impl StoredInjection {
     }
 
     fn restore(self, wanted: &Wanted) -> Result<Injection, String> {
-        let text = match self.text {
-            Piece::Short(text) => text,
-            Piece::Text(place) => prompt::text_at(&wanted.texts, place)?.to_owned(),
-            Piece::Message(number) => wanted.told(number)?.text.clone(),
-        };
+        let text = self.text.restore(wanted)?;
         let (place, role, tokens, source) = (self.place, self.role, self.tokens, self.source);
         Ok(Injection { place, role, text, tokens, source })
     }
@@ -108,15 +155,14 @@ impl Body {
         ranges
     }
 
-    /// The injections and the prompt.
-    pub(crate) fn restore(
-        self,
-        wanted: &Wanted,
-    ) -> Result<(Vec<Injection>, Vec<PromptMessage>), String> {
+    /// The injections, the prompt and what was given.
+    pub(crate) fn restore(self, wanted: &Wanted) -> Result<Restored, String> {
         let prompt =
             prompt::restore(&self.prompt, |number| wanted.told.get(&number), &wanted.texts)?;
         let injections = self.injections.into_iter().map(|injection| injection.restore(wanted));
-        Ok((injections.collect::<Result<_, _>>()?, prompt))
+        let injections = injections.collect::<Result<_, _>>()?;
+        let given = self.given.map(|given| given.restore(wanted)).transpose()?;
+        Ok(Restored { injections, prompt, given })
     }
 }
 
@@ -162,5 +208,15 @@ impl Deltas {
 
 /// A report from its column.
 pub(crate) fn report_from(bytes: &[u8]) -> Result<Report, String> {
+    serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
+}
+
+/// A library as a column.
+pub(crate) fn library_bytes(library: &StoredLibrary) -> Result<Vec<u8>, serde_json::Error> {
+    Ok(pack(&serde_json::to_vec(library)?))
+}
+
+/// A library from its column.
+pub(crate) fn library_from(bytes: &[u8]) -> Result<StoredLibrary, String> {
     serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
 }

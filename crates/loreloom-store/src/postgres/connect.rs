@@ -8,7 +8,10 @@ use super::rows::{Doing, client};
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/postgres/0001_stories.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/postgres/0001_stories.sql"),
+    include_str!("../../migrations/postgres/0002_libraries.sql"),
+];
 
 /// Connections of one process.
 const CONNECTIONS: usize = 16;

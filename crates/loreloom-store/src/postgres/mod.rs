@@ -5,6 +5,7 @@
 //! in arrays, so that the number of round trips does not grow with the path.
 
 mod connect;
+mod libraries;
 mod read;
 mod rows;
 mod write;
@@ -15,12 +16,13 @@ use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use loreloom_core::{
     chat::Path,
-    ids::{ChatId, PrefixHash, TenantId},
+    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
+    TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -29,7 +31,7 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths},
+    codec::{Committed, Draft, KeptPath, RecentPaths, library_bytes, not_json},
 };
 
 /// Keeps stories in PostgreSQL. Clones share their connections.
@@ -130,6 +132,18 @@ impl StoryStore for PostgresStore {
         Ok(())
     }
 
+    async fn commit_path(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let mut client = client(&self.pool).await?;
+        let draft = Draft::of_path(path, now);
+        write::commit_path(&mut client, tenant, path.chat(), &draft, seen).await
+    }
+
     async fn move_tip(
         &self,
         tenant: &TenantId,
@@ -180,5 +194,28 @@ impl StoryStore for PostgresStore {
     ) -> Result<Option<TurnRecord>, StoreError> {
         let mut client = client(&self.pool).await?;
         Snapshot::of(&mut client, tenant, chat).await?.turn(turn).await
+    }
+
+    async fn keep_library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+        library: &StoredLibrary,
+    ) -> Result<(), StoreError> {
+        let client = client(&self.pool).await?;
+        if libraries::is_kept(&client, tenant, version).await? {
+            return Ok(());
+        }
+        checks::library_is_named_right(version, library)?;
+        let body = library_bytes(library).map_err(|error| not_json(&error))?;
+        libraries::keep(&client, tenant, version, &body).await
+    }
+
+    async fn library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+    ) -> Result<Option<StoredLibrary>, StoreError> {
+        libraries::library(&client(&self.pool).await?, tenant, version).await
     }
 }

@@ -11,7 +11,8 @@ use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
 use super::rows::{ChatRow, Doing, Purpose, damaged, digest, optional_digest, select_chat, text};
 use crate::codec::{
-    Body, Deltas, NodeColumns, Told, Wanted, delta_from, generation_from, report_from, unpack,
+    Body, Deltas, NodeColumns, Restored, Told, Wanted, delta_from, generation_from, report_from,
+    unpack,
 };
 
 /// All chats of a tenant.
@@ -201,7 +202,7 @@ impl<'client> Snapshot<'client> {
         let body = Body::from_bytes(row.try_get(4).doing(doing)?).map_err(broken)?;
         let wanted = self.wanted(&body).await?;
         let (answers, library) = (body.answers, body.library);
-        let (injections, prompt) = body.restore(&wanted).map_err(broken)?;
+        let Restored { injections, prompt, given } = body.restore(&wanted).map_err(broken)?;
         Ok(Some(TurnRecord {
             chat: self.row.record.id.clone(),
             at: PrefixHash(digest(row, 0)?),
@@ -213,6 +214,7 @@ impl<'client> Snapshot<'client> {
             prompt,
             report: report_from(row.try_get(5).doing(doing)?).map_err(broken)?,
             created: Timestamp(row.try_get(2).doing(doing)?),
+            given,
         }))
     }
 

@@ -57,15 +57,7 @@ pub(super) async fn commit_turn(
 ) -> Result<Committed, StoreError> {
     let mut writer = Writer::begin(client, tenant, chat).await?;
     checks::version_was_seen(&writer.row.record, seen)?;
-    let Some((new, parent)) = writer.junction(&draft).await? else { return Ok(Committed::Stale) };
-    let wanted = draft.messages(new);
-    let said: Vec<&Message> = wanted.iter().map(|(_, item)| &item.message).collect();
-    let numbers = writer.messages(&said).await?;
-    let numbers: Vec<(usize, i64)> = wanted.iter().map(|(at, _)| *at).zip(numbers).collect();
-    let first = numbers.partition_point(|(at, _)| *at < new);
-    let items = draft.rest[new - draft.known()..].iter();
-    let items = items.zip(numbers[first..].iter().map(|(_, number)| *number)).collect::<Vec<_>>();
-    writer.nodes(parent, &items).await?;
+    let Some(numbers) = writer.path(&draft).await? else { return Ok(Committed::Stale) };
     let texts = writer.texts(&draft.texts).await?;
     let finished = draft.finish(&numbers, texts)?;
     writer.turn(&finished).await?;
@@ -73,6 +65,25 @@ pub(super) async fn commit_turn(
     let turn = TurnId(writer.row.last_turn.unsigned_abs());
     writer.finish(finished.columns.created).await?;
     Ok(Committed::Stored(turn, finished.path))
+}
+
+/// Stores the nodes of a draft without a turn.
+pub(super) async fn commit_path(
+    client: &mut Client,
+    tenant: &TenantId,
+    chat: &ChatId,
+    draft: &Draft,
+    seen: Option<u64>,
+) -> Result<ChatRecord, StoreError> {
+    let mut writer = Writer::begin(client, tenant, chat).await?;
+    checks::version_was_seen(&writer.row.record, seen)?;
+    writer.path(draft).await?;
+    writer.row.record.tip = draft.columns.at;
+    let now = draft.columns.created;
+    let version = writer.row.record.version + 1;
+    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
+    writer.finish(now).await?;
+    Ok(record)
 }
 
 /// Stores a reply; returns the number of its message.
@@ -202,6 +213,21 @@ impl<'client> Writer<'client> {
         let Some(base) = stored.next() else { return Ok(None) };
         let (count, parent) = stored.fold((0, base), |(count, _), place| (count + 1, place));
         Ok(Some((draft.known() + count, parent)))
+    }
+
+    /// Stores the nodes of a draft that are new. The numbers of the messages it asks for, or
+    /// `None` if its base is not stored.
+    async fn path(&mut self, draft: &Draft) -> Result<Option<Vec<(usize, i64)>>, StoreError> {
+        let Some((new, parent)) = self.junction(draft).await? else { return Ok(None) };
+        let wanted = draft.messages(new);
+        let said: Vec<&Message> = wanted.iter().map(|(_, item)| &item.message).collect();
+        let numbers = self.messages(&said).await?;
+        let numbers: Vec<(usize, i64)> = wanted.iter().map(|(at, _)| *at).zip(numbers).collect();
+        let first = numbers.partition_point(|(at, _)| *at < new);
+        let items = draft.rest[new - draft.known()..].iter();
+        let numbered = items.zip(numbers[first..].iter().map(|(_, number)| *number));
+        self.nodes(parent, &numbered.collect::<Vec<_>>()).await?;
+        Ok(Some(numbers))
     }
 
     /// Stores new nodes in a row, each the child of the one before.

@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod connect;
+mod libraries;
 mod nodes;
 mod pool;
 mod read;
@@ -21,12 +22,13 @@ use std::{
 use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
-    ids::{ChatId, PrefixHash, TenantId},
+    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
+    TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -37,7 +39,7 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths},
+    codec::{Committed, Draft, KeptPath, RecentPaths, library_bytes, not_json},
 };
 
 /// Keeps stories in SQLite. Clones share their connections.
@@ -192,6 +194,20 @@ impl StoryStore for SqliteStore {
         Ok(())
     }
 
+    async fn commit_path(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let (tenant, chat) = (tenant.clone(), path.chat().clone());
+        let draft = Draft::of_path(path, now);
+        let write =
+            move |connection: &mut _| write::commit_path(connection, &tenant, &chat, &draft, seen);
+        self.pool.write(write).await
+    }
+
     async fn move_tip(
         &self,
         tenant: &TenantId,
@@ -248,5 +264,33 @@ impl StoryStore for SqliteStore {
         turn: TurnId,
     ) -> Result<Option<TurnRecord>, StoreError> {
         self.snapshot(tenant, chat, move |snapshot| snapshot.turn(turn)).await
+    }
+
+    async fn keep_library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+        library: &StoredLibrary,
+    ) -> Result<(), StoreError> {
+        let owner = tenant.clone();
+        let look = move |connection: &mut _| libraries::is_kept(connection, &owner, version);
+        if self.pool.read(look).await? {
+            return Ok(());
+        }
+        checks::library_is_named_right(version, library)?;
+        let body = library_bytes(library).map_err(|error| not_json(&error))?;
+        let owner = tenant.clone();
+        let write = move |connection: &mut _| libraries::keep(connection, &owner, version, &body);
+        self.pool.write(write).await
+    }
+
+    async fn library(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+    ) -> Result<Option<StoredLibrary>, StoreError> {
+        let tenant = tenant.clone();
+        let read = move |connection: &mut _| libraries::library(connection, &tenant, version);
+        self.pool.read(read).await
     }
 }

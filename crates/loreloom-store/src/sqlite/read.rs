@@ -10,7 +10,9 @@ use loreloom_memory::ports::{
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::rows::{ChatRow, Doing, Hash, Reading};
-use crate::codec::{Body, Deltas, Told, Wanted, delta_from, generation_from, report_from, unpack};
+use crate::codec::{
+    Body, Deltas, Restored, Told, Wanted, delta_from, generation_from, report_from, unpack,
+};
 
 /// A chat inside one snapshot.
 pub(super) struct Snapshot<'connection> {
@@ -74,7 +76,7 @@ impl<'connection> Snapshot<'connection> {
         let body = Body::from_bytes(&row.body).reading(what)?;
         let wanted = self.wanted(&body)?;
         let (answers, library) = (body.answers, body.library);
-        let (injections, prompt) = body.restore(&wanted).reading(what)?;
+        let Restored { injections, prompt, given } = body.restore(&wanted).reading(what)?;
         Ok(Some(TurnRecord {
             chat: self.row.record.id.clone(),
             at: row.at,
@@ -86,6 +88,7 @@ impl<'connection> Snapshot<'connection> {
             prompt,
             report: report_from(&row.report).reading(what)?,
             created: row.created,
+            given,
         }))
     }
 

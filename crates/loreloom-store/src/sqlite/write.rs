@@ -64,14 +64,7 @@ pub(super) fn commit_turn(
     let row = ChatRow::get(&transaction, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
     let mut writer = Writer { transaction, tenant, row };
-    let Some((new, parent)) = writer.junction(&draft).doing(doing)? else {
-        return Ok(Committed::Stale);
-    };
-    let mut numbers = Vec::new();
-    for (at, item) in draft.messages(new) {
-        numbers.push((at, writer.message(&item.message).doing(doing)?));
-    }
-    writer.nodes(&draft, new, parent, &numbers)?;
+    let Some(numbers) = writer.path(&draft)? else { return Ok(Committed::Stale) };
     let texts = draft.texts.iter().map(|text| writer.text(text));
     let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
     let finished = draft.finish(&numbers, texts)?;
@@ -80,6 +73,27 @@ pub(super) fn commit_turn(
     let turn = writer.row.last_turn.unsigned_abs();
     writer.finish(finished.columns.created).doing(doing)?;
     Ok(Committed::Stored(TurnId(turn), finished.path))
+}
+
+/// Stores the nodes of a draft without a turn.
+pub(super) fn commit_path(
+    connection: &mut Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+    draft: &Draft,
+    seen: Option<u64>,
+) -> Result<ChatRecord, StoreError> {
+    let transaction = begin(connection)?;
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    checks::version_was_seen(&row.record, seen)?;
+    let mut writer = Writer { transaction, tenant, row };
+    writer.path(draft)?;
+    writer.row.record.tip = draft.columns.at;
+    let now = draft.columns.created;
+    let version = writer.row.record.version + 1;
+    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
+    writer.finish(now).doing("storing a path")?;
+    Ok(record)
 }
 
 /// Stores a reply; returns the number of its message.
@@ -182,6 +196,19 @@ impl Writer<'_> {
             probe = usize::midpoint(stored, missing);
         }
         Ok(Some((draft.known() + stored, parent)))
+    }
+
+    /// Stores the nodes of a draft that are new. The numbers of the messages it asks for, or
+    /// `None` if its base is not stored.
+    fn path(&mut self, draft: &Draft) -> Result<Option<Vec<(usize, i64)>>, StoreError> {
+        let doing = "storing a path";
+        let Some((new, parent)) = self.junction(draft).doing(doing)? else { return Ok(None) };
+        let mut numbers = Vec::new();
+        for (at, item) in draft.messages(new) {
+            numbers.push((at, self.message(&item.message).doing(doing)?));
+        }
+        self.nodes(draft, new, parent, &numbers)?;
+        Ok(Some(numbers))
     }
 
     fn nodes(

@@ -1,8 +1,8 @@
 //! What only SQLite does: files, schemas, and several processes on one file.
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{StoreError, StoryStore};
-use loreloom_store::SqliteStore;
+use loreloom_memory::ports::{StoreError, StoryStore, TurnId};
+use loreloom_store::{SqliteStore, doctor};
 use rusqlite::Connection;
 use tempfile::tempdir;
 
@@ -14,8 +14,8 @@ async fn a_newer_database_is_refused_and_left_alone() {
     let database = Connection::open(&file).unwrap();
     database.execute("UPDATE schema_version SET version = 99", []).unwrap();
     let refused = SqliteStore::open(&file).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 1 }), "{refused:?}");
-    let expected = "the database has schema 99, this version knows up to 1: use a newer loreloom";
+    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 2 }), "{refused:?}");
+    let expected = "the database has schema 99, this version knows up to 2: use a newer loreloom";
     assert_eq!(refused.to_string(), expected);
     let kept = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
     assert_eq!(kept, Ok(99));
@@ -90,7 +90,7 @@ fn every_primary_key_leads_with_the_tenant() {
         .unwrap();
     let names: Vec<String> =
         tables.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    assert_eq!(names.len(), 7);
+    assert_eq!(names.len(), 8);
     for name in names {
         let first = database
             .query_row("SELECT name FROM pragma_table_info(?1) WHERE pk = 1", [&name], |row| {
@@ -99,4 +99,39 @@ fn every_primary_key_leads_with_the_tenant() {
             .unwrap();
         assert_eq!(first, "tenant", "table {name}");
     }
+}
+
+/// Written by the version that had schema 1: two branches, four turns, a second chat.
+const SCHEMA_1: &str = include_str!("../fixtures/schema-1.sql");
+
+#[tokio::test]
+async fn a_database_of_schema_1_opens_and_is_upgraded_whole() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    let old = Connection::open(&file).unwrap();
+    old.execute_batch(SCHEMA_1).unwrap();
+    drop(old);
+    let store = SqliteStore::open(&file).unwrap();
+    let (tenant, chat) = (TenantId::local(), "harbour".into());
+    let chats: Vec<(String, u64, u64)> = store
+        .chats(&tenant)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|one| (one.chat.id.0, one.messages, one.turns))
+        .collect();
+    assert_eq!(chats, [("second".to_owned(), 2, 1), ("harbour".to_owned(), 5, 3)]);
+    let last = store.turn(&tenant, &chat, TurnId(3)).await.unwrap().unwrap();
+    assert_eq!((last.injections.len(), last.prompt.len(), last.given), (2, 7, None));
+    let texts: Vec<&str> = last.injections.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(texts, ["The tower leans.", "The bell is cracked."]);
+    assert_eq!(store.library(&tenant, last.library).await.unwrap(), None);
+    assert_eq!(doctor::examine(&store, &tenant).await.unwrap(), []);
+    assert_eq!(store.examine().await.unwrap(), []);
+    let version = Connection::open(&file).unwrap().query_row(
+        "SELECT version FROM schema_version",
+        [],
+        |row| row.get(0),
+    );
+    assert_eq!(version, Ok(2));
 }

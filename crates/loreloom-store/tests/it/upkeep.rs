@@ -5,10 +5,11 @@ use std::path::Path as FilePath;
 use loreloom_core::{
     chat::{GenerationType, Path, Role},
     ids::{ChatId, PrefixHash, TenantId},
+    rules::Rules,
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_memory::ports::{StoreError, StoredLibrary, StoryStore};
 use loreloom_store::{
     MemoryStore, SqliteStore,
     archive::{self, Archive},
@@ -48,6 +49,15 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     let mut quiet = fixture::lively_turn(&edited, 7, 3);
     quiet.generation = GenerationType::Quiet;
     store.commit_turn(&tenant, &edited, &quiet, None).await?;
+    // A branch that came from elsewhere: nobody ever asked for anything on it.
+    let loose = then(&dialogue(chat, &["hello"]), Role::Assistant, "loose");
+    store.commit_path(&tenant, &loose, None, Timestamp(70)).await?;
+    let library = StoredLibrary { books: Vec::new(), rules: Rules::default() };
+    store.keep_library(&tenant, library.version(), &library).await?;
+    let mut known = fixture::lively_turn(&loose, 8, 3);
+    (known.library, known.given) = (library.version(), Some(Box::default()));
+    store.commit_turn(&tenant, &loose, &known, None).await?;
+    store.commit_path(&tenant, &then(&loose, Role::User, "end"), None, Timestamp(71)).await?;
     store.move_tip(&tenant, chat, path.items()[4].prefix, None, Timestamp(77)).await?;
     Ok(path)
 }

@@ -19,6 +19,10 @@ use super::{
     fixture::{self, dialogue, root, said, tenant},
 };
 pub use super::{
+    cases_kept::{
+        a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_what_it_was_given,
+        libraries_are_kept_once_and_read_back_to_the_byte,
+    },
     cases_tree::{
         a_branch_does_not_touch_the_story_it_left, a_quiet_turn_leaves_no_state,
         an_edit_far_back_keeps_the_state_of_what_follows, swipes_are_siblings,

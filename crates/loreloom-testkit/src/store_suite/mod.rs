@@ -6,6 +6,7 @@
 //! it had acknowledged.
 
 pub mod cases;
+mod cases_kept;
 mod cases_tree;
 mod cases_write;
 pub mod crash;
@@ -78,6 +79,9 @@ macro_rules! store_cases {
             tenants_do_not_see_each_other
             concurrent_writers_lose_nothing
             one_of_two_writers_of_a_version_wins
+            a_path_without_turns_is_stored_and_becomes_the_tip
+            a_turn_keeps_what_it_was_given
+            libraries_are_kept_once_and_read_back_to_the_byte
         );
     };
     (@each $opener:expr; $($case:ident)+) => {$(

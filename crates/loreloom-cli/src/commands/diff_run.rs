@@ -1,0 +1,102 @@
+//! What a new version of a book would have changed.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::Args;
+use loreloom_core::{
+    library::Library,
+    replay::{Fired, TurnChange, compare},
+};
+use serde::Serialize;
+
+use super::runs::RunArguments;
+use crate::{
+    files,
+    lore::{RulesArguments, load_books, load_books_as},
+    tokenizer::TokenizerArguments,
+};
+
+/// Say which turns of chats a new version of a book changes: which entries appear or vanish,
+/// which turns no longer fit the budget.
+#[derive(Debug, Args)]
+pub(crate) struct DiffRun {
+    /// The book as it was; may be given several times
+    #[arg(long, value_name = "BOOK", required = true)]
+    old: Vec<PathBuf>,
+
+    /// The book as it is now; the n-th is another version of the n-th old one
+    #[arg(long, value_name = "BOOK", required = true)]
+    new: Vec<PathBuf>,
+
+    #[command(flatten)]
+    runs: RunArguments,
+
+    #[command(flatten)]
+    rules: RulesArguments,
+
+    /// Print one JSON object a chat for scripts
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+#[derive(Serialize)]
+struct Difference<'run> {
+    chat: &'run str,
+    turns: usize,
+    over_budget: usize,
+    changed: &'run [TurnChange],
+}
+
+impl DiffRun {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let counter = self.tokenizer.load()?;
+        let rules = self.rules.rules();
+        let ids: Vec<String> = self.old.iter().map(|path| files::stem(path)).collect();
+        let old = Library::under(load_books(&self.old)?, &rules);
+        let new = Library::under(load_books_as(&self.new, &ids)?, &rules);
+        for run in self.runs.read()? {
+            let before = run.lines(&old, &rules, counter.as_ref());
+            let changed = compare(&before, &run.lines(&new, &rules, counter.as_ref()));
+            let over_budget = changed.iter().filter(|change| change.now_over_budget).count();
+            let turns = before.len();
+            let difference = Difference { chat: &run.name, turns, over_budget, changed: &changed };
+            if self.json {
+                writeln!(out, "{}", serde_json::to_string(&difference)?)?;
+            } else {
+                difference.print(out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Difference<'_> {
+    fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Self { chat, turns, over_budget, changed } = self;
+        let count = changed.len();
+        writeln!(
+            out,
+            "{chat}: {count} of {turns} turns change, {over_budget} no longer fit the budget"
+        )?;
+        for change in *changed {
+            let (before, after) = (change.tokens_before, change.tokens_after);
+            let budget = match (change.now_over_budget, change.now_in_budget) {
+                (true, _) => ", no longer fits",
+                (_, true) => ", fits now",
+                _ => "",
+            };
+            writeln!(out, "message {}: {before} → {after} tokens{budget}", change.at)?;
+            let lists =
+                [("+", &change.appeared), ("-", &change.vanished), ("~", &change.rewritten)];
+            for (mark, fired) in lists {
+                for Fired { title, tokens, .. } in fired {
+                    writeln!(out, "  {mark} {title} ({tokens} tokens)")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

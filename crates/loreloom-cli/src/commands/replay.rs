@@ -1,0 +1,79 @@
+//! Whole chats, turn by turn.
+
+use std::io::Write;
+
+use clap::Args;
+use loreloom_core::{library::Library, replay::TurnLine};
+use serde::Serialize;
+
+use super::runs::{Run, RunArguments};
+use crate::{lore::LoreArguments, tokenizer::TokenizerArguments};
+
+/// Run whole chats through the engine and print what fires at each turn.
+///
+/// Without `--book` a stored chat runs with the books and rules of its last turn.
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    runs: RunArguments,
+
+    #[command(flatten)]
+    lore: LoreArguments,
+
+    /// Print one JSON object a chat for scripts
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+#[derive(Serialize)]
+struct Timeline<'run> {
+    chat: &'run str,
+    turns: &'run [TurnLine],
+}
+
+impl Replay {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let counter = self.tokenizer.load()?;
+        let (books, rules) = (self.lore.books()?, self.lore.rules());
+        let named = !books.is_empty();
+        let library = Library::under(books, &rules);
+        for run in self.runs.read()? {
+            let lines = match &run.library {
+                Some(kept) if !named => {
+                    let library = Library::under(kept.books.iter().cloned(), &kept.rules);
+                    run.lines(&library, &kept.rules, counter.as_ref())
+                }
+                None if !named => anyhow::bail!(
+                    "the books of `{}` were not kept: say them with `--book FILE`",
+                    run.name
+                ),
+                Some(_) | None => run.lines(&library, &rules, counter.as_ref()),
+            };
+            self.print(out, &run, &lines)?;
+        }
+        Ok(())
+    }
+
+    fn print(&self, out: &mut dyn Write, run: &Run, lines: &[TurnLine]) -> anyhow::Result<()> {
+        if self.json {
+            let timeline = Timeline { chat: &run.name, turns: lines };
+            writeln!(out, "{}", serde_json::to_string(&timeline)?)?;
+            return Ok(());
+        }
+        writeln!(out, "{}: {} turns", run.name, lines.len())?;
+        for line in lines {
+            let fired: Vec<&str> = line.fired.iter().map(|one| one.title.as_str()).collect();
+            let mut text = if fired.is_empty() { "-".to_owned() } else { fired.join(", ") };
+            if !line.cut.is_empty() {
+                let cut: Vec<&str> = line.cut.iter().map(|one| one.title.as_str()).collect();
+                text = format!("{text}; no room for {}", cut.join(", "));
+            }
+            let tokens = format!("{}/{}", line.tokens, line.limit);
+            writeln!(out, "{:>6}  {tokens:>11}  {text}", line.at)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! A chat's current path, and what was woven in at each message.
+
+use std::io::Write;
+
+use clap::Args;
+use loreloom_core::{
+    chat::Message,
+    place::Injection,
+    report::{BudgetUse, Outcome},
+};
+use loreloom_memory::ports::{StoryStore, TurnRecord, TurnSummary};
+use serde::Serialize;
+
+use super::serve::runtime;
+use crate::{
+    data::DataArguments,
+    stored::{StoredChat, speaker},
+};
+
+/// Show a chat's current path and what was woven in at each message.
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The chat
+    #[arg(value_name = "CHAT")]
+    chat: String,
+
+    /// Show only this message, with the texts that were woven in
+    #[arg(long, value_name = "MESSAGE")]
+    at: Option<usize>,
+
+    /// Print one JSON object for scripts
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    data: DataArguments,
+}
+
+/// A message and its turns.
+#[derive(Serialize)]
+struct ShownMessage {
+    number: usize,
+    #[serde(flatten)]
+    message: Message,
+    turns: Vec<ShownTurn>,
+}
+
+/// A turn computed on a message.
+#[derive(Serialize)]
+struct ShownTurn {
+    #[serde(flatten)]
+    summary: TurnSummary,
+    woven: Vec<Injection>,
+    titles: Vec<String>,
+    budgets: Vec<BudgetUse>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    chat: String,
+    title: String,
+    messages: Vec<ShownMessage>,
+}
+
+impl Show {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let store = self.data.open()?;
+        let shown = runtime()?.block_on(self.read(&store))?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
+            return Ok(());
+        }
+        for message in &shown.messages {
+            message.print(out, self.at.is_some())?;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Shown> {
+        let chat = StoredChat::read(store, &self.chat).await?;
+        if let Some(at) = self.at {
+            chat.message(at)?;
+        }
+        let mut messages = Vec::new();
+        for (number, node) in (1..).zip(&chat.nodes) {
+            if self.at.is_some_and(|at| at != number) {
+                continue;
+            }
+            let mut turns = Vec::new();
+            for summary in chat.turns_at(node.prefix) {
+                let record = chat.turn(store, summary.id).await?;
+                turns.push(ShownTurn::of(summary.clone(), record));
+            }
+            messages.push(ShownMessage { number, message: node.message.clone(), turns });
+        }
+        let (chat, title) = (chat.record.id.0, chat.record.title);
+        Ok(Shown { chat, title, messages })
+    }
+}
+
+impl ShownTurn {
+    fn of(summary: TurnSummary, record: TurnRecord) -> Self {
+        let woven = |verdict: &&loreloom_core::report::Verdict| {
+            matches!(verdict.outcome, Outcome::Activated { .. })
+        };
+        let titles = record.report.verdicts.iter().filter(woven);
+        Self {
+            summary,
+            titles: titles.map(|verdict| verdict.title.clone()).collect(),
+            woven: record.injections,
+            budgets: record.report.budgets,
+        }
+    }
+}
+
+impl ShownMessage {
+    fn print(&self, out: &mut dyn Write, whole: bool) -> anyhow::Result<()> {
+        let hidden = if self.message.hidden { " (hidden)" } else { "" };
+        writeln!(out, "{} {}{hidden}\n{}", self.number, speaker(&self.message), self.message.text)?;
+        for turn in &self.turns {
+            let (id, kind) = (turn.summary.id.0, turn.summary.generation.as_str());
+            let woven = match turn.titles.as_slice() {
+                [] => "nothing".to_owned(),
+                titles => titles.join(", "),
+            };
+            let used = turn.budgets.first();
+            let used = used.map_or(String::new(), |budget| {
+                format!(" ({} of {} tokens)", budget.used, budget.limit)
+            });
+            writeln!(out, "  turn {id}, {kind}: {woven}{used}")?;
+            for injection in turn.woven.iter().filter(|_| whole) {
+                writeln!(out, "    {}", injection.text.replace('\n', "\n    "))?;
+            }
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+}

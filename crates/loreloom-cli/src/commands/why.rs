@@ -1,0 +1,335 @@
+//! A past turn, decided again.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_core::{
+    assemble::{Assembled, Outline, plan},
+    dice::TurnDice,
+    given::Given,
+    ids::TenantId,
+    library::Library,
+    prompt::PromptMessage,
+    replay::{TurnChange, TurnLine, compare},
+    report::{Report, Verdict, words},
+    rules::Rules,
+    tokens::TokenCounter,
+    turn::{Instruments, Transcript, TurnCache},
+    weave::{self, Woven},
+};
+use loreloom_memory::ports::{StoryStore as _, TurnRecord};
+use loreloom_store::travel::{Revisited, revisit};
+use serde::Serialize;
+
+use super::{
+    serve::runtime,
+    table,
+    weave::{find_entry, print_prompt},
+};
+use crate::{
+    data::DataArguments,
+    lore::LoreArguments,
+    moment,
+    stored::{StoredChat, excerpt, speaker},
+    tokenizer::{self, TokenizerArguments},
+};
+
+/// Decide a past turn again, with the books of that day, and say why each entry fired or did
+/// not.
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// The chat
+    #[arg(long, value_name = "CHAT")]
+    chat: String,
+
+    /// The message, by its number on the current path: the turn computed on it, or the one
+    /// that it is the reply to
+    #[arg(long, value_name = "MESSAGE")]
+    at: usize,
+
+    /// Only this entry, by its id, its name or its number
+    #[arg(long, value_name = "ENTRY")]
+    entry: Option<String>,
+
+    /// Also decide the turn with today's books (`--book`) and show the difference
+    #[arg(long)]
+    with_today: bool,
+
+    /// Print one JSON object for scripts
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    lore: LoreArguments,
+
+    #[command(flatten)]
+    data: DataArguments,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answer {
+    chat: String,
+    message: usize,
+    turn: u64,
+    /// Whether deciding again gave the same bytes; `None` if it could not be tried.
+    reproduced: Option<bool>,
+    /// What differs, or why it could not be tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    messages: Vec<PromptMessage>,
+    report: Report,
+    verdicts: Vec<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    today: Option<Today>,
+}
+
+/// The turn with today's books.
+#[derive(Serialize)]
+struct Today {
+    messages: Vec<PromptMessage>,
+    report: Report,
+    verdicts: Vec<Verdict>,
+    change: Option<TurnChange>,
+}
+
+/// A turn decided again.
+struct Again {
+    woven: Woven,
+    messages: Vec<PromptMessage>,
+    verdicts: Vec<Verdict>,
+}
+
+impl Why {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.with_today || self.lore.books()?.is_empty(),
+            "`--book` names today's books: it needs `--with-today`"
+        );
+        let store = self.data.open()?;
+        let (heading, turn, past, library) = runtime()?.block_on(async {
+            let chat = StoredChat::read(&store, &self.chat).await?;
+            let node = chat.message(self.at)?;
+            let turn = chat.turn_of(node);
+            let turn = turn.with_context(|| format!("message {} has no turn", self.at))?;
+            let tenant = TenantId::local();
+            let past = revisit(&store, &tenant, &chat.record.id, turn.id).await?;
+            let library = store.library(&tenant, past.record.library).await?;
+            let message = &node.message;
+            let said = format!("{}: {}", speaker(message), excerpt(&message.text, 50));
+            let when = moment::shown(turn.created);
+            let heading = format!("message {} ({said}), turn {}, {when} UTC", self.at, turn.id.0);
+            anyhow::Ok((heading, turn.id.0, past, library))
+        })?;
+        let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
+        let library = library.map(|kept| (Library::under(kept.books, &kept.rules), kept.rules));
+        let answer = self.answer(turn, &past, library.as_ref(), counter.as_ref())?;
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
+            return Ok(());
+        }
+        writeln!(out, "{heading}")?;
+        answer.print(out, self.entry.is_none(), library.as_ref().map(|(library, _)| library))
+    }
+
+    fn answer(
+        &self,
+        turn: u64,
+        past: &Revisited,
+        library: Option<&(Library, Rules)>,
+        counter: &dyn TokenCounter,
+    ) -> anyhow::Result<Answer> {
+        let record = &past.record;
+        let mut answer = Answer {
+            chat: self.chat.clone(),
+            message: self.at,
+            turn,
+            reproduced: None,
+            notes: Vec::new(),
+            messages: record.prompt.clone(),
+            report: record.report.clone(),
+            verdicts: record.report.verdicts.clone(),
+            today: None,
+        };
+        let then = match (record.given.as_deref(), library) {
+            (Some(given), Some((library, rules))) => {
+                Some((Again::decide(past, given, library, rules, counter)?, library))
+            }
+            _ => None,
+        };
+        match &then {
+            Some((again, _)) => {
+                answer.notes = again.differences(record);
+                answer.reproduced = Some(answer.notes.is_empty());
+                answer.verdicts.clone_from(&again.verdicts);
+            }
+            None => answer.notes.push(
+                "the turn was stored without its books or circumstances: these are the reasons \
+                 as they were stored"
+                    .to_owned(),
+            ),
+        }
+        if self.with_today {
+            let given = record.given.as_deref();
+            let given = given.context("the turn's circumstances were not stored")?;
+            let (books, rules) = (self.lore.books()?, self.lore.rules());
+            let library = Library::under(books, &rules);
+            let again = Again::decide(past, given, &library, &rules, counter)?;
+            answer.today = Some(again.today(record, &library, self.entry.as_deref()));
+        }
+        if let Some(name) = &self.entry {
+            let entry = match &then {
+                Some((_, library)) => find_entry(library, name)?,
+                None => name.as_str().into(),
+            };
+            answer.verdicts.retain(|verdict| verdict.entry == entry || verdict.title == *name);
+            anyhow::ensure!(!answer.verdicts.is_empty(), "no entry is called `{name}`");
+        }
+        Ok(answer)
+    }
+}
+
+impl Again {
+    fn decide(
+        past: &Revisited,
+        given: &Given,
+        library: &Library,
+        rules: &Rules,
+        counter: &dyn TokenCounter,
+    ) -> anyhow::Result<Self> {
+        let transcript = Transcript::of(&past.path, rules.world_info.include_names);
+        let turn = given.turn(&past.record.report.facts, &past.path, &transcript);
+        let roster = given.roster(library, rules);
+        let (mut dice, mut cache) =
+            (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        let prompt = given.seams.unpick(&past.record.prompt);
+        let prompt = prompt.context("the stored prompt does not fit its seams")?;
+        let outline: Vec<Outline<'_>> = prompt
+            .iter()
+            .map(|message| Outline { role: message.role, text: &message.content })
+            .collect();
+        let Assembled { messages, spans } = plan(&outline, &woven.injections).apply(&prompt);
+        woven.report.spans = spans;
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+        let verdicts = weave::verdicts(
+            &woven.report,
+            library,
+            &roster,
+            &turn,
+            &past.state,
+            rules,
+            &mut instruments,
+        );
+        Ok(Self { woven, messages, verdicts })
+    }
+
+    /// What is not as it was stored.
+    fn differences(&self, record: &TurnRecord) -> Vec<String> {
+        let woven = &self.woven;
+        [
+            (self.messages == record.prompt, "the prompt differs"),
+            (woven.injections == record.injections, "the woven texts differ"),
+            (woven.delta == record.delta, "the effects on later turns differ"),
+            (woven.report == record.report, "the report differs"),
+        ]
+        .into_iter()
+        .filter(|(same, _)| !same)
+        .map(|(_, what)| what.to_owned())
+        .collect()
+    }
+
+    fn today(mut self, record: &TurnRecord, library: &Library, entry: Option<&str>) -> Today {
+        let before = Woven {
+            injections: record.injections.clone(),
+            delta: record.delta.clone(),
+            report: record.report.clone(),
+        };
+        let change = compare(&[TurnLine::of(0, &before)], &[TurnLine::of(0, &self.woven)]).pop();
+        if let Some(name) = entry {
+            let found = find_entry(library, name);
+            // An entry that is no longer in the books has no verdict today.
+            self.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
+        }
+        let Self { woven, messages, verdicts } = self;
+        Today { messages, report: woven.report, verdicts, change }
+    }
+}
+
+impl Answer {
+    fn print(
+        &self,
+        out: &mut dyn Write,
+        whole: bool,
+        library: Option<&Library>,
+    ) -> anyhow::Result<()> {
+        match self.reproduced {
+            Some(true) => writeln!(out, "decided again with that day's books: the same bytes")?,
+            Some(false) => {
+                writeln!(out, "decided again, but not the same: {}", self.notes.join(", "))?;
+            }
+            None => writeln!(out, "not decided again: {}", self.notes.join(", "))?,
+        }
+        writeln!(out)?;
+        if whole {
+            print_prompt(out, &self.messages)?;
+            print_budgets(out, &self.report)?;
+        }
+        let empty = Library::under([], &Rules::default());
+        table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        match &self.today {
+            Some(today) => today.print(out, self),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Today {
+    fn print(&self, out: &mut dyn Write, then: &Answer) -> anyhow::Result<()> {
+        writeln!(out, "\nwith today's books:")?;
+        let Some(change) = &self.change else {
+            return Ok(writeln!(out, "the same texts")?);
+        };
+        let why = |verdicts: &[Verdict], entry| {
+            let verdict = verdicts.iter().find(|verdict| verdict.entry == entry);
+            let names = |id: &loreloom_core::ids::EntryId| id.to_string();
+            verdict
+                .map_or(String::new(), |verdict| format!(": {}", words::sentence(verdict, &names)))
+        };
+        for (mark, fired) in
+            [("+", &change.appeared), ("-", &change.vanished), ("~", &change.rewritten)]
+        {
+            for one in fired {
+                let why = match why(&self.verdicts, one.entry.clone()) {
+                    none if none.is_empty() => ": not in the books".to_owned(),
+                    why => why,
+                };
+                writeln!(out, "{mark} {}{why}", one.title)?;
+            }
+        }
+        writeln!(out)?;
+        let gone = then.messages.iter().filter(|one| !self.messages.contains(one));
+        let come = self.messages.iter().filter(|one| !then.messages.contains(one));
+        let lines = gone.map(|one| ('-', one)).chain(come.map(|one| ('+', one)));
+        for (mark, message) in lines {
+            for line in message.content.lines() {
+                writeln!(out, "{mark} {line}")?;
+            }
+        }
+        print_budgets(out, &self.report)
+    }
+}
+
+fn print_budgets(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
+    for budget in &report.budgets {
+        let tokenizer = &report.facts.tokenizer;
+        writeln!(out, "lore: {} of {} tokens ({tokenizer})\n", budget.used, budget.limit)?;
+    }
+    Ok(())
+}

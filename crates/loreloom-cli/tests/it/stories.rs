@@ -1,0 +1,266 @@
+//! `chats`, `show`, `tree`, `why`, `replay` and the rest, over a story told to the server.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    run::{printed, refused, run, write},
+    serve::Server,
+};
+
+const BOOK: &str = r#"{"entries":{
+  "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"The bell is cracked.","position":1,"sticky":4},
+  "1":{"uid":1,"key":["tower"],"comment":"The tower","content":"The tower leans.","position":4,"depth":1},
+  "2":{"uid":2,"key":["priest"],"comment":"The priest","content":"He is deaf.","position":0}
+}}"#;
+
+/// Today the bell is whole, and the priest has another key.
+const NEW_BOOK: &str = r#"{"entries":{
+  "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"The bell is whole.","position":1,"sticky":4},
+  "2":{"uid":2,"key":["tower"],"comment":"The priest","content":"He is deaf.","position":0}
+}}"#;
+
+const SYSTEM: &str = "You are Torvald. {{outlet::none}}";
+
+fn said(role: &str, name: Option<&str>, text: &str) -> Value {
+    match name {
+        Some(name) => json!({ "role": role, "name": name, "content": text }),
+        None => json!({ "role": role, "content": text }),
+    }
+}
+
+/// Two turns, a swipe of the first reply in between, and a persona renamed for the second.
+async fn told() -> TempDir {
+    // Fails only if another test was faster.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    write(home.path(), "new.json", NEW_BOOK);
+    let server = Server::start(home.path());
+    let mut messages =
+        vec![said("system", None, SYSTEM), said("user", Some("Mira"), "I hear a bell.")];
+    let first = server.say(&messages).await;
+    server.stored(&first).await;
+    let swiped = server.say(&messages).await;
+    server.stored(&swiped).await;
+    messages[1] = said("user", Some("Ana"), "I hear a bell.");
+    messages.push(said("assistant", None, &swiped));
+    messages.push(said("user", Some("Ana"), "Let us go to the tower."));
+    let reply = server.say(&messages).await;
+    server.stored(&reply).await;
+    home
+}
+
+fn over<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [arguments, &["--data", "data"]].concat()
+}
+
+fn value(home: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(home, &over(arguments))).unwrap()
+}
+
+fn titles(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|one| one["title"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_past_turn_is_decided_again_to_the_byte() {
+    let home = told().await;
+    let home = home.path();
+    for at in ["1", "3", "4"] {
+        let why = value(home, &["why", "--chat", "story", "--at", at, "--json"]);
+        assert_eq!((&why["reproduced"], &why["notes"]), (&json!(true), &Value::Null), "{at}");
+        assert_eq!(why["messages"][0]["content"], "You are Torvald. ");
+    }
+    // The bell stays: the swipe did not make the engine forget the first turn's effect.
+    let why = printed(home, &over(&["why", "--chat", "story", "--at", "3"]));
+    let lines: Vec<&str> = why.lines().collect();
+    assert!(lines[0].starts_with("message 3 (Ana: Let us go to the tower.), turn 3, 20"), "{why}");
+    assert_eq!(lines[1], "decided again with that day's books: the same bytes");
+    assert!(why.contains("\n[system]\nThe tower leans.\n"), "{why}");
+    assert!(why.contains("The bell    woven          5  fired before and stays until message 5"));
+    assert!(why.contains("The tower   woven          4  “tower” in message 3, by Ana"), "{why}");
+    let one =
+        printed(home, &over(&["why", "--chat", "story", "--at", "3", "--entry", "The priest"]));
+    assert!(one.ends_with("The priest  out            -  none of its keys was found\n"), "{one}");
+    let error = refused(home, &over(&["why", "--chat", "story", "--at", "9"]));
+    assert_eq!(error, "loreloom: messages are numbered from 1 to 4, found 9\n");
+    let error = refused(home, &over(&["why", "--chat", "none", "--at", "1"]));
+    assert_eq!(error, "loreloom: there is no chat `none`\n");
+    let error =
+        refused(home, &over(&["why", "--chat", "story", "--at", "3", "--book", "new.json"]));
+    assert!(error.contains("it needs `--with-today`"), "{error}");
+}
+
+#[tokio::test]
+async fn todays_books_show_what_changes() {
+    let home = told().await;
+    let home = home.path();
+    // The same book under another name is another book: put it where the old one was.
+    write(home, "book.json", NEW_BOOK);
+    let today = ["why", "--chat", "story", "--at", "3", "--with-today", "--book", "book.json"];
+    let answer = value(home, &[&today[..], &["--json"]].concat());
+    assert_eq!(answer["reproduced"], true);
+    let change = &answer["today"]["change"];
+    assert_eq!(titles(&change["appeared"]), ["The priest"]);
+    assert_eq!(titles(&change["vanished"]), ["The bell", "The tower"]);
+    let text = printed(home, &over(&today));
+    assert!(text.contains("\nwith today's books:\n+ The priest: “tower” in message 3"), "{text}");
+    assert!(text.contains("- The tower: not in the books\n"), "{text}");
+    assert!(
+        text.contains("\n- The tower leans.\n") && text.contains("\n+ He is deaf.\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn chats_show_and_tree_tell_the_story() {
+    let home = told().await;
+    let home = home.path();
+    let chats = printed(home, &over(&["chats"]));
+    let row = chats.lines().nth(1).unwrap();
+    assert!(
+        row.starts_with("story         4      3  20") && row.ends_with("I hear a bell."),
+        "{row}"
+    );
+    assert_eq!(value(home, &["chats", "--json"])[0]["messages"], 4);
+    let show = printed(home, &over(&["show", "story"]));
+    assert!(show.starts_with(
+        "1 Mira\nI hear a bell.\n  turn 1, normal: The bell (5 of 2048 tokens)\n  turn 2"
+    ));
+    let one = printed(home, &over(&["show", "story", "--at", "3"]));
+    assert!(one.starts_with("3 Ana\n") && one.contains("\n    The tower leans.\n"), "{one}");
+    assert_eq!(value(home, &["show", "story", "--json"])["messages"][2]["turns"][0]["id"], 3);
+    let tree = printed(home, &over(&["tree", "story"]));
+    let lines: Vec<&str> = tree.lines().collect();
+    assert!(lines[0].starts_with("* 1 Mira: I hear a bell.  [2 turns]"), "{tree}");
+    assert!(lines.last().unwrap().starts_with("* 4 assistant: "), "{tree}");
+}
+
+#[tokio::test]
+async fn an_export_moves_a_chat_with_its_books() {
+    let home = told().await;
+    let home = home.path();
+    printed(home, &over(&["export", "story", "story.json"]));
+    let error = refused(home, &over(&["export", "story", "story.json"]));
+    assert_eq!(error, "loreloom: `story.json` is there already\n");
+    let moved = printed(home, &["import", "story.json", "--data", "other"]);
+    assert!(moved.starts_with("chat `story`: "), "{moved}");
+    let why = ["why", "--chat", "story", "--at", "3", "--data", "other"];
+    assert!(printed(home, &why).contains("the same bytes"));
+    let error = refused(home, &["import", "story.json", "--data", "other"]);
+    assert!(error.contains("a chat is imported where there is none of its id"), "{error}");
+    write(home, "damaged.json", r#"{"format":"loreloom-chat","version":1}"#);
+    let error = refused(home, &["import", "damaged.json", "--data", "other"]);
+    assert!(error.starts_with("loreloom: `damaged.json` is damaged: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_backup_restores_and_the_doctor_fails_on_damage() {
+    let home = told().await;
+    let home = home.path();
+    printed(home, &over(&["backup", "copy.sqlite"]));
+    assert!(refused(home, &over(&["backup", "copy.sqlite"])).contains("never overwrites"));
+    printed(home, &["restore", "copy.sqlite", "--data", "restored"]);
+    assert!(refused(home, &["restore", "copy.sqlite", "--data", "restored"]).contains("never"));
+    let (here, there) = (printed(home, &over(&["export", "story"])), ["export", "story"]);
+    assert_eq!(printed(home, &[&there[..], &["--data", "restored"]].concat()), here);
+    printed(home, &over(&["vacuum"]));
+    assert_eq!(printed(home, &over(&["doctor"])), "nothing is wrong\n");
+    assert_eq!(value(home, &["doctor", "--json"]), json!([]));
+    let database = rusqlite::Connection::open(home.join("data/stories.sqlite")).unwrap();
+    database.execute("DELETE FROM libraries", []).unwrap();
+    let examined = run(home, &over(&["doctor"]));
+    assert!(!examined.status.success());
+    let findings = String::from_utf8(examined.stdout).unwrap();
+    assert!(findings.starts_with("chat `story`: turn 1: library "), "{findings}");
+    assert_eq!(findings.lines().count(), 1, "{findings}");
+    let error = refused(home, &["chats", "--data", "nowhere"]);
+    assert!(
+        error.starts_with("loreloom: there are no stories: `nowhere/stories.sqlite`"),
+        "{error}"
+    );
+}
+
+const JSONL: &str = r#"{"user_name":"Mira","character_name":"Torvald","chat_metadata":{}}
+{"name":"Torvald","is_user":false,"mes":"Hello.","swipes":["Hello.","Well met.","Ho!"],"swipe_id":0}
+{"name":"Mira","is_user":true,"mes":"I hear a bell."}
+{"name":"Torvald","is_user":false,"mes":"It is far.","swipes":["It is near.","It is far."],"swipe_id":1}
+{"name":"Note","is_user":false,"mes":"Night falls.","extra":{"type":"narrator"}}
+{"name":"Mira","is_user":true,"mes":"To the tower!"}
+"#;
+
+const BRANCH: &str = r#"{"user_name":"Mira","character_name":"Torvald","chat_metadata":{"main_chat":"chat"}}
+{"name":"Torvald","is_user":false,"mes":"Hello."}
+{"name":"Mira","is_user":true,"mes":"I hear nothing."}
+"#;
+
+#[test]
+fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    write(home, "chat.jsonl", JSONL);
+    write(home, "branch.jsonl", BRANCH);
+    let imported = printed(home, &over(&["import", "chat.jsonl", "branch.jsonl"]));
+    assert_eq!(
+        imported,
+        "chat `chat`: 8 messages, 3 other versions as branches\n\
+         1 narrator messages are no part of the story and stay out\n"
+    );
+    assert_eq!(
+        printed(home, &over(&["tree", "chat"])),
+        "  ├─ 1 Torvald: Well met.\n\
+         \x20 ├─ 1 Torvald: Ho!\n\
+         * 1 Torvald: Hello.\n\
+         \x20 ├─ 2 Mira: I hear nothing.\n\
+         * 2 Mira: I hear a bell.\n\
+         \x20 ├─ 3 Torvald: It is near.\n\
+         * 3 Torvald: It is far.\n\
+         * 4 Mira: To the tower!\n"
+    );
+    assert_eq!(printed(home, &over(&["doctor"])), "nothing is wrong\n");
+    let error = refused(home, &over(&["import", "chat.jsonl"]));
+    assert!(error.starts_with("loreloom: chat `chat` is there already"), "{error}");
+    // What was imported moves like any other chat.
+    printed(home, &over(&["export", "chat", "out.json"]));
+    printed(home, &["import", "out.json", "--data", "other"]);
+    let tree = printed(home, &["tree", "chat", "--data", "other"]);
+    assert_eq!(tree.lines().count(), 8, "{tree}");
+}
+
+#[tokio::test]
+async fn replay_prints_the_timeline_and_diff_run_what_changes() {
+    let home = told().await;
+    let home = home.path();
+    assert_eq!(
+        printed(home, &over(&["replay", "story"])),
+        "story: 2 turns\n     1       5/2048  The bell\n     3       9/2048  The tower, The bell\n"
+    );
+    write(home, "chat.jsonl", JSONL);
+    let timeline = value(home, &["replay", "chat.jsonl", "--book", "book.json", "--json"]);
+    let fired: Vec<(u64, Vec<&str>)> = timeline["turns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| (turn["at"].as_u64().unwrap(), titles(&turn["fired"])))
+        .collect();
+    assert_eq!(fired, [(2, vec!["The bell"]), (4, vec!["The tower", "The bell"])]);
+    let error = refused(home, &over(&["replay", "chat.jsonl"]));
+    assert!(error.contains("were not kept: say them with `--book FILE`"), "{error}");
+    let books = ["--old", "book.json", "--new", "new.json"];
+    let diff =
+        printed(home, &over(&[&["diff-run"][..], &books, &["chat.jsonl", "story"]].concat()));
+    assert_eq!(
+        diff,
+        "chat.jsonl: 2 of 2 turns change, 0 no longer fit the budget\n\
+         message 2: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
+         message 4: 9 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (4 tokens)\n  ~ The bell (5 tokens)\n\
+         story: 2 of 2 turns change, 0 no longer fit the budget\n\
+         message 1: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
+         message 3: 9 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (4 tokens)\n  ~ The bell (5 tokens)\n"
+    );
+    let tight = [&["diff-run", "--context", "20", "--json"][..], &books, &["chat.jsonl"]].concat();
+    assert_eq!(value(home, &tight)["turns"], 2);
+}

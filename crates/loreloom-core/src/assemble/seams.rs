@@ -1,0 +1,152 @@
+//! What a plan did to a prompt, so that it can be undone.
+//!
+//! A turn stores the prompt as it was sent. To weave it again, with the books of that day
+//! or with others, the lore must first be taken out and the markers put back.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outline, Plan};
+use crate::prompt::PromptMessage;
+
+/// Where lore was sewn into a prompt; positions count the finished prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seams {
+    /// Messages that were not there before, ascending.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inserted: Vec<usize>,
+    /// Markers that were replaced, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub markers: Vec<Marker>,
+}
+
+/// A marker that was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// The message.
+    pub message: usize,
+    /// First byte of what stands there now.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
+    /// The marker.
+    pub text: String,
+}
+
+impl Plan {
+    /// What carrying this plan out does to `prompt`, the one it was made for.
+    pub fn seams(&self, prompt: &[Outline<'_>]) -> Seams {
+        let mut seams = Seams::default();
+        let mut place = 0;
+        for at in 0..=prompt.len() {
+            for _insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
+                seams.inserted.push(place);
+                place += 1;
+            }
+            let Some(message) = prompt.get(at) else { continue };
+            // Bytes that the markers before this one have grown by and shrunk by.
+            let (mut grown, mut shrunk) = (0, 0);
+            for edit in self.edits.iter().filter(|edit| edit.message == at) {
+                let start = edit.start + grown - shrunk;
+                let end = start + edit.joined.text.len();
+                let text = message.text[edit.start..edit.end].to_owned();
+                seams.markers.push(Marker { message: place, start, end, text });
+                grown += edit.joined.text.len();
+                shrunk += edit.end - edit.start;
+            }
+            place += 1;
+        }
+        seams
+    }
+}
+
+impl Seams {
+    /// The prompt as it was before; `None` if these are not its seams.
+    pub fn unpick(&self, prompt: &[PromptMessage]) -> Option<Vec<PromptMessage>> {
+        let known = self.inserted.iter().chain(self.markers.iter().map(|one| &one.message));
+        if known.into_iter().any(|&at| at >= prompt.len()) {
+            return None;
+        }
+        let mut before = Vec::with_capacity(prompt.len());
+        for (at, message) in prompt.iter().enumerate() {
+            if self.inserted.contains(&at) {
+                continue;
+            }
+            let mut message = message.clone();
+            for marker in self.markers.iter().rev().filter(|marker| marker.message == at) {
+                message.content.get(marker.start..marker.end)?;
+                message.content.replace_range(marker.start..marker.end, &marker.text);
+            }
+            before.push(message);
+        }
+        Some(before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        assemble::plan,
+        chat::Role,
+        place::{Injection, Place, Provenance},
+        units::{Depth, Tokens},
+    };
+
+    fn injection(place: Place, text: &str) -> Injection {
+        let source = Provenance::Memory(text.to_owned());
+        Injection { place, role: Role::System, text: text.to_owned(), tokens: Tokens(1), source }
+    }
+
+    fn prompt(parts: &[(Role, &str)]) -> Vec<PromptMessage> {
+        let message = |&(role, text): &(Role, &str)| PromptMessage {
+            role,
+            name: None,
+            content: text.to_owned(),
+        };
+        parts.iter().map(message).collect()
+    }
+
+    #[test]
+    fn unpicking_gives_back_the_prompt_to_the_byte() {
+        let injections = [
+            injection(Place::BeforeCharacter, "before"),
+            injection(Place::AfterCharacter, "after"),
+            injection(Place::AtDepth(Depth(1)), "deep"),
+            injection(Place::AtDepth(Depth(0)), "last"),
+            injection(Place::Outlet("a".to_owned()), "a long text for the outlet"),
+            injection(Place::Outlet("a".to_owned()), "é"),
+        ];
+        for parts in [
+            &[][..],
+            &[(Role::User, "hi")],
+            &[(Role::System, "{{outlet::a}}"), (Role::User, "x")],
+            &[
+                (Role::System, "é {{outlet::a}} y {{outlet::none}}{{outlet::a}}."),
+                (Role::System, "card"),
+                (Role::User, "hi {{outlet::none}}"),
+                (Role::Assistant, "ho"),
+                (Role::User, "{{outlet::a}}"),
+            ],
+        ] {
+            for count in 0..=injections.len() {
+                let before = prompt(parts);
+                let outline: Vec<Outline<'_>> = before
+                    .iter()
+                    .map(|message| Outline { role: message.role, text: &message.content })
+                    .collect();
+                let plan = plan(&outline, &injections[..count]);
+                let woven = plan.apply(&before).messages;
+                assert_eq!(plan.seams(&outline).unpick(&woven), Some(before.clone()), "{parts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn seams_of_another_prompt_are_refused() {
+        let marker = Marker { message: 0, start: 1, end: 2, text: String::new() };
+        let seams = Seams { inserted: vec![], markers: vec![marker] };
+        assert_eq!(seams.unpick(&prompt(&[(Role::User, "é")])), None);
+        assert_eq!(Seams { inserted: vec![1], markers: vec![] }.unpick(&prompt(&[])), None);
+    }
+}

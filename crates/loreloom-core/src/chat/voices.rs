@@ -1,0 +1,138 @@
+//! Under which names a path was told.
+//!
+//! A message's id leaves the speaker out, so that a renamed persona changes nothing; the
+//! tree therefore keeps each message under the name it was first told with. Keys are looked
+//! for in `Name: text`, so a turn must remember the names it saw to be decided again.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Message, Path, Role, identity};
+
+/// Who told the messages of a path: runs of messages of one role under one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Voices(Vec<Voice>);
+
+/// Messages of one role in a row (others may stand between) that were told alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Voice {
+    role: Role,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    name: Option<String>,
+    /// The name as it stands in the text.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    prefix: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    hidden: bool,
+    count: u32,
+}
+
+impl Voices {
+    /// The voices of a path.
+    pub fn of(path: &Path) -> Self {
+        let mut voices: Vec<Voice> = Vec::new();
+        for item in path.items() {
+            let message = &item.message;
+            let prefix = prefix_of(message);
+            let last = voices.iter().rposition(|voice| voice.role == message.role);
+            let same = last.map(|at| &mut voices[at]).filter(|voice| {
+                voice.name == message.name
+                    && voice.prefix == prefix
+                    && voice.hidden == message.hidden
+            });
+            if let Some(voice) = same {
+                voice.count += 1;
+                continue;
+            }
+            voices.push(Voice {
+                role: message.role,
+                name: message.name.clone(),
+                prefix: prefix.to_owned(),
+                hidden: message.hidden,
+                count: 1,
+            });
+        }
+        Self(voices)
+    }
+
+    /// The messages as they were told; those that no voice is known for stay as they are.
+    pub fn retell(&self, messages: impl IntoIterator<Item = Message>) -> Vec<Message> {
+        let mut left: Vec<(&Voice, u32)> =
+            self.0.iter().map(|voice| (voice, voice.count)).collect();
+        let retold = |mut message: Message| {
+            let voice =
+                left.iter_mut().find(|(voice, count)| voice.role == message.role && *count > 0);
+            if let Some((voice, count)) = voice {
+                *count -= 1;
+                let said = identity::without_speaker(&message.text, message.name.as_deref());
+                if prefix_of(&message) != voice.prefix {
+                    message.text = format!("{}{said}", voice.prefix);
+                }
+                message.name.clone_from(&voice.name);
+                message.hidden = voice.hidden;
+            }
+            message
+        };
+        messages.into_iter().map(retold).collect()
+    }
+}
+
+/// The speaker's name at the beginning of the text.
+fn prefix_of(message: &Message) -> &str {
+    let said = identity::without_speaker(&message.text, message.name.as_deref());
+    &message.text[..message.text.len() - said.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::ChatId;
+
+    fn told(role: Role, name: Option<&str>, text: &str) -> Message {
+        Message::new(role, name, text)
+    }
+
+    #[test]
+    fn a_path_is_told_again_under_the_names_it_was_told_with() {
+        let first = [
+            told(Role::User, Some("Mira"), "I wait."),
+            told(Role::Assistant, Some("Torvald"), "So do I."),
+            told(Role::User, Some("Mira"), "Mira: And now?"),
+            told(Role::Assistant, Some("Orla"), "Orla:Nothing."),
+        ];
+        let mut later = first.clone();
+        later[0] = told(Role::User, Some("Ana"), "Ana: I wait.");
+        later[2] = told(Role::User, Some("Ana"), "Ana: And now?");
+        later[3].hidden = true;
+        later[1].name = None;
+        let path = |messages: &[Message]| Path::of(ChatId::from("c"), messages.to_vec());
+        assert_eq!(path(&first).prefix(), path(&later).prefix());
+        for (stored, wanted) in [(&first, &later), (&later, &first)] {
+            assert_eq!(Voices::of(&path(wanted)).retell(stored.to_vec()), wanted.to_vec());
+        }
+    }
+
+    #[test]
+    fn two_who_take_turns_are_two_voices_however_long_the_story() {
+        let mut path = Path::new(ChatId::from("c"));
+        for number in 0..500 {
+            path.push(told(Role::User, Some("Mira"), &format!("ask {number}")));
+            path.push(told(Role::Assistant, Some("Torvald"), &format!("tell {number}")));
+        }
+        assert_eq!(Voices::of(&path).0.len(), 2);
+        let text = serde_json::to_string(&Voices::of(&path)).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"role":"user","name":"Mira","count":500},{"role":"assistant","name":"Torvald","count":500}]"#
+        );
+    }
+
+    #[test]
+    fn a_story_that_grew_keeps_the_rest_as_it_is() {
+        let short = Path::of(ChatId::from("c"), [told(Role::User, Some("A"), "one")]);
+        let longer = [told(Role::User, Some("B"), "one"), told(Role::User, Some("B"), "two")];
+        let retold = Voices::of(&short).retell(longer);
+        let names: Vec<Option<&str>> = retold.iter().map(|said| said.name.as_deref()).collect();
+        assert_eq!(names, [Some("A"), Some("B")]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What a turn was given besides messages, books and state: enough to decide it again.
+//!
+//! The report's facts name the rest (context, seed, generation, tokenizer, time).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    assemble::Seams,
+    chat::{Message, Path, Voices},
+    ids::ChatId,
+    library::{Attachment, Library, Roster},
+    report::TurnFacts,
+    rules::Rules,
+    turn::{CardTexts, Forced, ScannedPrompt, Speaker, Transcript, Turn},
+};
+
+/// What a turn was given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Given {
+    /// The user's name.
+    pub user: String,
+    /// Who was to speak.
+    pub speaker: Option<Speaker>,
+    /// The texts of card and persona.
+    pub card: CardTexts,
+    /// Prompts that asked to be scanned.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<ScannedPrompt>,
+    /// Entries the host wanted in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forced: Vec<Forced>,
+    /// Which books were active; `None` for all of them, globally.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<Attachment>>,
+    /// Whether it was a dry run.
+    pub dry_run: bool,
+    /// The names its messages were told under.
+    #[serde(skip_serializing_if = "is_default")]
+    pub voices: Voices,
+    /// How the lore was sewn into the prompt.
+    #[serde(skip_serializing_if = "is_default")]
+    pub seams: Seams,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Given {
+    /// What `turn` is given on `path`, all books being active. Seams are known once the
+    /// prompt is assembled.
+    pub fn of(turn: &Turn<'_>, path: &Path) -> Self {
+        Self {
+            user: turn.user.to_owned(),
+            speaker: turn.speaker.cloned(),
+            card: turn.card.clone(),
+            prompts: turn.prompts.to_vec(),
+            forced: turn.forced.to_vec(),
+            attachments: None,
+            dry_run: turn.dry_run,
+            voices: Voices::of(path),
+            seams: Seams::default(),
+        }
+    }
+
+    /// The path as the turn saw it, of the messages stored for it.
+    pub fn path(&self, chat: ChatId, messages: impl IntoIterator<Item = Message>) -> Path {
+        Path::of(chat, self.voices.retell(messages))
+    }
+
+    /// The entries that took part, of the library as it was.
+    pub fn roster(&self, library: &Library, rules: &Rules) -> Roster {
+        let strategy = rules.world_info.strategy;
+        match &self.attachments {
+            Some(attachments) => Roster::new(library, attachments, strategy),
+            None => Roster::all(library, strategy),
+        }
+    }
+
+    /// The turn again, on [its path](Self::path).
+    pub fn turn<'a>(
+        &'a self,
+        facts: &TurnFacts,
+        path: &'a Path,
+        transcript: &'a Transcript,
+    ) -> Turn<'a> {
+        Turn {
+            chat: path.chat(),
+            prefix: path.prefix(),
+            answers: path.last_user(),
+            transcript,
+            generation: facts.generation,
+            speaker: self.speaker.as_ref(),
+            user: &self.user,
+            card: &self.card,
+            prompts: &self.prompts,
+            forced: &self.forced,
+            context: facts.context,
+            seed: facts.seed,
+            at: facts.at,
+            dry_run: self.dry_run,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What names a library: the hash of everything that decides.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::{
+    book::{Book, Folder},
+    digest::Hasher,
+    ids::LibraryVersion,
+    rules::Rules,
+};
+
+/// The version of these books under these rules: equal versions decide alike.
+///
+/// Books are hashed as they are serialised, without the copy of the file they were read
+/// from, which decides nothing and is as long as all the rest.
+pub fn of(books: &[Arc<Book>], rules: &Rules) -> LibraryVersion {
+    let mut hash = Fields { hasher: Hasher::new("library"), buffer: Vec::new() };
+    hash.add(rules);
+    for book in books {
+        hash.add(&Cover::of(book));
+        for entry in &book.entries {
+            hash.add(entry);
+        }
+    }
+    LibraryVersion(hash.hasher.finish())
+}
+
+/// What a book says besides its entries.
+#[derive(Serialize)]
+struct Cover<'book> {
+    id: &'book str,
+    name: &'book str,
+    scan_depth: Option<u32>,
+    token_budget: Option<u32>,
+    recursive: Option<bool>,
+    folders: &'book [Folder],
+    entries: usize,
+}
+
+impl<'book> Cover<'book> {
+    fn of(book: &'book Book) -> Self {
+        Self {
+            id: book.id.as_str(),
+            name: &book.name,
+            scan_depth: book.scan_depth,
+            token_budget: book.token_budget,
+            recursive: book.recursive,
+            folders: &book.folders,
+            entries: book.entries.len(),
+        }
+    }
+}
+
+struct Fields {
+    hasher: Hasher,
+    buffer: Vec<u8>,
+}
+
+impl Fields {
+    fn add(&mut self, value: &impl Serialize) {
+        self.buffer.clear();
+        // Our own types have a JSON form, and a vector takes every byte.
+        let _written = serde_json::to_writer(&mut self.buffer, value);
+        self.hasher = self.hasher.clone().field(&self.buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        book::{Entry, Key},
+        rules::Profile,
+    };
+
+    fn book() -> Book {
+        let mut book = Book::new("b", "B");
+        let mut entry = Entry::new("b/0");
+        entry.content = "The bell is cracked.".to_owned();
+        entry.activation.keys = vec![Key::parse("bell")];
+        book.entries.push(entry);
+        book
+    }
+
+    #[test]
+    fn everything_that_decides_changes_the_version_and_nothing_else_does() {
+        let rules = Profile::Loreloom.rules();
+        let version = |book: &Book| of(&[Arc::new(book.clone())], &rules);
+        let same = version(&book());
+        assert_eq!(version(&book()), same);
+        let changes: [fn(&mut Book); 6] = [
+            |book| book.entries[0].activation.keys.push(Key::parse("tower")),
+            |book| book.entries[0].placement.order = Some(7.0),
+            |book| book.entries[0].activation.timed.sticky = Some(3),
+            |book| book.entries[0].activation.enabled = false,
+            |book| book.name.push('!'),
+            |book| book.entries.push(Entry::new("b/1")),
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            let mut changed = book();
+            change(&mut changed);
+            assert_ne!(version(&changed), same, "change {at}");
+        }
+        let mut described = book();
+        described.description.push_str("For people.");
+        assert_eq!(version(&described), same);
+        let mut other = rules.clone();
+        other.world_info.depth += 1;
+        assert_ne!(of(&[Arc::new(book())], &other), same);
+        assert_ne!(of(&[Arc::new(book()), Arc::new(book())], &rules), same);
+        assert_ne!(of(&[], &rules), of(&[], &other));
+    }
+}

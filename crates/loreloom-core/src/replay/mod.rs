@@ -1,0 +1,189 @@
+//! Telling a story again: every turn decided anew, with the books of the day or others.
+//!
+//! The story grows message by message and its state with it, so a chat of thousands of
+//! turns costs what its messages cost once. A turn sees the effects of turns on earlier
+//! messages and not of those on its own: asked twice for a reply to the same message, the
+//! engine answers alike.
+
+mod compare;
+mod timeline;
+
+pub use self::{
+    compare::{TurnChange, compare},
+    timeline::{Cut, Fired, TurnLine},
+};
+use crate::{
+    chat::{GenerationType, Message, Path, Role},
+    dice::TurnDice,
+    ids::ChatId,
+    library::{Library, Roster},
+    rules::Rules,
+    state::{StateDelta, StoryState},
+    tokens::TokenCounter,
+    turn::{CardTexts, Forced, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache},
+    units::{Timestamp, Tokens},
+    weave::{Woven, weave},
+};
+
+/// What happens in a story.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Somebody says something.
+    Said(Message),
+    /// The model is asked for a reply.
+    Asked(Box<Asked>),
+}
+
+/// How the model is asked for a reply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// What for.
+    pub generation: GenerationType,
+    /// Who speaks next.
+    pub speaker: Option<Speaker>,
+    /// The user's name.
+    pub user: String,
+    /// The texts of card and persona.
+    pub card: CardTexts,
+    /// Prompts that ask to be scanned.
+    pub prompts: Vec<ScannedPrompt>,
+    /// Entries the host wants in.
+    pub forced: Vec<Forced>,
+    /// The model's context size.
+    pub context: Tokens,
+    /// The seed of all rolls.
+    pub seed: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Changes no state and reads no timed effects.
+    pub dry_run: bool,
+}
+
+/// Books and rules to replay with.
+#[derive(Clone, Copy)]
+pub struct Loom<'a> {
+    /// The books.
+    pub library: &'a Library,
+    /// Their active entries.
+    pub roster: &'a Roster,
+    /// The rules.
+    pub rules: &'a Rules,
+    /// The tokenizer.
+    pub counter: &'a dyn TokenCounter,
+}
+
+/// A story being told again.
+pub struct Replay<'a> {
+    loom: Loom<'a>,
+    cache: TurnCache,
+    path: Path,
+    transcript: Transcript,
+    /// What turns on earlier messages left.
+    settled: StoryState,
+    /// What the last turn on the newest message leaves.
+    here: StateDelta,
+}
+
+impl<'a> Replay<'a> {
+    /// A story of which nothing is told yet.
+    pub fn new(chat: ChatId, loom: Loom<'a>) -> Self {
+        Self {
+            cache: TurnCache::default(),
+            path: Path::new(chat),
+            transcript: Transcript::new(loom.rules.world_info.include_names),
+            settled: StoryState::default(),
+            here: StateDelta::default(),
+            loom,
+        }
+    }
+
+    /// Goes on with a message.
+    pub fn say(&mut self, message: Message) {
+        self.settled.apply(&std::mem::take(&mut self.here));
+        if !message.hidden && message.role != Role::System {
+            self.transcript.push(message.role, message.name.as_deref(), &message.text);
+        }
+        self.path.push(message);
+    }
+
+    /// Decides a turn on the story so far.
+    pub fn ask(&mut self, asked: &Asked) -> Woven {
+        let turn = Turn {
+            chat: self.path.chat(),
+            prefix: self.path.prefix(),
+            answers: self.path.last_user(),
+            transcript: &self.transcript,
+            generation: asked.generation,
+            speaker: asked.speaker.as_ref(),
+            user: &asked.user,
+            card: &asked.card,
+            prompts: &asked.prompts,
+            forced: &asked.forced,
+            context: asked.context,
+            seed: asked.seed,
+            at: asked.at,
+            dry_run: asked.dry_run,
+        };
+        let Loom { library, roster, rules, counter } = self.loom;
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
+        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
+        if asked.generation != GenerationType::Quiet {
+            self.here = woven.delta.clone();
+        }
+        woven
+    }
+
+    /// The story so far.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The state after the last turn.
+    pub fn state(&self) -> StoryState {
+        let mut state = self.settled.clone();
+        state.apply(&self.here);
+        state
+    }
+
+    /// Tells all of `events`: a line for every turn.
+    pub fn run(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<TurnLine> {
+        let mut lines = Vec::new();
+        for event in events {
+            match event {
+                Event::Said(message) => self.say(message),
+                Event::Asked(asked) => {
+                    let woven = self.ask(&asked);
+                    lines.push(TurnLine::of(self.path.items().len(), &woven));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// Where the model must have been asked in a chat of which only the messages are known:
+/// before every message of its own except an opening, and after the last one if that is
+/// the user's. `asked` says how, given the number of messages so far and who speaks.
+pub fn events(
+    messages: impl IntoIterator<Item = Message>,
+    mut asked: impl FnMut(usize, Option<&str>) -> Asked,
+) -> Vec<Event> {
+    let mut events = Vec::new();
+    let (mut said, mut waiting) = (0, false);
+    for message in messages {
+        if message.role == Role::Assistant && said > 0 {
+            events.push(Event::Asked(Box::new(asked(said, message.name.as_deref()))));
+        }
+        waiting = message.role == Role::User;
+        events.push(Event::Said(message));
+        said += 1;
+    }
+    if waiting {
+        events.push(Event::Asked(Box::new(asked(said, None))));
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! One line for each turn of a replay.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    digest::Hasher,
+    ids::{BookId, Digest, EntryId},
+    place::Provenance,
+    report::{Outcome, Stop, Verdict},
+    units::Tokens,
+    weave::Woven,
+};
+
+/// What a turn wove in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnLine {
+    /// Messages on the path, hidden ones too: the number of the last one.
+    pub at: usize,
+    /// Who was to speak.
+    pub speaker: Option<String>,
+    /// The entries that fired, in order of activation.
+    pub fired: Vec<Fired>,
+    /// The entries that did not fit, by rank.
+    pub cut: Vec<Cut>,
+    /// Tokens of what fired.
+    pub tokens: Tokens,
+    /// The budget; 0 where there was nothing to spend it on.
+    pub limit: Tokens,
+    /// Whether something did not fit.
+    pub overflowed: bool,
+}
+
+/// An entry that fired.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fired {
+    /// The book.
+    pub book: BookId,
+    /// The entry.
+    pub entry: EntryId,
+    /// Its title.
+    pub title: String,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Hash of the text that was woven in; `None` if the entry has no place in the prompt.
+    pub text: Option<Digest>,
+}
+
+/// An entry that did not fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cut {
+    /// The entry.
+    pub entry: EntryId,
+    /// Its title.
+    pub title: String,
+    /// What it needed.
+    pub needed: Tokens,
+}
+
+impl TurnLine {
+    /// The line of a turn on a path of `at` messages.
+    pub fn of(at: usize, woven: &Woven) -> Self {
+        let report = &woven.report;
+        let budget = report.budgets.first();
+        Self {
+            at,
+            speaker: report.facts.speaker.clone(),
+            fired: report.verdicts.iter().filter_map(|verdict| fired(verdict, woven)).collect(),
+            cut: report.verdicts.iter().filter_map(cut).collect(),
+            tokens: budget.map_or(Tokens::ZERO, |budget| budget.used),
+            limit: budget.map_or(Tokens::ZERO, |budget| budget.limit),
+            overflowed: budget.is_some_and(|budget| budget.overflowed),
+        }
+    }
+}
+
+fn fired(verdict: &Verdict, woven: &Woven) -> Option<Fired> {
+    let Outcome::Activated { tokens, .. } = &verdict.outcome else { return None };
+    let text = woven.injections.iter().find(|injection| {
+        matches!(&injection.source, Provenance::Lore { entry, .. } if *entry == verdict.entry)
+    });
+    Some(Fired {
+        book: verdict.book.clone(),
+        entry: verdict.entry.clone(),
+        title: verdict.title.clone(),
+        tokens: *tokens,
+        text: text.map(|one| Hasher::new("lore").field(one.text.as_bytes()).finish()),
+    })
+}
+
+fn cut(verdict: &Verdict) -> Option<Cut> {
+    let needed = match &verdict.outcome {
+        Outcome::Stopped(Stop::Budget { needed, .. } | Stop::BudgetClosed { needed }) => *needed,
+        Outcome::Activated { .. } | Outcome::Stopped(_) => return None,
+    };
+    Some(Cut { entry: verdict.entry.clone(), title: verdict.title.clone(), needed })
+}

@@ -1,0 +1,51 @@
+//! The books and rules that turns were decided with.
+
+use loreloom_core::ids::{LibraryVersion, TenantId};
+use loreloom_memory::ports::{StoreError, StoredLibrary};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows::{Doing, Hash, Reading};
+use crate::codec::library_from;
+
+/// Whether a version is kept.
+pub(super) fn is_kept(
+    connection: &Connection,
+    tenant: &TenantId,
+    version: LibraryVersion,
+) -> Result<bool, StoreError> {
+    connection
+        .prepare_cached("SELECT 1 FROM libraries WHERE tenant = ?1 AND version = ?2")
+        .and_then(|mut find| find.exists(params![tenant.as_str(), Hash(version.0)]))
+        .doing("looking for a library")
+}
+
+/// Keeps a version, unless it is kept already.
+pub(super) fn keep(
+    connection: &Connection,
+    tenant: &TenantId,
+    version: LibraryVersion,
+    body: &[u8],
+) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("INSERT INTO libraries VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+        .and_then(|mut insert| insert.execute(params![tenant.as_str(), Hash(version.0), body]))
+        .doing("keeping a library")?;
+    Ok(())
+}
+
+/// A version, if it is kept.
+pub(super) fn library(
+    connection: &Connection,
+    tenant: &TenantId,
+    version: LibraryVersion,
+) -> Result<Option<StoredLibrary>, StoreError> {
+    let body: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT body FROM libraries WHERE tenant = ?1 AND version = ?2")
+        .and_then(|mut find| {
+            let key = params![tenant.as_str(), Hash(version.0)];
+            find.query_row(key, |row| row.get(0)).optional()
+        })
+        .doing("reading a library")?;
+    let read = |body: Vec<u8>| library_from(&body).reading(|| format!("library {version}"));
+    body.map(read).transpose()
+}
