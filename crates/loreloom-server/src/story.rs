@@ -99,7 +99,7 @@ impl App {
         };
         let user = context.user.clone().unwrap_or_else(|| self.defaults.user.clone());
         let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        let mut story: Vec<Message> = self.story(messages, &names).into_iter().collect();
+        let mut story: Vec<Message> = self.story(messages, &names).collect();
         let newest = story.pop();
         let mut path = Path::of(chat, story);
         let mut state = StoryState::default();
