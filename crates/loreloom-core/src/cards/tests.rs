@@ -1,0 +1,1 @@
+//! Properties of the whole dialect.
