@@ -13,7 +13,7 @@ use crate::{
     book::MatchSources,
     library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
     report::{MatchPlace, TextSource},
-    scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_offset},
+    scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_span},
     turn::{CardTexts, FoldingCaches, ScannedPrompt, Transcript, Turn, TurnCache},
 };
 
@@ -355,7 +355,7 @@ impl<'a> Texts<'a> {
             while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
                 let end = at + literal.len();
                 if !word || words.is_word(&folded, at, end) {
-                    return Some((raw_offset(text, folding, at), raw_offset(text, folding, end)));
+                    return Some(raw_span(text, folding, (at, end)));
                 }
                 from = at + folded[at..].chars().next().map_or(1, char::len_utf8);
             }
@@ -483,8 +483,7 @@ fn location(part: PartRef, (start, end): (usize, usize)) -> Location {
 
 /// A span of the folded text as bytes of the text itself.
 fn raw_location(part: PartRef, text: &str, folding: Folding, (start, end): (u32, u32)) -> Location {
-    let raw = |at: u32| raw_offset(text, folding, at as usize);
-    location(part, (raw(start), raw(end)))
+    location(part, raw_span(text, folding, (start as usize, end as usize)))
 }
 
 impl Location {

@@ -36,16 +36,14 @@ fn without(text: &str, is_cut: impl Fn(&str) -> bool) -> (Cow<'_, str>, Cuts) {
     let mut from = 0;
     while let Some(start) = text[from..].find("{{").map(|at| at + from) {
         let length = macros::macro_length(&text[start..]);
-        match length.filter(|length| is_cut(&name(&text[start + 2..start + length - 2]))) {
-            Some(length) => {
-                out.push_str(&text[from..start]);
-                cuts.0.push((out.len(), length));
-                from = start + length;
-            }
-            None => {
-                out.push_str(&text[from..start + 2]);
-                from = start + 2;
-            }
+        let cut = length.filter(|length| is_cut(&name(&text[start + 2..start + length - 2])));
+        if let Some(length) = cut {
+            out.push_str(&text[from..start]);
+            cuts.0.push((out.len(), length));
+            from = start + length;
+        } else {
+            out.push_str(&text[from..start + 2]);
+            from = start + 2;
         }
     }
     out.push_str(&text[from..]);

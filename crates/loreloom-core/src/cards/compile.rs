@@ -32,9 +32,9 @@ impl CardEntry {
         rules: &CardRules,
         filing: &mut Filing,
     ) -> Self {
-        let block = split(&entry.content, &rules.grammar);
+        let block = split(&entry.content, rules.grammar);
         let read = |greeting, user_icon| {
-            Directives::of(&block, &rules.grammar, Known { greeting, user_icon })
+            Directives::of(&block, rules.grammar, Known { greeting, user_icon })
         };
         let mut made: Vec<(Directives, Arc<Terms>)> = Vec::new();
         let variants =
@@ -229,19 +229,21 @@ impl Reading<'_> {
             lists.iter().map(|keys| compile(keys)).filter(|keys| !keys.is_empty()).collect()
         };
         let require = lists(&said.require, &activation.require);
-        let (exclude_any, exclude_all) = match regex_only {
-            true => (Vec::new(), Vec::new()),
-            false => (
+        let (exclude_any, exclude_all) = if regex_only {
+            (Vec::new(), Vec::new())
+        } else {
+            (
                 lists(&said.exclude_any, &activation.exclude_any).concat(),
                 lists(&said.exclude_all, &activation.exclude_all),
-            ),
+            )
         };
         let secondary = &activation.secondary;
         KeyTerms {
             primary: compile(&activation.keys),
-            secondary: match secondary.active && !regex_only {
-                true => compile(&secondary.keys),
-                false => Vec::new(),
+            secondary: if secondary.active && !regex_only {
+                compile(&secondary.keys)
+            } else {
+                Vec::new()
             },
             logic: secondary.logic,
             require,

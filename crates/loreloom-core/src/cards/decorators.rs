@@ -68,6 +68,7 @@ pub enum InjectTarget {
 /// Everything an entry's decorators say. `None` and empty lists say nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "each field is the decorator of that name")]
+#[expect(clippy::struct_excessive_bools, reason = "decorators without an argument")]
 pub struct Directives {
     pub after: Option<u32>,
     pub every: Option<u32>,
@@ -195,7 +196,7 @@ fn is_known(name: &str, vocabulary: Vocabulary) -> bool {
 
 impl Directives {
     /// What the decorators of a block say to a host that tells `known`.
-    pub fn of(block: &Block<'_>, grammar: &Grammar, known: Known) -> Self {
+    pub fn of(block: &Block<'_>, grammar: Grammar, known: Known) -> Self {
         let mut placed = Placed::default();
         // A position overrules depths, whose fallbacks may be positions: until nothing
         // changes, which each round does at most once for each kind.
@@ -218,7 +219,7 @@ struct Placed {
 
 type Chosen = (Vec<Decorator>, Vec<(String, Problem)>);
 
-fn choose(block: &Block<'_>, grammar: &Grammar, known: Known, placed: Placed) -> (Placed, Chosen) {
+fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> (Placed, Chosen) {
     let mut found = placed;
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for Chain(lines) in &block.chains {
@@ -239,7 +240,7 @@ fn choose(block: &Block<'_>, grammar: &Grammar, known: Known, placed: Placed) ->
 
 fn usable(
     line: &Line<'_>,
-    grammar: &Grammar,
+    grammar: Grammar,
     known: Known,
     placed: Placed,
 ) -> Result<Decorator, Problem> {
@@ -247,17 +248,21 @@ fn usable(
         return Err(Problem::Unknown);
     }
     let decorator = read(&line.name, line.argument).ok_or(Problem::BadArgument)?;
-    match decorator {
-        Decorator::InTokens => Err(Problem::Unsupported),
-        Decorator::Greeting(Greeting::Index(_)) if !known.greeting => Err(Problem::Unsupported),
-        Decorator::UserIcon(_) if !known.user_icon => Err(Problem::Unsupported),
-        Decorator::Depth(..) if placed.position => Err(Problem::Conflict),
-        Decorator::Depth(_, DepthFrom::Oldest) if placed.depth => Err(Problem::Conflict),
-        // That engine takes no text at all for a missing number.
-        Decorator::ScanDepth(0) if grammar.vocabulary == Vocabulary::Unorouter => {
-            Err(Problem::BadArgument)
-        }
-        decorator => Ok(decorator),
+    let unsupported = decorator == Decorator::InTokens
+        || (!known.greeting && matches!(decorator, Decorator::Greeting(Greeting::Index(_))))
+        || (!known.user_icon && matches!(decorator, Decorator::UserIcon(_)));
+    let conflict = (placed.position && matches!(decorator, Decorator::Depth(..)))
+        || (placed.depth && matches!(decorator, Decorator::Depth(_, DepthFrom::Oldest)));
+    // That engine takes 0 for no number.
+    let no_number = grammar.vocabulary == Vocabulary::Unorouter;
+    if no_number && decorator == Decorator::ScanDepth(0) {
+        Err(Problem::BadArgument)
+    } else if unsupported {
+        Err(Problem::Unsupported)
+    } else if conflict {
+        Err(Problem::Conflict)
+    } else {
+        Ok(decorator)
     }
 }
 
@@ -355,7 +360,7 @@ fn prompts(argument: &str) -> Option<Vec<String>> {
     Some(list(argument)).filter(|names| !names.is_empty() && names.iter().all(known))
 }
 
-fn apply(block: &Block<'_>, grammar: &Grammar, (chosen, problems): Chosen) -> Directives {
+fn apply(block: &Block<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
     let mut out = Directives { problems, ..Directives::default() };
     let orphans = block.orphans.iter();
     out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));

@@ -104,7 +104,7 @@ pub struct Line<'text> {
 }
 
 /// Splits decorators from a text.
-pub fn split<'text>(content: &'text str, grammar: &Grammar) -> Block<'text> {
+pub fn split(content: &str, grammar: Grammar) -> Block<'_> {
     let mut block = Block::default();
     let mut rest = content;
     let mut started = false;
@@ -132,7 +132,7 @@ pub fn split<'text>(content: &'text str, grammar: &Grammar) -> Block<'text> {
 }
 
 /// Whether the next line with text belongs to the block.
-fn next_is_decorator(mut rest: &str, grammar: &Grammar) -> bool {
+fn next_is_decorator(mut rest: &str, grammar: Grammar) -> bool {
     while !rest.is_empty() {
         let (line, after) = first_line(rest);
         if !line.trim().is_empty() {
@@ -143,7 +143,7 @@ fn next_is_decorator(mut rest: &str, grammar: &Grammar) -> bool {
     false
 }
 
-fn is_decorator(line: &str, grammar: &Grammar) -> bool {
+fn is_decorator(line: &str, grammar: Grammar) -> bool {
     line.starts_with("@@") && (grammar.fallbacks || !line.starts_with("@@@"))
 }
 
@@ -168,12 +168,11 @@ fn without_blank_ends(text: &str) -> &str {
 }
 
 impl<'text> Block<'text> {
-    fn push(&mut self, raw: &'text str, grammar: &Grammar) {
+    fn push(&mut self, raw: &'text str, grammar: Grammar) {
         let named = raw.trim_start_matches('@');
         let is_end = |name: &str| grammar.any_case && name.eq_ignore_ascii_case("end");
-        let ends_name = |character: char| match grammar.tabs {
-            true => character.is_whitespace(),
-            false => character == ' ',
+        let ends_name = |character: char| {
+            if grammar.tabs { character.is_whitespace() } else { character == ' ' }
         };
         let (name, argument) = match named.find(ends_name) {
             Some(at) => (&named[..at], named[at..].trim()),
@@ -245,7 +244,7 @@ fn closes(mut rest: impl Iterator<Item = char>) -> bool {
 mod tests {
     use super::*;
 
-    fn names(content: &str, grammar: &Grammar) -> (Vec<Vec<String>>, String) {
+    fn names(content: &str, grammar: Grammar) -> (Vec<Vec<String>>, String) {
         let block = split(content, grammar);
         let chain = |chain: &Chain<'_>| chain.0.iter().map(|line| line.name.clone()).collect();
         (block.chains.iter().map(chain).collect(), block.body.to_owned())
@@ -275,7 +274,7 @@ mod tests {
                 .iter()
                 .map(|chain| chain.iter().map(ToString::to_string).collect())
                 .collect();
-            assert_eq!(names(content, &grammar), (chains, body.to_owned()), "{content:?}");
+            assert_eq!(names(content, grammar), (chains, body.to_owned()), "{content:?}");
         }
     }
 

@@ -14,6 +14,7 @@ use crate::{
 
 /// How an entry's keys match.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent settings of keys")]
 pub(super) struct KeyStyle {
     pub(super) case_counts: bool,
     pub(super) whole_words: bool,

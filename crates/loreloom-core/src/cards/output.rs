@@ -75,10 +75,7 @@ pub(crate) fn injections(
     let mut injections = Vec::new();
     for one in placed {
         let Some(place) = one.place.clone() else { continue };
-        let depth = match place {
-            Place::AtDepth(depth) => Some(depth),
-            _ => None,
-        };
+        let depth = if let Place::AtDepth(depth) = place { Some(depth) } else { None };
         let mut text = one.text.clone();
         for script in rules.regex_scripts.iter().filter(|script| script.applies_to_lore(depth)) {
             text = script.apply(&text, &macros);

@@ -152,7 +152,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn run(mut self) -> CardScan {
-        self.live = self.roster.cards().always.clone();
+        self.live.clone_from(&self.roster.cards().always);
         let forced = self.turn.forced.iter().map(|forced| &forced.entry);
         let remembered = self.state.first_match.keys();
         let entries = forced.chain(remembered).filter_map(|id| self.library.find(id));

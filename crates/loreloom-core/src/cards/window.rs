@@ -33,9 +33,10 @@ impl Window {
         for (index, message) in newest {
             let own = &message.scan.as_str()[own_start(message)..];
             let (text, cuts) = without_comments(own);
-            let scan = match text.len() == message.scan.as_str().len() {
-                true => message.scan.clone(),
-                false => ScanText::new(&*text),
+            let scan = if text.len() == message.scan.as_str().len() {
+                message.scan.clone()
+            } else {
+                ScanText::new(&*text)
             };
             window.transcript.messages.push(TranscriptMessage { scan, ..message.clone() });
             window.sources.push(Source { index, cuts });

@@ -107,18 +107,23 @@ fn collapsed(text: &str) -> String {
     out
 }
 
-/// The byte of `raw` that byte `at` of the folded text stands for.
+/// The bytes of `raw` that a span of the folded text stands for.
 ///
 /// Walks the text: only matches that somebody looks at are mapped back, and only in texts
 /// where folding may have changed lengths.
-pub fn raw_offset(raw: &str, folding: Folding, at: usize) -> usize {
+pub fn raw_span(raw: &str, folding: Folding, (start, end): (usize, usize)) -> (usize, usize) {
     let blanks = folding.blanks();
     if blanks == Blanks::Kept && (!folding.lowers() || raw.is_ascii()) {
-        return at;
+        return (start, end);
     }
     let mut folded = 0;
     let mut in_run = false;
+    let mut first = None;
+    let mut last = 0;
     for (offset, character) in raw.char_indices() {
+        if folded >= end {
+            break;
+        }
         let blank = character.is_whitespace();
         let width = match blanks {
             Blanks::Collapsed if blank => usize::from(!in_run),
@@ -130,12 +135,13 @@ pub fn raw_offset(raw: &str, folding: Folding, at: usize) -> usize {
             Blanks::Kept | Blanks::Collapsed | Blanks::Squashed => character.len_utf8(),
         };
         in_run = blank;
-        if folded >= at && width > 0 {
-            return offset;
+        if folded >= start && width > 0 {
+            first.get_or_insert(offset);
         }
         folded += width;
+        last = offset + character.len_utf8();
     }
-    raw.len()
+    (first.unwrap_or(last), last)
 }
 
 #[cfg(test)]
@@ -157,21 +163,22 @@ mod tests {
         let raw = "İ dragon";
         let folded = Folding::Lower.apply(raw).into_owned();
         let at = folded.find("dragon").unwrap();
-        assert_eq!((at, raw_offset(raw, Folding::Lower, at)), (4, 3));
-        assert_eq!(raw_offset(raw, Folding::Lower, folded.len()), raw.len());
-        assert_eq!(raw_offset("a dragon", Folding::Lower, 2), 2);
+        assert_eq!(raw_span(raw, Folding::Lower, (at, folded.len())), (3, raw.len()));
+        assert_eq!(raw_span("a dragon", Folding::Lower, (2, 8)), (2, 8));
     }
 
     #[test]
     fn runs_of_blanks_are_one_space_or_none() {
-        for (folding, raw, folded, at, back) in [
-            (Folding::LowerCollapsed, "Old\n\t Mill", "old mill", 4, 6),
-            (Folding::ExactCollapsed, "Old\u{a0}Mill", "Old Mill", 4, 5),
-            (Folding::LowerSquashed, "He  art", "heart", 2, 4),
-            (Folding::ExactSquashed, "He\nart", "He\nart", 3, 3),
+        for (folding, raw, folded, span, back) in [
+            (Folding::LowerCollapsed, "Old\n\t Mill", "old mill", (4, 8), (6, 10)),
+            (Folding::LowerCollapsed, "Old\n\t Mill", "old mill", (0, 3), (0, 3)),
+            (Folding::ExactCollapsed, "Old\u{a0}Mill", "Old Mill", (4, 6), (5, 7)),
+            (Folding::LowerSquashed, "He  art ", "heart", (2, 5), (4, 7)),
+            (Folding::LowerSquashed, "He  art ", "heart", (0, 2), (0, 2)),
+            (Folding::ExactSquashed, "He\nart", "He\nart", (3, 4), (3, 4)),
         ] {
             assert_eq!(folding.apply(raw), folded, "{raw}");
-            assert_eq!(raw_offset(raw, folding, at), back, "{raw}");
+            assert_eq!(raw_span(raw, folding, span), back, "{raw}");
         }
         for (at, folding) in Folding::ALL.into_iter().enumerate() {
             assert_eq!(folding.index(), at);
