@@ -22,9 +22,20 @@ pub(super) fn without_comments(text: &str) -> (Cow<'_, str>, Cuts) {
     without(text, |name| name.starts_with("//") || name == "comment")
 }
 
-/// A text as the model sees it.
-pub(super) fn without_hidden_keys(text: &str) -> Cow<'_, str> {
-    without(text, |name| matches!(name, "hidden_key" | "hiddenkey" | "hidden-key")).0
+/// What a text hides for keys only, each on a line of its own.
+pub(super) fn hidden_keys(text: &str) -> String {
+    let mut hidden = String::new();
+    for (start, _) in text.match_indices("{{") {
+        let Some(length) = macros::macro_length(&text[start..]) else { continue };
+        let inner = &text[start + 2..start + length - 2];
+        if let "hidden_key" | "hiddenkey" = name(inner).as_str()
+            && let Some(at) = inner.find([':', ' '])
+        {
+            hidden.push('\n');
+            hidden.push_str(inner[at..].trim_start_matches([':', ' ']));
+        }
+    }
+    hidden
 }
 
 fn without(text: &str, is_cut: impl Fn(&str) -> bool) -> (Cow<'_, str>, Cuts) {
@@ -71,7 +82,7 @@ mod tests {
         for (at, uncut) in [(0, 0), (1, 1), (2, 14), (4, 30)] {
             assert_eq!(cuts.uncut(at), uncut, "{at}");
         }
-        assert_eq!(without_hidden_keys("x{{hidden_key: bell}}y{{HiddenKey::z}}"), "xy");
+        assert_eq!(hidden_keys("x{{hidden_key: bell}}y{{HiddenKey::z}} {{user}}"), "\nbell\nz");
         assert_eq!(without_comments("{{// open").0, "{{// open");
     }
 }

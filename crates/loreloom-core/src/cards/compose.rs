@@ -1,7 +1,6 @@
 //! The texts of active entries: macros, texts put into other entries, the wrapper.
 
 use super::{
-    comments::without_hidden_keys,
     decorators::{InjectDirective, InjectTarget},
     pass::Scanner,
     rules::Cost,
@@ -25,8 +24,8 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    pub(super) fn new(ix: EntryIx, trigger: Trigger) -> Self {
-        Self { ix, trigger, text: String::new(), tokens: Tokens::ZERO, cost: Tokens::ZERO }
+    pub(super) fn new(ix: EntryIx, trigger: Trigger, text: String) -> Self {
+        Self { ix, trigger, text, tokens: Tokens::ZERO, cost: Tokens::ZERO }
     }
 
     /// How near in meaning it is, if that is why it is here.
@@ -47,10 +46,6 @@ impl Scanner<'_> {
     /// Gives each active entry its text and cost.
     pub(super) fn compose(&mut self) {
         let mut active = std::mem::take(&mut self.active);
-        for piece in &mut active {
-            let body = without_hidden_keys(&self.terms(piece.ix).body);
-            piece.text = self.macros.expand(&body).into_owned();
-        }
         for at in 0..active.len() {
             let inject = &self.terms(active[at].ix).inject;
             if let Some(InjectTarget::Lore(name)) = &inject.target {

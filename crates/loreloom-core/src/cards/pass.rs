@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    comments::without_comments,
+    comments::{hidden_keys, without_comments},
     compose::Piece,
     judge::Found,
     rules::{CardRules, Feed, RecursionScope},
@@ -15,9 +15,9 @@ use super::{
 use crate::{
     book::Force,
     chat::Role,
-    dice::Dice,
+    dice::{Dice, Roll},
     library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
-    macros::MacroValues,
+    macros::{Draw, MacroValues},
     place::Place,
     report::{BudgetUse, KeyMatch, Reason, ScanPhase, Stop, Trigger, Warning},
     state::StoryState,
@@ -191,7 +191,7 @@ impl<'a> Scanner<'a> {
             match self.decide(ix) {
                 Ok(found) => {
                     self.accept(ix, &found);
-                    feeding.extend(self.feed(ix));
+                    feeding.extend(self.feed());
                 }
                 Err(stop) => self.stop(ix, stop),
             }
@@ -221,15 +221,33 @@ impl<'a> Scanner<'a> {
         self.stops.remove(&ix);
         self.is_active.insert(ix);
         let trigger = self.trigger(ix, found);
-        self.active.push(Piece::new(ix, trigger));
+        let text = self.expand(ix);
+        self.active.push(Piece::new(ix, trigger, text));
     }
 
     pub(super) fn is_active(&self, ix: EntryIx) -> bool {
         self.is_active.contains(&ix)
     }
 
-    /// The text that an entry adds to what is scanned.
-    fn feed(&self, ix: EntryIx) -> Option<(EntryIx, Arc<str>)> {
+    /// An entry's text with its macros replaced: once a turn, for all who read it.
+    fn expand(&mut self, ix: EntryIx) -> String {
+        let entry = &self.library.entry(ix).id;
+        let body = &self.terms(ix).body;
+        let dice = &mut *self.dice;
+        let mut roll = |draw: Draw| {
+            dice.roll(if draw.lasting {
+                Roll::Pick(entry, draw.index)
+            } else {
+                Roll::Macro(entry, draw.index)
+            })
+        };
+        self.macros.expand_rolling(body, &mut roll).into_owned()
+    }
+
+    /// The text that the entry accepted last adds to what is scanned.
+    fn feed(&self) -> Option<(EntryIx, Arc<str>)> {
+        let Piece { ix, text, .. } = self.active.last()?;
+        let ix = *ix;
         let terms = self.terms(ix);
         let by_book = || match self.rules.recursion {
             RecursionScope::OwnBook => self.rules.is_recursive(self.library.book(ix)),
@@ -241,10 +259,12 @@ impl<'a> Scanner<'a> {
         if !terms.feeds.unwrap_or_else(by_book) {
             return None;
         }
-        let (text, _) = without_comments(&terms.body);
         let text = match self.rules.feed {
-            Feed::Expanded => self.macros.expand(&text).into(),
-            Feed::AsWritten => text.into(),
+            Feed::Expanded => {
+                let hidden = hidden_keys(&terms.body);
+                format!("{text}{}", self.macros.expand(&hidden)).into()
+            }
+            Feed::AsWritten => without_comments(&terms.body).0.into(),
         };
         Some((ix, text))
     }
