@@ -88,7 +88,14 @@ fn key<'a>(found: &KeyMatch, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'
         TextSource::Message { index, .. } => format!("{index}:{}-{}", at.start, at.end),
         TextSource::Entry { entry } => title(entry).to_owned(),
         TextSource::Description => "description".to_owned(),
-        other => format!("{other:?}"),
+        TextSource::Joined => "several texts".to_owned(),
+        TextSource::Speaker { .. }
+        | TextSource::Persona
+        | TextSource::Personality
+        | TextSource::DepthPrompt
+        | TextSource::Scenario
+        | TextSource::CreatorNotes
+        | TextSource::Prompt { .. } => format!("{:?}", at.source),
     });
     format!("`{}` at {at}", found.key)
 }
@@ -104,8 +111,9 @@ fn stopped(stop: &Stop) -> String {
             Gate::UserIcon { wanted, found } => format!("gate: icon {wanted}, is {found}"),
         },
         Stop::Excluded { found } => format!("{code} by {}", found.join(", ")),
-        Stop::Required { missing } => format!("{code}: {}", missing.join(", ")),
-        Stop::Secondary { missing, .. } => format!("{code}: {}", missing.join(", ")),
+        Stop::Required { missing } | Stop::Secondary { missing, .. } => {
+            format!("{code}: {}", missing.join(", "))
+        }
         Stop::Chance { roll, probability } => format!("{code}: {roll} of {probability}"),
         Stop::Budget { needed, left } => format!("{code}: needs {needed}, {left} left"),
         Stop::OverBudget { needed, limit } => format!("{code}: needs {needed} of {limit}"),

@@ -113,7 +113,6 @@ impl<'input> Case<'input> {
         }
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
         let mut dice = ScriptedDice { rolls: rolls.collect(), used: 0 };
-        let mut cache = TurnCache::default();
         let note = note(&self.input["authorsNote"]);
         let (speaker, card) =
             (speaker(&self.input["character"]), card(&self.input["globalScanData"]));
@@ -141,8 +140,11 @@ impl<'input> Case<'input> {
         let forced = forced(&library, &turn["forceActivate"])?;
         request.prompts = &prompts;
         request.forced = &forced;
-        let mut instruments =
-            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        let mut instruments = Instruments {
+            counter: &ByteEstimate,
+            dice: &mut dice,
+            cache: &mut TurnCache::default(),
+        };
         let scan = worldinfo::scan(
             &library,
             &roster,
