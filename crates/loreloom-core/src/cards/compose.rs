@@ -30,15 +30,7 @@ impl Piece {
 
     /// How near in meaning it is, if that is why it is here.
     pub(super) fn near(&self) -> Option<f64> {
-        match self.trigger.reason {
-            Reason::Semantic { score } => Some(score),
-            Reason::Key
-            | Reason::Constant
-            | Reason::Sticky { .. }
-            | Reason::Decorator
-            | Reason::Forced
-            | Reason::Kept { .. } => None,
-        }
+        if let Reason::Semantic { score } = self.trigger.reason { Some(score) } else { None }
     }
 }
 

@@ -356,6 +356,8 @@ impl Reason {
             Self::Fuzzy { .. } => "fuzzy",
             Self::Pinned => "pinned",
             Self::Selected { .. } => "selected",
+            Self::Kept { .. } => "kept",
+            Self::Semantic { .. } => "semantic",
         }
     }
 }

@@ -73,12 +73,17 @@ fn activated<'a>(
             let keys: Vec<String> = keys.map(|one| key(one, title)).collect();
             format!("key {}", keys.join(" + "))
         }
-        Reason::Constant => "constant".to_owned(),
+        Reason::Constant | Reason::Forced | Reason::Kept { .. } => trigger.reason.code().to_owned(),
         Reason::Sticky { until } => format!("sticky until {}", until.0),
         Reason::Decorator => "activate".to_owned(),
-        Reason::Forced => "forced".to_owned(),
-        Reason::Kept { .. } => "kept".to_owned(),
         Reason::Semantic { score } => format!("semantic {score}"),
+        Reason::Bootstrap
+        | Reason::ActiveCharacter
+        | Reason::Cascade { .. }
+        | Reason::Linked { .. }
+        | Reason::Fuzzy { .. }
+        | Reason::Pinned
+        | Reason::Selected { .. } => trigger.reason.code().to_owned(),
     };
     if trigger.pass > 1 { format!("{reason}, pass {}", trigger.pass) } else { reason }
 }
@@ -132,7 +137,18 @@ fn stopped(stop: &Stop) -> String {
         | Stop::NoKeys
         | Stop::NoKeyFound
         | Stop::Group { .. }
-        | Stop::Once { .. } => code.to_owned(),
+        | Stop::Once { .. }
+        | Stop::Warmup { .. }
+        | Stop::Resting { .. }
+        | Stop::Context { .. }
+        | Stop::Folder { .. }
+        | Stop::Blocked
+        | Stop::Reinjection { .. }
+        | Stop::Requires { .. }
+        | Stop::Excludes { .. }
+        | Stop::Stripped { .. }
+        | Stop::MaxEntries { .. }
+        | Stop::NotSelected => code.to_owned(),
     }
 }
 
