@@ -231,11 +231,7 @@ impl<'a> Trial<'a> {
             }
             Stop::Secondary { .. } => Change::IgnoreSecondary,
             Stop::Group { .. } => Change::LeaveGroups,
-            // Card books need more than the roll, World Info no less.
-            Stop::Chance { roll, .. } if self.dialect() == Dialect::Cards => {
-                Change::Probability { percent: (roll.floor() + 1.0).min(100.0) }
-            }
-            Stop::Chance { roll, .. } => Change::Probability { percent: roll.ceil().min(100.0) },
+            Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
                 self.larger_budget()?
             }
@@ -263,6 +259,15 @@ impl<'a> Trial<'a> {
             | Stop::MaxEntries { .. }
             | Stop::NotSelected => return None,
         })
+    }
+
+    /// Card books need more than the roll, World Info no less.
+    fn higher_probability(&self, roll: f64) -> Change {
+        let percent = match self.dialect() {
+            Dialect::WorldInfo => roll.ceil(),
+            Dialect::Cards => roll.floor() + 1.0,
+        };
+        Change::Probability { percent: percent.min(100.0) }
     }
 
     /// The least budget that lets the entry in, by halving between too little and enough.
