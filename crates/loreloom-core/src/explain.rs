@@ -12,8 +12,8 @@ use crate::{
     book::{Book, Entry, Force, SelectiveLogic},
     dice::TurnDice,
     ids::EntryId,
-    library::{Library, Roster},
-    report::{Outcome, Stop},
+    library::{Dialect, Library, Roster},
+    report::{Gate, Outcome, Stop},
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
@@ -164,14 +164,15 @@ impl<'a> Trial<'a> {
     /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
     fn run(&self) -> Option<Stop> {
         let books = self.case.library.books().iter().enumerate().map(|(at, book)| {
+            let dialect = self.case.library.dialect(at);
             if at != self.book {
-                return Arc::clone(book);
+                return (Arc::clone(book), dialect);
             }
             let mut entries = book.entries.clone();
             entries[self.place] = self.changed.clone();
-            Arc::new(Book { entries, ..Book::clone(book) })
+            (Arc::new(Book { entries, ..Book::clone(book) }), dialect)
         });
-        let library = Library::compile(books, &self.rules.world_info);
+        let library = Library::compile_dialects(books, &self.rules);
         let roster = self.case.roster.over(&library);
         let turn = Turn { transcript: &self.transcript, ..*self.case.turn };
         let (mut dice, mut cache) = (self.case.dice.clone(), TurnCache::default());
@@ -221,7 +222,8 @@ impl<'a> Trial<'a> {
                 }
             }
             Stop::OutOfReach { distance, .. } => Change::ScanDepth { messages: distance + 1 },
-            Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
+            Stop::Required { missing }
+            | Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
                 Change::Say { words: missing.iter().take(1).cloned().collect() }
             }
             Stop::Secondary { logic: SelectiveLogic::AndAll, missing, .. } => {
@@ -229,10 +231,23 @@ impl<'a> Trial<'a> {
             }
             Stop::Secondary { .. } => Change::IgnoreSecondary,
             Stop::Group { .. } => Change::LeaveGroups,
-            Stop::Chance { roll, .. } => Change::Probability { percent: roll.ceil().min(100.0) },
-            Stop::Budget { .. } | Stop::BudgetClosed { .. } => self.larger_budget()?,
-            // The vault's rules are not World Info's to change.
-            Stop::Warmup { .. }
+            Stop::Chance { roll, .. } => self.higher_probability(*roll),
+            Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
+                self.larger_budget()?
+            }
+            Stop::Gate { gate: Gate::After { wanted, .. } } => {
+                Change::Wait { until: MessageCount(*wanted) }
+            }
+            Stop::Gate { gate: Gate::Every { wanted, count } } => {
+                Change::Wait { until: MessageCount(count.next_multiple_of(*wanted)) }
+            }
+            Stop::Gate {
+                gate: Gate::Greeting { .. } | Gate::GreetingOver | Gate::UserIcon { .. },
+            }
+            | Stop::Once { .. }
+            | Stop::Excluded { .. }
+            // The vault's rules are not these books' to change.
+            | Stop::Warmup { .. }
             | Stop::Resting { .. }
             | Stop::Context { .. }
             | Stop::Folder { .. }
@@ -246,12 +261,27 @@ impl<'a> Trial<'a> {
         })
     }
 
+    /// Card books need more than the roll, World Info no less.
+    fn higher_probability(&self, roll: f64) -> Change {
+        let percent = match self.dialect() {
+            Dialect::WorldInfo => roll.ceil(),
+            Dialect::Cards => roll.floor() + 1.0,
+        };
+        Change::Probability { percent: percent.min(100.0) }
+    }
+
     /// The least budget that lets the entry in, by halving between too little and enough.
     fn larger_budget(&self) -> Option<Change> {
         let fits = |tokens: u32| {
             let mut trial = self.clone();
             trial.apply(&Change::Budget { tokens: Tokens(tokens) });
-            !matches!(trial.run(), Some(Stop::Budget { .. } | Stop::BudgetClosed { .. }))
+            let budget = |stop: &Stop| {
+                matches!(
+                    stop,
+                    Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. }
+                )
+            };
+            !trial.run().as_ref().is_some_and(budget)
         };
         let most = self.case.turn.context.0.max(1);
         if !fits(most) {
@@ -275,7 +305,10 @@ impl<'a> Trial<'a> {
                 activation.filters.characters.clear();
                 activation.filters.tags.clear();
             }
-            Change::ScanDepth { messages } => activation.scan.messages = Some(f64::from(*messages)),
+            Change::ScanDepth { messages } => {
+                activation.scan.messages = Some(f64::from(*messages));
+                self.drop_decorator("@@scan_depth");
+            }
             Change::Say { words } => {
                 self.transcript = self.transcript.with_text(&words.join(" "));
             }
@@ -291,11 +324,30 @@ impl<'a> Trial<'a> {
                 self.changed.content = kept.join("\n");
             }
             Change::LeaveGroups => self.changed.group.names.clear(),
-            Change::Probability { percent } => activation.probability = Some(*percent),
+            Change::Probability { percent } => {
+                activation.probability = Some(*percent);
+                self.drop_decorator("@@probability");
+            }
+            Change::Budget { tokens } if self.dialect() == Dialect::Cards => {
+                self.rules.cards.budget_floor = tokens.0;
+            }
             Change::Budget { tokens } => {
                 self.rules.world_info.budget_percent = 100.0;
                 self.rules.world_info.budget_cap = tokens.0;
             }
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.case.library.dialect(self.book)
+    }
+
+    /// Removes a decorator that would overrule the changed field.
+    fn drop_decorator(&mut self, name: &str) {
+        if self.dialect() == Dialect::Cards {
+            let said = |line: &str| line.split_whitespace().next() == Some(name);
+            let lines = self.changed.content.lines().filter(|line| !said(line));
+            self.changed.content = lines.collect::<Vec<_>>().join("\n");
         }
     }
 
@@ -340,7 +392,7 @@ mod tests {
         chat::{GenerationType, Role},
         ids::{ChatId, PrefixHash},
         tokens::ByteEstimate,
-        turn::CardTexts,
+        turn::{CardTexts, Host},
         worldinfo::WorldInfoRules,
     };
 
@@ -379,6 +431,7 @@ mod tests {
             seed: 1,
             at: None,
             dry_run: false,
+            host: Host::default(),
         };
         let case = Case {
             library: &library,

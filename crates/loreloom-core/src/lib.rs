@@ -5,6 +5,7 @@
 
 pub mod assemble;
 pub mod book;
+pub mod cards;
 pub mod chat;
 pub mod dice;
 pub mod digest;

@@ -36,6 +36,9 @@ pub enum Place {
     Slot(String),
 }
 
+/// The slot that card books go to. Its texts stay messages of their own, each in its role.
+pub const LOREBOOK_SLOT: &str = "lorebook";
+
 /// Where an injected text comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

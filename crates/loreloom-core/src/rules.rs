@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cards::CardRules,
     regex_script::RegexScript,
     worldinfo::{Quirks, WorldInfoRules},
     wrap::WrapFormat,
@@ -14,6 +15,8 @@ use crate::{
 pub struct Rules {
     /// World Info.
     pub world_info: WorldInfoRules,
+    /// Card books.
+    pub cards: CardRules,
     /// Scripts that change lore on its way into the prompt.
     pub regex_scripts: Vec<RegexScript>,
     /// How entries are wrapped on their way into the prompt, after those scripts.

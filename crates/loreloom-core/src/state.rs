@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ids::EntryId, units::MessageCount};
+use crate::{
+    ids::{EntryId, MessageId},
+    units::MessageCount,
+};
 
 /// A sticky or cooldown effect that is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +35,10 @@ pub struct StoryState {
     pub sticky: BTreeMap<EntryId, TimedRecord>,
     /// Entries that may not fire yet.
     pub cooldown: BTreeMap<EntryId, TimedRecord>,
+    /// Entries that stay or stay away once matched: the user message of the turn that
+    /// matched them first. A chat without a user message has the default id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub first_match: BTreeMap<EntryId, MessageId>,
 }
 
 /// What one turn changed: `None` removes a record.
@@ -44,6 +51,9 @@ pub struct StateDelta {
     /// Changes to cooldowns.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub cooldown: BTreeMap<EntryId, Option<TimedRecord>>,
+    /// Changes to first matches.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub first_match: BTreeMap<EntryId, Option<MessageId>>,
 }
 
 impl StateDelta {
@@ -52,12 +62,13 @@ impl StateDelta {
         Self {
             sticky: changes(&before.sticky, &after.sticky),
             cooldown: changes(&before.cooldown, &after.cooldown),
+            first_match: changes(&before.first_match, &after.first_match),
         }
     }
 
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.sticky.is_empty() && self.cooldown.is_empty()
+        self.sticky.is_empty() && self.cooldown.is_empty() && self.first_match.is_empty()
     }
 }
 
@@ -66,6 +77,7 @@ impl StoryState {
     pub fn apply(&mut self, delta: &StateDelta) {
         apply(&mut self.sticky, &delta.sticky);
         apply(&mut self.cooldown, &delta.cooldown);
+        apply(&mut self.first_match, &delta.first_match);
     }
 }
 
@@ -110,7 +122,7 @@ mod tests {
     fn applying_the_difference_gives_the_later_state() {
         let state = |pairs: &[(&str, u32)]| StoryState {
             sticky: pairs.iter().map(|&(id, end)| (EntryId::from(id), record(end))).collect(),
-            cooldown: BTreeMap::new(),
+            ..StoryState::default()
         };
         let (before, after) = (state(&[("a", 3), ("b", 4)]), state(&[("b", 5), ("c", 6)]));
         let delta = StateDelta::between(&before, &after);
@@ -120,5 +132,18 @@ mod tests {
         folded.apply(&delta);
         assert_eq!(folded, after);
         assert!(StateDelta::between(&after, &after).is_empty());
+    }
+
+    #[test]
+    fn records_from_before_first_matches_still_read() {
+        let state: StoryState = serde_json::from_str(r#"{"sticky":{},"cooldown":{}}"#).unwrap();
+        assert_eq!(state, StoryState::default());
+        assert_eq!(serde_json::to_string(&state).unwrap(), r#"{"sticky":{},"cooldown":{}}"#);
+        let mut later = state.clone();
+        later.first_match.insert(EntryId::from("a"), MessageId::default());
+        let delta = StateDelta::between(&state, &later);
+        let mut folded = state;
+        folded.apply(&delta);
+        assert_eq!(folded, later);
     }
 }

@@ -11,19 +11,21 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     book::MatchSources,
-    library::{CompiledKey, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
+    library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
     report::{MatchPlace, TextSource},
-    scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_offset},
-    turn::{CardTexts, ScannedPrompt, Transcript, Turn, TurnCache},
+    scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_span},
+    turn::{CardTexts, FoldingCaches, ScannedPrompt, Transcript, Turn, TurnCache},
 };
 
 /// What an entry's keys are looked for in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reach {
-    /// Messages, from the newest; 0 is no text at all, not even the other parts.
+    /// Messages, from the newest.
     pub(crate) messages: u32,
     /// Which card texts, one bit each in the order of [`card_texts`].
     pub(crate) cards: u8,
+    /// Whether the prompts count.
+    pub(crate) prompts: bool,
     /// Whether the text of activated entries counts.
     pub(crate) lore: bool,
 }
@@ -108,6 +110,7 @@ pub(crate) enum PartRef {
 pub(crate) struct Texts<'a> {
     library: &'a Library,
     roster: &'a Roster,
+    dialect: Dialect,
     transcript: &'a Transcript,
     cards: Vec<ScanText>,
     prompts: Vec<ScanText>,
@@ -116,9 +119,9 @@ pub(crate) struct Texts<'a> {
     /// Number of lore texts at the end of each batch.
     batches: Vec<usize>,
     words: WordRule,
-    cache: &'a mut TurnCache,
-    lower: FxHashMap<PatternId, Occurrence>,
-    exact: FxHashMap<PatternId, Occurrence>,
+    cache: &'a mut FoldingCaches,
+    /// By folding.
+    occurrences: [FxHashMap<PatternId, Occurrence>; Folding::ALL.len()],
     /// Messages scanned so far, from the newest.
     scanned: usize,
     seen: Vec<bool>,
@@ -138,7 +141,7 @@ enum Part {
 
 impl<'a> Texts<'a> {
     pub(crate) fn new(
-        (library, roster): (&'a Library, &'a Roster),
+        (library, roster, dialect): (&'a Library, &'a Roster, Dialect),
         transcript: &'a Transcript,
         card: &CardTexts,
         prompts: &[ScannedPrompt],
@@ -150,6 +153,7 @@ impl<'a> Texts<'a> {
         let mut texts = Self {
             library,
             roster,
+            dialect,
             transcript,
             cards: cards.into_iter().collect(),
             prompts: prompts.collect(),
@@ -157,9 +161,8 @@ impl<'a> Texts<'a> {
             chain: Vec::new(),
             batches: Vec::new(),
             words,
-            cache,
-            lower: FxHashMap::default(),
-            exact: FxHashMap::default(),
+            cache: cache.of(dialect),
+            occurrences: Default::default(),
             scanned: 0,
             seen: vec![false; library.len()],
             touched: Vec::new(),
@@ -222,15 +225,13 @@ impl<'a> Texts<'a> {
         if text.as_str().is_empty() {
             return;
         }
-        for folding in [Folding::Lower, Folding::Exact] {
-            let (words, index) = (self.words, self.library.index(folding));
+        for folding in Folding::ALL {
+            let (words, index) = (self.words, self.library.index(self.dialect, folding));
             if index.literals.is_empty() {
                 continue;
             }
-            let (cache, occurrences) = match folding {
-                Folding::Lower => (&mut self.cache.lower, &mut self.lower),
-                Folding::Exact => (&mut self.cache.exact, &mut self.exact),
-            };
+            let cache = &mut self.cache[folding.index()];
+            let occurrences = &mut self.occurrences[folding.index()];
             let hits =
                 cache.get_or_find(text, |text| Hits::find(&index.literals, folding, words, text));
             for hit in hits.iter() {
@@ -260,10 +261,7 @@ impl<'a> Texts<'a> {
             Probe::Never | Probe::Dynamic => false,
             Probe::Everything => true,
             Probe::Pattern { pattern, word } => {
-                let occurrences = match key.mode.folding {
-                    Folding::Lower => &self.lower,
-                    Folding::Exact => &self.exact,
-                };
+                let occurrences = &self.occurrences[key.mode.folding.index()];
                 occurrences.get(pattern).is_some_and(|occurrence| {
                     let places = if *word { occurrence.word } else { occurrence.any };
                     self.in_reach(places, reach)
@@ -287,11 +285,10 @@ impl<'a> Texts<'a> {
     }
 
     fn in_reach(&self, places: Places, reach: Reach) -> bool {
-        reach.messages > 0
-            && (self.newest_in_reach(places, reach)
-                || places.cards & reach.cards != 0
-                || places.prompts
-                || (places.lore > 0 && reach.lore))
+        self.newest_in_reach(places, reach)
+            || places.cards & reach.cards != 0
+            || (places.prompts && reach.prompts)
+            || (places.lore > 0 && reach.lore)
     }
 
     fn newest_in_reach(&self, places: Places, reach: Reach) -> bool {
@@ -301,9 +298,6 @@ impl<'a> Texts<'a> {
 
     /// The parts in reach, in the order they are joined; lore with the number of its batch.
     fn parts(&self, reach: Reach) -> Vec<(&ScanText, PartRef, Option<usize>)> {
-        if reach.messages == 0 {
-            return Vec::new();
-        }
         let messages = self.transcript.messages.iter().enumerate().rev();
         let messages = messages.take(reach.messages.min(MOST_MESSAGES) as usize);
         let messages = messages.map(|(at, message)| {
@@ -314,7 +308,7 @@ impl<'a> Texts<'a> {
         let cards = (0_u32..).zip(&self.cards).filter(filled);
         let cards = cards.filter(|(at, _)| reach.cards & (1 << at) != 0);
         let cards = cards.map(|(at, text)| (text, PartRef::Card(at), None));
-        let prompts = (0_u32..).zip(&self.prompts).filter(filled);
+        let prompts = (0_u32..).zip(&self.prompts).filter(filled).filter(|_| reach.prompts);
         let prompts = prompts.map(|(at, text)| (text, PartRef::Prompt(at), None));
         let lore = self.lore.iter().enumerate().filter(|_| reach.lore).map(|(at, (text, ix))| {
             let batch = self.batches.partition_point(|&end| end <= at);
@@ -361,7 +355,7 @@ impl<'a> Texts<'a> {
             while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
                 let end = at + literal.len();
                 if !word || words.is_word(&folded, at, end) {
-                    return Some((raw_offset(text, folding, at), raw_offset(text, folding, end)));
+                    return Some(raw_span(text, folding, (at, end)));
                 }
                 from = at + folded[at..].chars().next().map_or(1, char::len_utf8);
             }
@@ -410,18 +404,14 @@ impl<'a> Texts<'a> {
         folding: Folding,
         reach: Reach,
     ) -> Option<Location> {
-        let occurrences = match folding {
-            Folding::Lower => &self.lower,
-            Folding::Exact => &self.exact,
-        };
-        let occurrence = occurrences.get(&pattern)?;
+        let occurrence = self.occurrences[folding.index()].get(&pattern)?;
         let places = if word { occurrence.word } else { occurrence.any };
         if self.newest_in_reach(places, reach) {
             let at = places.newest - 1;
             let text = self.transcript.messages[at as usize].scan.as_str();
             return Some(raw_location(PartRef::Message(at), text, folding, places.in_newest));
         }
-        if places.cards & reach.cards != 0 || places.prompts {
+        if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
             return self.locate_fixed(pattern, word, folding, reach);
         }
         let first = self.chained(places).last()?;
@@ -437,7 +427,7 @@ impl<'a> Texts<'a> {
         folding: Folding,
         reach: Reach,
     ) -> Option<Location> {
-        let literals = &self.library.index(folding).literals;
+        let literals = &self.library.index(self.dialect, folding).literals;
         let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
         let mut parts = self.parts(reach).into_iter().filter(|(_, part, _)| fixed(part));
         parts.find_map(|(text, part, _)| {
@@ -456,7 +446,7 @@ impl<'a> Texts<'a> {
 
     /// How far back the newest message with this key is; 0 is the newest message.
     pub(crate) fn distance(&mut self, key: &CompiledKey, probe: &Probe) -> Option<u32> {
-        let everywhere = Reach { messages: MOST_MESSAGES, cards: 0, lore: false };
+        let everywhere = Reach { messages: MOST_MESSAGES, cards: 0, prompts: false, lore: false };
         let PartRef::Message(index) = self.locate(key, probe, everywhere)?.part else {
             return None;
         };
@@ -471,10 +461,7 @@ impl<'a> Texts<'a> {
             Probe::Regex { regex } => matches!(regex.find(text), RegexOutcome::Found { .. }),
         };
         let mut parents: Vec<EntryIx> = if let Probe::Pattern { pattern, word } = probe {
-            let occurrences = match key.mode.folding {
-                Folding::Lower => &self.lower,
-                Folding::Exact => &self.exact,
-            };
+            let occurrences = &self.occurrences[key.mode.folding.index()];
             let occurrence = occurrences.get(pattern).copied().unwrap_or_default();
             let places = if *word { occurrence.word } else { occurrence.any };
             let mut chained: Vec<u32> = self.chained(places).map(|link| link.lore).collect();
@@ -496,8 +483,7 @@ fn location(part: PartRef, (start, end): (usize, usize)) -> Location {
 
 /// A span of the folded text as bytes of the text itself.
 fn raw_location(part: PartRef, text: &str, folding: Folding, (start, end): (u32, u32)) -> Location {
-    let raw = |at: u32| raw_offset(text, folding, at as usize);
-    location(part, (raw(start), raw(end)))
+    location(part, raw_span(text, folding, (start as usize, end as usize)))
 }
 
 impl Location {

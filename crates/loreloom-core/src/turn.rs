@@ -9,8 +9,9 @@ use crate::{
     chat::{GenerationType, Path, Role},
     dice::Dice,
     ids::{ChatId, EntryId, MessageId, PrefixHash},
+    library::Dialect,
     macros::MacroValues,
-    scan::{HitCache, ScanText},
+    scan::{Folding, HitCache, ScanText},
     tokens::TokenCounter,
     units::{MessageCount, Timestamp, Tokens},
 };
@@ -46,6 +47,28 @@ pub struct Turn<'a> {
     pub at: Option<Timestamp>,
     /// Changes no state and reads no timed effects.
     pub dry_run: bool,
+    /// What only some hosts know.
+    pub host: Host<'a>,
+}
+
+/// What only some hosts know: rules that ask for what a host does not tell are ignored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host<'a> {
+    /// The greeting the chat began with: 0 is the first message, 1 the first alternate.
+    pub greeting: Option<u32>,
+    /// The name of the user's icon.
+    pub user_icon: Option<&'a str>,
+    /// Entries whose meaning is near to the chat's.
+    pub near: &'a [Near],
+}
+
+/// An entry found by its meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Near {
+    /// The entry.
+    pub entry: EntryId,
+    /// How near it is; higher is nearer.
+    pub score: f64,
 }
 
 impl<'a> Turn<'a> {
@@ -88,10 +111,21 @@ pub struct Instruments<'a> {
 /// Hits of texts seen before, for one library.
 #[derive(Debug, Default)]
 pub struct TurnCache {
-    /// Of lower-cased texts.
-    pub(crate) lower: HitCache,
-    /// Of texts as they are.
-    pub(crate) exact: HitCache,
+    world_info: FoldingCaches,
+    cards: FoldingCaches,
+}
+
+/// One cache for each folding.
+pub(crate) type FoldingCaches = [HitCache; Folding::ALL.len()];
+
+impl TurnCache {
+    /// The caches of a dialect: what a word is differs between them.
+    pub(crate) fn of(&mut self, dialect: Dialect) -> &mut FoldingCaches {
+        match dialect {
+            Dialect::WorldInfo => &mut self.world_info,
+            Dialect::Cards => &mut self.cards,
+        }
+    }
 }
 
 /// Who speaks next.

@@ -3,9 +3,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
+    cards,
     chat::Role,
     ids::EntryId,
-    library::{EntryIx, Library, Roster},
+    library::{Dialect, EntryIx, Library, Roster},
     place::{Injection, Place, Provenance},
     report::{Outcome, Report, Stop, TurnFacts, Verdict, Warning},
     rules::Rules,
@@ -19,6 +20,8 @@ use crate::{
 pub struct Woven {
     /// The texts to put into the prompt; within a place, in prompt order.
     pub injections: Vec<Injection>,
+    /// Prompts of the front end that lore asks to hide (`@@disable_ui_prompt`).
+    pub hide_prompts: Vec<String>,
     /// What changed.
     pub delta: StateDelta,
     /// Why. Spans are filled in when the prompt is assembled.
@@ -38,7 +41,7 @@ pub fn weave(
     let scan =
         worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
     let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
-    let injections: Vec<Injection> = placed
+    let mut injections: Vec<Injection> = placed
         .iter()
         .map(|one| Injection {
             place: place_of(&one.bucket),
@@ -56,20 +59,34 @@ pub fn weave(
         .map(|one| activated(library, turn, one, places.get(&one.ix).cloned()))
         .collect();
     verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
+    let mut warnings: Vec<Warning> = scan
+        .too_slow
+        .into_iter()
+        .map(|(ix, key)| Warning::KeyTooSlow {
+            entry: library.entry(ix).title().to_owned(),
+            key: key.into(),
+        })
+        .collect();
+    let cards = cards::scan(library, roster, turn, (state, scan.state), &rules.cards, instruments);
+    let counter = instruments.counter;
+    injections.extend(cards::injections(library, &cards.placed, turn, rules, counter));
+    verdicts.extend(cards.placed.into_iter().map(|one| {
+        let (place, tokens, trigger) = (one.place, one.tokens, Box::new(one.trigger));
+        verdict(library, one.ix, Outcome::Activated { place, tokens, trigger })
+    }));
+    verdicts.extend(cards.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
+    warnings.extend(cards.warnings);
     let untouched = roster.len().saturating_sub(verdicts.len());
-    let warnings = scan.too_slow.into_iter().map(|(ix, key)| Warning::KeyTooSlow {
-        entry: library.entry(ix).title().to_owned(),
-        key: key.into(),
-    });
     Woven {
-        delta: StateDelta::between(state, &scan.state),
+        hide_prompts: cards.hide_prompts,
+        delta: StateDelta::between(state, &cards.state),
         report: Report {
             facts: facts(library, turn, instruments),
-            budgets: scan.budget.into_iter().collect(),
+            budgets: scan.budget.into_iter().chain(cards.budgets).collect(),
             verdicts,
             untouched: u32::try_from(untouched).unwrap_or(u32::MAX),
             spans: Vec::new(),
-            warnings: warnings.collect(),
+            warnings,
         },
         injections,
     }
@@ -89,24 +106,45 @@ pub fn verdicts(
     instruments: &mut Instruments<'_>,
 ) -> Vec<Verdict> {
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
-    let rest =
-        roster.entries().iter().copied().filter(|&ix| !known.contains(&library.entry(ix).id));
-    let rest: Vec<EntryIx> = rest.collect();
+    let all = roster.entries().iter().chain(roster.card_entries()).copied();
+    let rest: Vec<EntryIx> = all.filter(|&ix| !known.contains(&library.entry(ix).id)).collect();
     let mut verdicts = report.verdicts.clone();
     for verdict in &mut verdicts {
         near_miss(verdict, library, roster, turn, state, rules, instruments);
     }
-    let stops = worldinfo::judge_untouched(
-        library,
-        roster,
-        turn,
-        state,
-        &rules.world_info,
-        instruments,
-        &rest,
-    );
-    verdicts.extend(rest.into_iter().zip(stops).map(|(ix, stop)| stopped(library, ix, stop)));
+    let (cards, world_info): (Vec<EntryIx>, Vec<EntryIx>) =
+        rest.into_iter().partition(|&ix| library.dialect_of(ix) == Dialect::Cards);
+    for (dialect, rest) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
+        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &rest);
+        verdicts.extend(rest.into_iter().zip(stops).map(|(ix, stop)| stopped(library, ix, stop)));
+    }
     verdicts
+}
+
+#[expect(clippy::too_many_arguments, reason = "a turn's inputs, passed on as they are")]
+fn untouched(
+    dialect: Dialect,
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+    rest: &[EntryIx],
+) -> Vec<Stop> {
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    match dialect {
+        Dialect::WorldInfo => {
+            let rules = &rules.world_info;
+            worldinfo::judge_untouched(library, roster, turn, state, rules, instruments, rest)
+        }
+        Dialect::Cards => {
+            let rules = &rules.cards;
+            cards::judge_untouched(library, roster, turn, state, rules, instruments, rest)
+        }
+    }
 }
 
 /// A touched entry may have been stopped for want of a key in reach: say how near it was.
@@ -122,9 +160,8 @@ fn near_miss(
     if verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
         && let Some(ix) = library.find(&verdict.entry)
     {
-        let rules = &rules.world_info;
-        let stops =
-            worldinfo::judge_untouched(library, roster, turn, state, rules, instruments, &[ix]);
+        let dialect = library.dialect_of(ix);
+        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &[ix]);
         if let Some(stop) = stops.into_iter().next() {
             verdict.outcome = Outcome::Stopped(stop);
         }

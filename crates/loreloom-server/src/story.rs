@@ -13,7 +13,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::{Report, Span},
     state::{StateDelta, StoryState},
-    turn::{CardTexts, Speaker, Transcript, Turn},
+    turn::{CardTexts, Host, Speaker, Transcript, Turn},
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -132,6 +132,7 @@ impl App {
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             dry_run: generation == GenerationType::Quiet,
+            host: Host::default(),
         };
         let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
         Ok(Decided {

@@ -15,7 +15,7 @@ use loreloom_core::{
     report::{Outcome, Report, Verdict},
     state::StoryState,
     tokens::TokenCounter,
-    turn::{CardTexts, Speaker, Transcript, Turn},
+    turn::{CardTexts, Host, Speaker, Transcript, Turn},
     units::Tokens,
 };
 use loreloom_formats::{
@@ -146,6 +146,7 @@ impl Weave {
             seed: self.seed,
             at: None,
             dry_run: false,
+            host: Host::default(),
         };
         let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt, card)?;
         if self.json {

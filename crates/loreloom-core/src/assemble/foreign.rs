@@ -8,7 +8,7 @@
 use super::{Assembled, Joined, template::at_depth};
 use crate::{
     chat::Role,
-    place::{Injection, Place},
+    place::{Injection, LOREBOOK_SLOT, Place},
     prompt::PromptMessage,
 };
 
@@ -55,7 +55,8 @@ pub struct Insertion {
 }
 
 /// Plans where injections go. Those whose outlet or slot the prompt does not ask for are
-/// left out.
+/// left out, except for the lorebook's: those stand before the character, each a message
+/// of its own.
 pub fn plan(prompt: &[Outline<'_>], injections: &[Injection]) -> Plan {
     let head = prompt.iter().take_while(|message| message.role == Role::System).count();
     let insert = |before: usize, places: &[Place]| {
@@ -63,18 +64,34 @@ pub fn plan(prompt: &[Outline<'_>], injections: &[Injection]) -> Plan {
         Insertion { before, role: Role::System, joined: Joined::of(here) }
     };
     let before_character = usize::from(head > 1);
+    let edits = edits(prompt, injections);
+    let lorebook =
+        lorebook(prompt, injections).map(|joined| Insertion { before: before_character, ..joined });
     let mut insertions = vec![
         insert(0, &[Place::BeforeMain]),
         insert(before_character, &[Place::AfterMain, Place::BeforeCharacter]),
-        insert(head, &[Place::AfterCharacter, Place::BeforeExamples, Place::AfterExamples]),
     ];
+    insertions.extend(lorebook);
+    insertions
+        .push(insert(head, &[Place::AfterCharacter, Place::BeforeExamples, Place::AfterExamples]));
     let may_split =
         |at: usize| prompt.get(at + head).is_none_or(|message| message.role != Role::Tool);
     let chat = at_depth(injections, prompt.len() - head, may_split);
     insertions.extend(chat.into_iter().map(|one| Insertion { before: one.before + head, ..one }));
     insertions.retain(|insertion| !insertion.joined.is_empty());
     insertions.sort_by_key(|insertion| insertion.before);
-    Plan { edits: edits(prompt, injections), insertions }
+    Plan { edits, insertions }
+}
+
+/// The messages of the lorebook's slot, unless a marker asks for them.
+fn lorebook<'a>(
+    prompt: &[Outline<'_>],
+    injections: &'a [Injection],
+) -> impl Iterator<Item = Insertion> + use<'a> {
+    let slot = Place::Slot(LOREBOOK_SLOT.to_owned());
+    let asked = prompt.iter().any(|one| markers(one.text).iter().any(|(_, _, at)| *at == slot));
+    let here = injections.iter().filter(move |one| !asked && one.place == slot);
+    here.map(|one| Insertion { before: 0, role: one.role, joined: Joined::of([one]) })
 }
 
 fn edits(prompt: &[Outline<'_>], injections: &[Injection]) -> Vec<Edit> {
@@ -206,6 +223,18 @@ mod tests {
         let injections = [injection(Place::BeforeCharacter, System, "before")];
         let prompt = [(System, "main"), (System, "card"), (User, "hi")];
         assert_eq!(woven(&prompt, &injections).0, ["main", "before", "card", "hi"]);
+    }
+
+    #[test]
+    fn lorebook_entries_are_messages_of_their_own_unless_a_marker_asks_for_them() {
+        let slot = || Place::Slot(LOREBOOK_SLOT.to_owned());
+        let injections = [injection(slot(), System, "one"), injection(slot(), Assistant, "two")];
+        let prompt = [(System, "main"), (System, "card"), (User, "hi")];
+        let (texts, assembled) = woven(&prompt, &injections);
+        assert_eq!(texts, ["main", "one", "two", "card", "hi"]);
+        assert_eq!(assembled.messages[2].role, Assistant);
+        let prompt = [(System, "main [{{loreloom::lorebook}}]"), (User, "hi")];
+        assert_eq!(woven(&prompt, &injections).0, ["main [one\ntwo]", "hi"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{Assembled, Insertion, Joined};
 use crate::{
     chat::Role,
     macros::MacroValues,
-    place::{Injection, Place},
+    place::{Injection, LOREBOOK_SLOT, Place},
     prompt::PromptMessage,
     turn::CardTexts,
     units::Depth,
@@ -47,6 +47,7 @@ impl Default for PromptTemplate {
             Block::Place(Place::BeforeMain),
             Block::Main,
             Block::Place(Place::AfterMain),
+            Block::Place(Place::Slot(LOREBOOK_SLOT.to_owned())),
             Block::Place(Place::BeforeCharacter),
             Block::Persona,
             Block::Description,
@@ -116,7 +117,13 @@ pub fn build(
             Block::PostHistory => assembled.push_text(&texts.post_history),
             Block::Place(place) => {
                 let here = injections.iter().filter(|injection| injection.place == *place);
-                assembled.push_joined(Role::System, &Joined::of(here));
+                if *place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
+                    for injection in here {
+                        assembled.push_joined(injection.role, &Joined::of([injection]));
+                    }
+                } else {
+                    assembled.push_joined(Role::System, &Joined::of(here));
+                }
             }
             Block::History => assembled.push_history(history, injections),
         }

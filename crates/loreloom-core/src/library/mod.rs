@@ -11,6 +11,7 @@ mod version;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     keys::spans_texts,
@@ -23,12 +24,25 @@ pub use self::{
 };
 use crate::{
     book::{Book, Entry, Force, Key},
+    cards::{CardEntry, CardRules},
+    digest::Hasher,
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
     worldinfo::{WorldInfoRules, fingerprint, split_decorators},
 };
+
+/// The rules a book is read by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// SillyTavern's World Info.
+    #[default]
+    WorldInfo,
+    /// Books of character cards, with decorators.
+    Cards,
+}
 
 /// An entry's place in a [`Library`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,11 +53,15 @@ pub struct EntryIx(pub u32);
 pub struct Library {
     version: LibraryVersion,
     books: Vec<Arc<Book>>,
+    dialects: Vec<Dialect>,
     entries: Vec<CompiledEntry>,
     by_id: FxHashMap<EntryId, EntryIx>,
-    pub(crate) lower: KeyIndex,
-    pub(crate) exact: KeyIndex,
+    world_info: FoldingIndexes,
+    cards: FoldingIndexes,
 }
+
+/// One index for each folding.
+type FoldingIndexes = [KeyIndex; Folding::ALL.len()];
 
 /// What compiling found out about an entry.
 #[derive(Debug)]
@@ -65,6 +83,8 @@ pub struct CompiledEntry {
     pub(crate) fingerprint: Option<u64>,
     /// Whether it must be looked at although no literal key touched it.
     pub(crate) always: bool,
+    /// What its decorators and fields say together; only in card books.
+    pub(crate) card: Option<Box<CardEntry>>,
 }
 
 /// Literal keys of one folding, and the entries they touch.
@@ -105,15 +125,29 @@ impl Library {
         Self::under(books, &Rules { world_info: rules.clone(), ..Rules::default() })
     }
 
-    /// Compiles books under the rules they are woven by.
+    /// Compiles books as World Info, under the rules they are woven by.
     pub fn under(books: impl IntoIterator<Item = Arc<Book>>, rules: &Rules) -> Self {
-        let books: Vec<Arc<Book>> = books.into_iter().collect();
-        let mut compiler = Compiler::new(&rules.world_info);
-        for (at, book) in books.iter().enumerate() {
-            compiler.add(at, book);
+        Self::compile_dialects(books.into_iter().map(|book| (book, Dialect::WorldInfo)), rules)
+    }
+
+    /// Compiles books, each in its dialect, under the rules they are woven by.
+    pub fn compile_dialects(
+        books: impl IntoIterator<Item = (Arc<Book>, Dialect)>,
+        rules: &Rules,
+    ) -> Self {
+        let (books, dialects): (Vec<Arc<Book>>, Vec<Dialect>) = books.into_iter().unzip();
+        let mut compiler = Compiler::new(&rules.world_info, &rules.cards);
+        for (at, (book, dialect)) in books.iter().zip(&dialects).enumerate() {
+            compiler.add(at, book, *dialect);
         }
-        let version = version::of(&books, rules);
-        compiler.finish(books, version)
+        let mut version = version::of(&books, rules);
+        if dialects.contains(&Dialect::Cards) {
+            let marks: Vec<u8> =
+                dialects.iter().map(|dialect| u8::from(*dialect == Dialect::Cards)).collect();
+            let hash = Hasher::new("dialects").field(&version.0.0).field(&marks);
+            version = LibraryVersion(hash.finish());
+        }
+        compiler.finish(books, dialects, version)
     }
 
     /// Names what was compiled: equal versions decide alike.
@@ -147,6 +181,16 @@ impl Library {
         &self.books[self.compiled(ix).book as usize]
     }
 
+    /// The dialect of a book.
+    pub fn dialect(&self, book: usize) -> Dialect {
+        self.dialects[book]
+    }
+
+    /// The dialect of an entry.
+    pub fn dialect_of(&self, ix: EntryIx) -> Dialect {
+        self.dialects[self.compiled(ix).book as usize]
+    }
+
     /// The index of an entry.
     pub fn find(&self, id: &EntryId) -> Option<EntryIx> {
         self.by_id.get(id).copied()
@@ -164,12 +208,13 @@ impl Library {
         (first..last).map(index)
     }
 
-    /// The key index of a folding.
-    pub(crate) fn index(&self, folding: Folding) -> &KeyIndex {
-        match folding {
-            Folding::Lower => &self.lower,
-            Folding::Exact => &self.exact,
-        }
+    /// The key index of a dialect and folding.
+    pub(crate) fn index(&self, dialect: Dialect, folding: Folding) -> &KeyIndex {
+        let indexes = match dialect {
+            Dialect::WorldInfo => &self.world_info,
+            Dialect::Cards => &self.cards,
+        };
+        &indexes[folding.index()]
     }
 }
 
@@ -179,85 +224,24 @@ fn index(at: usize) -> EntryIx {
 
 struct Compiler<'rules> {
     rules: &'rules WorldInfoRules,
+    card_rules: &'rules CardRules,
     entries: Vec<CompiledEntry>,
     by_id: FxHashMap<EntryId, EntryIx>,
-    lower: LiteralIndex,
-    exact: LiteralIndex,
-    lower_touches: Vec<(PatternId, EntryIx)>,
-    exact_touches: Vec<(PatternId, EntryIx)>,
+    world_info: Filing,
+    cards: Filing,
 }
 
-impl<'rules> Compiler<'rules> {
-    fn new(rules: &'rules WorldInfoRules) -> Self {
-        Self {
-            rules,
-            entries: Vec::new(),
-            by_id: FxHashMap::default(),
-            lower: LiteralIndex::default(),
-            exact: LiteralIndex::default(),
-            lower_touches: Vec::new(),
-            exact_touches: Vec::new(),
-        }
-    }
+/// The literals of a dialect while they are collected, by folding.
+#[derive(Default)]
+pub(crate) struct Filing {
+    literals: [LiteralIndex; Folding::ALL.len()],
+    touches: [Vec<(PatternId, EntryIx)>; Folding::ALL.len()],
+}
 
-    fn add(&mut self, at: usize, book: &Book) {
-        let mut slots: FxHashMap<String, EntryIx> = FxHashMap::default();
-        for (place, entry) in book.entries.iter().enumerate() {
-            let ix = index(self.entries.len());
-            let slot = match &entry.original_id {
-                Some(original) => *slots.entry(original.to_string()).or_insert(ix),
-                None => ix,
-            };
-            let compiled = self.compile(ix, slot, (at, place), book, entry);
-            self.entries.push(compiled);
-            self.by_id.insert(entry.id.clone(), ix);
-        }
-    }
-
-    fn compile(
-        &mut self,
-        ix: EntryIx,
-        slot: EntryIx,
-        (book_at, place): (usize, usize),
-        book: &Book,
-        entry: &Entry,
-    ) -> CompiledEntry {
-        let decorated = split_decorators(&entry.content, self.rules.quirks);
-        let keys = self.keys(entry, &entry.activation.keys);
-        let secondary = self.keys(entry, &entry.activation.secondary.keys);
-        let mut always = entry.activation.constant
-            || decorated.force.is_some()
-            || entry.activation.force.is_some();
-        for key in &keys {
-            always |= !self.touch(ix, key);
-        }
-        let timed = entry.activation.timed;
-        let is_timed = timed.sticky.is_some() || timed.cooldown.is_some();
-        CompiledEntry {
-            book: u32::try_from(book_at).unwrap_or(u32::MAX),
-            place: u32::try_from(place).unwrap_or(u32::MAX),
-            slot,
-            force: decorated.force.or(entry.activation.force),
-            keys,
-            secondary,
-            groups: group_names(&entry.group.names),
-            fingerprint: is_timed.then(|| fingerprint(entry, &book.name, &decorated)),
-            always,
-            dynamic: macros::is_dynamic(decorated.body),
-            body: decorated.body.into(),
-        }
-    }
-
-    fn keys(&mut self, entry: &Entry, keys: &[Key]) -> Vec<CompiledKey> {
-        let mode = KeyMode::of(entry, self.rules);
-        keys.iter()
-            .map(|key| {
-                CompiledKey::new(key.raw(), mode, |folding, literal| match folding {
-                    Folding::Lower => self.lower.insert(literal),
-                    Folding::Exact => self.exact.insert(literal),
-                })
-            })
-            .collect()
+impl Filing {
+    /// Files a folded literal.
+    pub(crate) fn insert(&mut self, folding: Folding, literal: &str) -> PatternId {
+        self.literals[folding.index()].insert(literal)
     }
 
     /// Files what makes a key worth looking at; `false` if only looking can tell.
@@ -265,17 +249,15 @@ impl<'rules> Compiler<'rules> {
         match &key.probe {
             Probe::Never => true,
             Probe::Pattern { pattern, .. } => {
-                match key.mode.folding {
-                    Folding::Lower => self.lower_touches.push((*pattern, ix)),
-                    Folding::Exact => self.exact_touches.push((*pattern, ix)),
-                }
+                self.touches[key.mode.folding.index()].push((*pattern, ix));
                 true
             }
             Probe::Regex { regex } => match regex.required_literals() {
                 Some(literals) => {
                     for literal in literals {
-                        let pattern = self.lower.insert(&Folding::Lower.apply(&literal));
-                        self.lower_touches.push((pattern, ix));
+                        let folded = Folding::Lower.apply(&literal);
+                        let pattern = self.insert(Folding::Lower, &folded);
+                        self.touches[Folding::Lower.index()].push((pattern, ix));
                     }
                     true
                 }
@@ -285,18 +267,128 @@ impl<'rules> Compiler<'rules> {
         }
     }
 
-    fn finish(mut self, books: Vec<Arc<Book>>, version: LibraryVersion) -> Library {
-        self.lower.freeze();
-        self.exact.freeze();
+    fn finish(self) -> FoldingIndexes {
+        let mut touches = self.touches.into_iter();
+        self.literals.map(|mut literals| {
+            literals.freeze();
+            KeyIndex::build(literals, touches.next().unwrap_or_default())
+        })
+    }
+}
+
+impl<'rules> Compiler<'rules> {
+    fn new(rules: &'rules WorldInfoRules, card_rules: &'rules CardRules) -> Self {
+        Self {
+            rules,
+            card_rules,
+            entries: Vec::new(),
+            by_id: FxHashMap::default(),
+            world_info: Filing::default(),
+            cards: Filing::default(),
+        }
+    }
+
+    fn add(&mut self, at: usize, book: &Book, dialect: Dialect) {
+        let mut slots: FxHashMap<String, EntryIx> = FxHashMap::default();
+        for (place, entry) in book.entries.iter().enumerate() {
+            let ix = index(self.entries.len());
+            let slot = match &entry.original_id {
+                Some(original) => *slots.entry(original.to_string()).or_insert(ix),
+                None => ix,
+            };
+            let mut compiled = match dialect {
+                Dialect::WorldInfo => self.compile(ix, slot, book, entry),
+                Dialect::Cards => self.compile_card(ix, book, entry),
+            };
+            compiled.book = u32::try_from(at).unwrap_or(u32::MAX);
+            compiled.place = u32::try_from(place).unwrap_or(u32::MAX);
+            self.entries.push(compiled);
+            self.by_id.insert(entry.id.clone(), ix);
+        }
+    }
+
+    fn compile(&mut self, ix: EntryIx, slot: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
+        let decorated = split_decorators(&entry.content, self.rules.quirks);
+        let keys = self.keys(entry, &entry.activation.keys);
+        let secondary = self.keys(entry, &entry.activation.secondary.keys);
+        let mut always = entry.activation.constant
+            || decorated.force.is_some()
+            || entry.activation.force.is_some();
+        for key in &keys {
+            always |= !self.world_info.touch(ix, key);
+        }
+        CompiledEntry {
+            book: 0,
+            place: 0,
+            slot,
+            force: decorated.force.or(entry.activation.force),
+            keys,
+            secondary,
+            groups: group_names(&entry.group.names),
+            fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
+            always,
+            dynamic: macros::is_dynamic(decorated.body),
+            body: decorated.body.into(),
+            card: None,
+        }
+    }
+
+    fn compile_card(&mut self, ix: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
+        let card = CardEntry::compile(entry, book, self.card_rules, &mut self.cards);
+        let mut always = card.fires_without_keys();
+        for key in card.keys() {
+            always |= !self.cards.touch(ix, key);
+        }
+        let decorated = split_decorators(&entry.content, self.rules.quirks);
+        CompiledEntry {
+            book: 0,
+            place: 0,
+            slot: ix,
+            force: None,
+            keys: Vec::new(),
+            secondary: Vec::new(),
+            groups: Vec::new(),
+            fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
+            always,
+            dynamic: false,
+            body: "".into(),
+            card: Some(Box::new(card)),
+        }
+    }
+
+    fn keys(&mut self, entry: &Entry, keys: &[Key]) -> Vec<CompiledKey> {
+        let mode = KeyMode::of(entry, self.rules);
+        let filing = &mut self.world_info;
+        keys.iter()
+            .map(|key| {
+                CompiledKey::new(key.raw(), mode, |folding, literal| {
+                    filing.insert(folding, literal)
+                })
+            })
+            .collect()
+    }
+
+    fn finish(
+        self,
+        books: Vec<Arc<Book>>,
+        dialects: Vec<Dialect>,
+        version: LibraryVersion,
+    ) -> Library {
         Library {
             version,
             books,
+            dialects,
             entries: self.entries,
             by_id: self.by_id,
-            lower: KeyIndex::build(self.lower, self.lower_touches),
-            exact: KeyIndex::build(self.exact, self.exact_touches),
+            world_info: self.world_info.finish(),
+            cards: self.cards.finish(),
         }
     }
+}
+
+fn is_timed(entry: &Entry) -> bool {
+    let timed = entry.activation.timed;
+    timed.sticky.is_some() || timed.cooldown.is_some()
 }
 
 /// Splits `a, b` into its names. Only the space after a comma goes: names keep theirs.

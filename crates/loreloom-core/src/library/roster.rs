@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{EntryIx, Library};
+use super::{Dialect, EntryIx, Library};
 use crate::{sort::stable_by, worldinfo::Strategy};
 
 /// Why a book is active.
@@ -46,6 +46,19 @@ pub struct Roster {
     timed: FxHashMap<u64, EntryIx>,
     /// The furthest any entry of its own scans.
     deepest: u32,
+    cards: CardRoster,
+}
+
+/// The entries of card books that take part, in file order. They form one pool.
+#[derive(Debug, Default)]
+pub(crate) struct CardRoster {
+    /// The attached books, those without entries too.
+    pub(crate) books: Vec<usize>,
+    pub(crate) order: Vec<EntryIx>,
+    /// Ranks to look at whatever the text says.
+    pub(crate) always: Vec<u32>,
+    /// The furthest any entry scans.
+    pub(crate) deepest: u32,
 }
 
 impl Roster {
@@ -63,7 +76,8 @@ impl Roster {
     /// book not for persona and character; a persona's not for the character.
     pub fn new(library: &Library, attachments: &[Attachment], strategy: Strategy) -> Self {
         let books = |scope: Scope| {
-            attachments.iter().filter(move |one| one.scope == scope).map(|one| one.book)
+            let here = attachments.iter().filter(move |one| one.scope == scope);
+            here.map(|one| one.book).filter(|&book| library.dialect(book) == Dialect::WorldInfo)
         };
         let global: Vec<usize> = books(Scope::Global).collect();
         let chat = once(books(Scope::Chat), &[&global]);
@@ -89,7 +103,10 @@ impl Roster {
                 order.extend(sorted(&character));
             }
         }
-        Self { attachments: attachments.to_vec(), strategy, ..Self::of(library, order) }
+        let cards = attachments.iter().map(|one| one.book);
+        let cards = cards.filter(|&book| library.dialect(book) == Dialect::Cards);
+        let roster = Self::of(library, order, once(cards, &[]));
+        Self { attachments: attachments.to_vec(), strategy, ..roster }
     }
 
     /// The roster of the same attachments over another version of the library.
@@ -98,7 +115,7 @@ impl Roster {
         Self::new(library, &self.attachments, self.strategy)
     }
 
-    fn of(library: &Library, order: Vec<EntryIx>) -> Self {
+    fn of(library: &Library, order: Vec<EntryIx>, card_books: Vec<usize>) -> Self {
         let mut ranks: FxHashMap<EntryIx, Vec<u32>> = FxHashMap::default();
         ranks.reserve(order.len());
         let mut roster = Self {
@@ -110,6 +127,7 @@ impl Roster {
             timed: FxHashMap::default(),
             deepest: 0,
             order: Vec::new(),
+            cards: CardRoster::default(),
         };
         for (rank, &ix) in order.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
@@ -129,22 +147,55 @@ impl Roster {
         }
         roster.levels.sort_unstable();
         roster.levels.dedup();
+        roster.add_cards(library, card_books, &mut ranks);
         Self { order, ranks, ..roster }
+    }
+
+    fn add_cards(
+        &mut self,
+        library: &Library,
+        books: Vec<usize>,
+        ranks: &mut FxHashMap<EntryIx, Vec<u32>>,
+    ) {
+        let cards = &mut self.cards;
+        cards.order = books.iter().flat_map(|&book| library.entries_of(book)).collect();
+        cards.books = books;
+        for (rank, &ix) in (0_u32..).zip(&cards.order) {
+            ranks.entry(ix).or_default().push(rank);
+            let compiled = library.compiled(ix);
+            if compiled.always {
+                cards.always.push(rank);
+            }
+            if let Some(fingerprint) = compiled.fingerprint {
+                self.timed.entry(fingerprint).or_insert(ix);
+            }
+            let depth = compiled.card.as_ref().map_or(0, |card| card.deepest());
+            cards.deepest = cards.deepest.max(depth);
+        }
     }
 
     /// How many entries take part.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.order.len() + self.cards.order.len()
     }
 
     /// Whether no entry takes part.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.len() == 0
     }
 
-    /// The entries in order of evaluation.
+    /// The entries of World Info in order of evaluation.
     pub fn entries(&self) -> &[EntryIx] {
         &self.order
+    }
+
+    /// The entries of card books, book by book in file order.
+    pub fn card_entries(&self) -> &[EntryIx] {
+        &self.cards.order
+    }
+
+    pub(crate) fn cards(&self) -> &CardRoster {
+        &self.cards
     }
 
     pub(crate) fn at(&self, rank: u32) -> EntryIx {

@@ -273,7 +273,7 @@ fn trim_marks(text: &str) -> String {
 }
 
 /// The length of the macro `{{…}}` that `text` starts with, nested ones included.
-fn macro_length(text: &str) -> Option<usize> {
+pub(crate) fn macro_length(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     if !text.starts_with("{{") {
         return None;

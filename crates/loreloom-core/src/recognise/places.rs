@@ -18,7 +18,7 @@ use super::{
 use crate::{
     assemble::{Edit, Insertion, Joined, Plan},
     chat::{GenerationType, Role},
-    place::{Injection, Place},
+    place::{Injection, LOREBOOK_SLOT, Place},
     units::Depth,
 };
 
@@ -35,14 +35,8 @@ pub fn plan(
 ) -> Plan {
     let (mut edits, rest) = markers::edits(request, injections);
     let finder = Finder { request, found, strict };
-    let mut groups: Vec<(Place, Role)> =
-        rest.iter().map(|one| (one.place.clone(), one.role)).collect();
-    groups.sort_by_key(order);
-    groups.dedup();
     let mut insertions = Vec::new();
-    for (place, role) in groups {
-        let here = rest.iter().copied().filter(|one| one.place == place && one.role == role);
-        let joined = Joined::of(here);
+    for (place, role, joined) in joined(&rest) {
         match finder.point(&place, role) {
             Some(Point::Before(before)) => insertions.push(Insertion { before, role, joined }),
             Some(Point::Inside { message, at, lead, trail }) => {
@@ -57,6 +51,32 @@ pub fn plan(
     Plan { edits, insertions }
 }
 
+/// The texts of each place and role as one; those of the lorebook's slot each on its own.
+fn joined(injections: &[&Injection]) -> Vec<(Place, Role, Joined)> {
+    let mut groups: Vec<(Place, Role)> =
+        injections.iter().map(|one| (one.place.clone(), one.role)).collect();
+    groups.sort_by_key(order);
+    groups.dedup();
+    // Its messages keep the order they came in, whatever their roles.
+    let lorebook = |place: &Place| matches!(place, Place::Slot(name) if name == LOREBOOK_SLOT);
+    let at = groups.iter().position(|(place, _)| lorebook(place));
+    groups.retain(|(place, _)| !lorebook(place));
+    let mut joined: Vec<(Place, Role, Joined)> = groups
+        .into_iter()
+        .map(|(place, role)| {
+            let here = injections.iter().filter(|one| one.place == place && one.role == role);
+            let text = Joined::of(here.copied());
+            (place, role, text)
+        })
+        .collect();
+    if let Some(at) = at {
+        let own = injections.iter().filter(|one| lorebook(&one.place));
+        let own = own.map(|one| (one.place.clone(), one.role, Joined::of([*one])));
+        joined.splice(at..at, own.collect::<Vec<_>>());
+    }
+    joined
+}
+
 /// Deepest first; at one depth the model's text on top and the system's at the bottom, as
 /// SillyTavern has them.
 fn order((place, role): &(Place, Role)) -> (std::cmp::Reverse<u32>, u8, u8) {
@@ -64,13 +84,14 @@ fn order((place, role): &(Place, Role)) -> (std::cmp::Reverse<u32>, u8, u8) {
         Place::BeforeMain => (u32::MAX, 0),
         Place::AfterMain => (u32::MAX, 1),
         Place::BeforeCharacter => (u32::MAX, 2),
-        Place::AfterCharacter => (u32::MAX, 3),
-        Place::BeforeExamples => (u32::MAX, 4),
-        Place::AfterExamples => (u32::MAX, 5),
-        Place::NoteTop => (NOTE_DEPTH.0, 6),
-        Place::NoteBottom => (NOTE_DEPTH.0, 8),
-        Place::AtDepth(depth) => (depth.0, 7),
-        Place::Outlet(_) | Place::Slot(_) => (0, 9),
+        Place::Slot(name) if name == LOREBOOK_SLOT => (u32::MAX, 3),
+        Place::AfterCharacter => (u32::MAX, 4),
+        Place::BeforeExamples => (u32::MAX, 5),
+        Place::AfterExamples => (u32::MAX, 6),
+        Place::NoteTop => (NOTE_DEPTH.0, 7),
+        Place::NoteBottom => (NOTE_DEPTH.0, 9),
+        Place::AtDepth(depth) => (depth.0, 8),
+        Place::Outlet(_) | Place::Slot(_) => (0, 10),
     };
     let role = match role {
         Role::Assistant => 0,
@@ -107,6 +128,8 @@ impl Finder<'_> {
             | Place::AfterExamples => Some(self.head(place)),
             Place::NoteTop | Place::NoteBottom => Some(self.note(place, role)),
             Place::AtDepth(depth) => Some(self.at_depth(*depth, role)),
+            // Card books stand before the character unless a marker asks for them.
+            Place::Slot(name) if name == LOREBOOK_SLOT => Some(self.head(&Place::BeforeCharacter)),
             Place::Outlet(_) | Place::Slot(_) => None,
         }
     }

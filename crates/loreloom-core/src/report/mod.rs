@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{GroupRule, Outcome, Reason, Stop, Verdict},
+    verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
 };
 use crate::{
+    cards::Problem,
     chat::GenerationType,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
@@ -109,6 +110,22 @@ pub enum Warning {
         entry: String,
         /// The key.
         key: String,
+    },
+    /// A regular expression key cannot be used and never matches (card books).
+    KeyUnusable {
+        /// The entry's title.
+        entry: String,
+        /// The key.
+        key: String,
+    },
+    /// A decorator line does nothing.
+    Decorator {
+        /// The entry's title.
+        entry: String,
+        /// The line.
+        line: String,
+        /// Why.
+        problem: Problem,
     },
     /// A regular expression key does not compile and was matched as plain text.
     KeyNotARegex {

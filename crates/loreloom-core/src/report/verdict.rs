@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Trigger;
 use crate::{
     book::SelectiveLogic,
-    ids::{BookId, EntryId},
+    ids::{BookId, EntryId, MessageId},
     place::Place,
     units::{MessageCount, Tokens},
 };
@@ -84,6 +84,52 @@ pub enum Reason {
         confidence: String,
         /// What it said.
         why: String,
+    },
+    /// It matched in an earlier turn and is kept (`@@keep`).
+    Kept {
+        /// The user message of that turn.
+        since: MessageId,
+    },
+    /// Its meaning is near to the chat's.
+    Semantic {
+        /// How near.
+        score: f64,
+    },
+}
+
+/// A condition on the state of the chat that does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "gate", rename_all = "snake_case")]
+pub enum Gate {
+    /// The chat has too few messages.
+    After {
+        /// How many it waits for.
+        wanted: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// It fires only every so many messages.
+    Every {
+        /// How many.
+        wanted: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The chat began with another greeting.
+    Greeting {
+        /// The greeting it is for.
+        wanted: u32,
+        /// The greeting of the chat.
+        found: u32,
+    },
+    /// The user has spoken since the greeting.
+    GreetingOver,
+    /// The user has another icon.
+    UserIcon {
+        /// The icon it is for.
+        wanted: String,
+        /// The user's.
+        found: String,
     },
 }
 
@@ -179,6 +225,34 @@ pub enum Stop {
         needed: Tokens,
         /// What was left.
         left: Tokens,
+    },
+    /// It is larger than the whole budget.
+    OverBudget {
+        /// What it needed.
+        needed: Tokens,
+        /// The budget.
+        limit: Tokens,
+    },
+    /// It matched in an earlier turn and stays away (`@@dont_activate_after_match`).
+    Once {
+        /// The user message of that turn.
+        since: MessageId,
+    },
+    /// A condition on the state of the chat does not hold.
+    Gate {
+        /// The condition.
+        #[serde(flatten)]
+        gate: Gate,
+    },
+    /// Keys that forbid it were found.
+    Excluded {
+        /// Those keys.
+        found: Vec<String>,
+    },
+    /// A further key it demands was not found.
+    Required {
+        /// The keys of which one is needed.
+        missing: Vec<String>,
     },
     /// Something before it did not fit, and the budget closed.
     BudgetClosed {
@@ -282,6 +356,8 @@ impl Reason {
             Self::Fuzzy { .. } => "fuzzy",
             Self::Pinned => "pinned",
             Self::Selected { .. } => "selected",
+            Self::Kept { .. } => "kept",
+            Self::Semantic { .. } => "semantic",
         }
     }
 }
@@ -307,24 +383,27 @@ impl Stop {
             Self::Cooldown { .. } => 4,
             Self::RecursionLevel { .. } => 5,
             Self::ExcludedFromRecursion => 6,
-            Self::Suppressed => 7,
-            Self::NoKeys | Self::NoKeyFound => 8,
-            Self::OutOfReach { .. } => 9,
-            Self::Secondary { .. } => 10,
-            Self::Group { .. } => 11,
-            Self::Chance { .. } => 12,
-            Self::BudgetClosed { .. } => 13,
-            Self::Budget { .. } => 14,
-            Self::Warmup { .. } => 15,
-            Self::Resting { .. } => 16,
-            Self::NotSelected => 17,
-            Self::Folder { .. } => 18,
-            Self::Context { .. } => 19,
-            Self::Blocked => 20,
-            Self::Reinjection { .. } => 21,
-            Self::Requires { .. } | Self::Excludes { .. } => 22,
-            Self::Stripped { .. } => 23,
-            Self::MaxEntries { .. } => 24,
+            Self::Suppressed | Self::Once { .. } => 7,
+            Self::Gate { .. } => 8,
+            Self::Excluded { .. } => 9,
+            Self::NoKeys | Self::NoKeyFound => 10,
+            Self::OutOfReach { .. } => 11,
+            Self::Required { .. } => 12,
+            Self::Secondary { .. } => 13,
+            Self::Group { .. } => 14,
+            Self::Chance { .. } => 15,
+            Self::BudgetClosed { .. } => 16,
+            Self::Budget { .. } | Self::OverBudget { .. } => 17,
+            Self::Warmup { .. } => 18,
+            Self::Resting { .. } => 19,
+            Self::NotSelected => 20,
+            Self::Folder { .. } => 21,
+            Self::Context { .. } => 22,
+            Self::Blocked => 23,
+            Self::Reinjection { .. } => 24,
+            Self::Requires { .. } | Self::Excludes { .. } => 25,
+            Self::Stripped { .. } => 26,
+            Self::MaxEntries { .. } => 27,
         }
     }
 
@@ -359,6 +438,11 @@ impl Stop {
             Self::Stripped { .. } => "stripped",
             Self::MaxEntries { .. } => "max_entries",
             Self::NotSelected => "not_selected",
+            Self::OverBudget { .. } => "over_budget",
+            Self::Once { .. } => "once",
+            Self::Gate { .. } => "gate",
+            Self::Excluded { .. } => "excluded",
+            Self::Required { .. } => "required",
         }
     }
 }

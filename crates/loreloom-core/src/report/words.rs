@@ -1,6 +1,6 @@
 //! Verdicts in plain English, for the command line.
 
-use super::{GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict};
+use super::{Gate, GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict};
 use crate::{book::SelectiveLogic, ids::EntryId, place::Place};
 
 /// What people call an entry.
@@ -50,6 +50,8 @@ fn reason(trigger: &Trigger, names: Names<'_>) -> String {
         Reason::Selected { confidence, why } => {
             format!("chosen by the selecting model ({confidence}): {why}")
         }
+        Reason::Kept { .. } => "matched before and is kept".to_owned(),
+        Reason::Semantic { score } => format!("near in meaning ({score:.2})"),
     }
 }
 
@@ -134,6 +136,13 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Budget { needed, left } => {
             format!("needs {}, {} left", count(needed.0, "token"), left.0)
         }
+        Stop::OverBudget { needed, limit } => {
+            format!("needs {}, the whole budget is {}", count(needed.0, "token"), limit.0)
+        }
+        Stop::Once { .. } => "matched before and fires only once".to_owned(),
+        Stop::Gate { gate } => self::gate(gate),
+        Stop::Excluded { found } => format!("{} was found, which forbids it", list(found)),
+        Stop::Required { missing } => format!("it also needs one of {}", list(missing)),
         Stop::BudgetClosed { needed } => {
             format!(
                 "an entry before it did not fit, so its {} were not tried",
@@ -157,8 +166,6 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
 /// The rules that only vaults have.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these")]
 fn vault_stop(stop: &Stop) -> String {
-    let list =
-        |titles: &[String]| titles.iter().map(|title| quoted(title)).collect::<Vec<_>>().join(", ");
     match stop {
         Stop::Warmup { needed, found } => {
             format!("its keys occur {}, needed {needed}", times(*found))
@@ -194,13 +201,34 @@ fn times(number: u32) -> String {
     count(number, "time")
 }
 
+fn gate(gate: &Gate) -> String {
+    match gate {
+        Gate::After { wanted, count } => {
+            format!("waits for {}, there are {count}", self::count(*wanted, "message"))
+        }
+        Gate::Every { wanted, count } => {
+            format!("fires every {}, there are {count}", self::count(*wanted, "message"))
+        }
+        Gate::Greeting { wanted, found } => {
+            format!("only with greeting {wanted}, this chat began with {found}")
+        }
+        Gate::GreetingOver => "only until the user speaks".to_owned(),
+        Gate::UserIcon { wanted, found } => {
+            format!("only with the icon {}, this is {}", quoted(wanted), quoted(found))
+        }
+    }
+}
+
+fn list(keys: &[String]) -> String {
+    keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", ")
+}
+
 fn filter(what: &str, listed: &[String], exclude: bool) -> String {
     let not = if exclude { "not for" } else { "only for" };
     format!("{not} the {what} {}", listed.join(", "))
 }
 
 fn secondary(key: &str, logic: SelectiveLogic, found: &[String], missing: &[String]) -> String {
-    let list = |keys: &[String]| keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", ");
     let why = match logic {
         SelectiveLogic::AndAny => format!("none of {} was", list(missing)),
         SelectiveLogic::AndAll => format!("{} was not", list(missing)),

@@ -2,7 +2,9 @@
 //!
 //! Case-insensitive keys are looked for in the lower-cased text, by the full Unicode
 //! mapping with the final-sigma rule: the same as JavaScript's `toLowerCase`, so that
-//! lore fires here as it fires in SillyTavern.
+//! lore fires here as it fires in SillyTavern. Card books also have keys whose blanks
+//! stand for any run of blanks, and a mode that looks at no spaces at all; both are
+//! foldings too, so that their keys are found by the same index.
 
 use std::borrow::Cow;
 
@@ -13,36 +15,133 @@ pub enum Folding {
     Exact,
     /// Lower-cased: case does not count.
     Lower,
+    /// Each run of blanks is one space.
+    ExactCollapsed,
+    /// Lower-cased, and each run of blanks is one space.
+    LowerCollapsed,
+    /// Without spaces.
+    ExactSquashed,
+    /// Lower-cased and without spaces.
+    LowerSquashed,
+}
+
+/// What folding does to blanks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Blanks {
+    /// Nothing.
+    #[default]
+    Kept,
+    /// Each run becomes one space.
+    Collapsed,
+    /// Spaces go.
+    Squashed,
 }
 
 impl Folding {
+    /// All of them, each at its [`Folding::index`].
+    pub const ALL: [Self; 6] = [
+        Self::Exact,
+        Self::Lower,
+        Self::ExactCollapsed,
+        Self::LowerCollapsed,
+        Self::ExactSquashed,
+        Self::LowerSquashed,
+    ];
+
+    /// The folding for keys whose case counts or not.
+    pub fn new(case_counts: bool, blanks: Blanks) -> Self {
+        match (case_counts, blanks) {
+            (true, Blanks::Kept) => Self::Exact,
+            (false, Blanks::Kept) => Self::Lower,
+            (true, Blanks::Collapsed) => Self::ExactCollapsed,
+            (false, Blanks::Collapsed) => Self::LowerCollapsed,
+            (true, Blanks::Squashed) => Self::ExactSquashed,
+            (false, Blanks::Squashed) => Self::LowerSquashed,
+        }
+    }
+
+    /// Its place in [`Folding::ALL`].
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    fn lowers(self) -> bool {
+        matches!(self, Self::Lower | Self::LowerCollapsed | Self::LowerSquashed)
+    }
+
+    fn blanks(self) -> Blanks {
+        match self {
+            Self::Exact | Self::Lower => Blanks::Kept,
+            Self::ExactCollapsed | Self::LowerCollapsed => Blanks::Collapsed,
+            Self::ExactSquashed | Self::LowerSquashed => Blanks::Squashed,
+        }
+    }
+
     /// The text to search.
     pub fn apply(self, text: &str) -> Cow<'_, str> {
-        match self {
-            Self::Exact => Cow::Borrowed(text),
-            Self::Lower if text.is_ascii() => Cow::Owned(text.to_ascii_lowercase()),
-            Self::Lower => Cow::Owned(text.to_lowercase()),
+        let cased = match self.lowers() {
+            false => Cow::Borrowed(text),
+            true if text.is_ascii() => Cow::Owned(text.to_ascii_lowercase()),
+            true => Cow::Owned(text.to_lowercase()),
+        };
+        match self.blanks() {
+            Blanks::Kept => cased,
+            Blanks::Collapsed => Cow::Owned(collapsed(&cased)),
+            Blanks::Squashed => Cow::Owned(cased.replace(' ', "")),
         }
     }
 }
 
-/// The byte of `raw` that byte `at` of the folded text stands for.
+fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut in_run = false;
+    for character in text.chars() {
+        let blank = character.is_whitespace();
+        if !blank {
+            out.push(character);
+        } else if !in_run {
+            out.push(' ');
+        }
+        in_run = blank;
+    }
+    out
+}
+
+/// The bytes of `raw` that a span of the folded text stands for.
 ///
 /// Walks the text: only matches that somebody looks at are mapped back, and only in texts
 /// where folding may have changed lengths.
-pub fn raw_offset(raw: &str, folding: Folding, at: usize) -> usize {
-    if folding == Folding::Exact || raw.is_ascii() {
-        return at;
+pub fn raw_span(raw: &str, folding: Folding, (start, end): (usize, usize)) -> (usize, usize) {
+    let blanks = folding.blanks();
+    if blanks == Blanks::Kept && (!folding.lowers() || raw.is_ascii()) {
+        return (start, end);
     }
     let mut folded = 0;
+    let mut in_run = false;
+    let mut first = None;
+    let mut last = 0;
     for (offset, character) in raw.char_indices() {
-        if folded >= at {
-            return offset;
+        if folded >= end {
+            break;
         }
-        // A final sigma is as long as any other sigma, so single characters suffice.
-        folded += character.to_lowercase().map(char::len_utf8).sum::<usize>();
+        let blank = character.is_whitespace();
+        let width = match blanks {
+            Blanks::Collapsed if blank => usize::from(!in_run),
+            Blanks::Squashed if character == ' ' => 0,
+            // A final sigma is as long as any other sigma, so single characters suffice.
+            Blanks::Kept | Blanks::Collapsed | Blanks::Squashed if folding.lowers() => {
+                character.to_lowercase().map(char::len_utf8).sum()
+            }
+            Blanks::Kept | Blanks::Collapsed | Blanks::Squashed => character.len_utf8(),
+        };
+        in_run = blank;
+        if folded >= start && width > 0 {
+            first.get_or_insert(offset);
+        }
+        folded += width;
+        last = offset + character.len_utf8();
     }
-    raw.len()
+    (first.unwrap_or(last), last)
 }
 
 #[cfg(test)]
@@ -64,8 +163,26 @@ mod tests {
         let raw = "İ dragon";
         let folded = Folding::Lower.apply(raw).into_owned();
         let at = folded.find("dragon").unwrap();
-        assert_eq!((at, raw_offset(raw, Folding::Lower, at)), (4, 3));
-        assert_eq!(raw_offset(raw, Folding::Lower, folded.len()), raw.len());
-        assert_eq!(raw_offset("a dragon", Folding::Lower, 2), 2);
+        assert_eq!(raw_span(raw, Folding::Lower, (at, folded.len())), (3, raw.len()));
+        assert_eq!(raw_span("a dragon", Folding::Lower, (2, 8)), (2, 8));
+    }
+
+    #[test]
+    fn runs_of_blanks_are_one_space_or_none() {
+        for (folding, raw, folded, span, back) in [
+            (Folding::LowerCollapsed, "Old\n\t Mill", "old mill", (4, 8), (6, 10)),
+            (Folding::LowerCollapsed, "Old\n\t Mill", "old mill", (0, 3), (0, 3)),
+            (Folding::ExactCollapsed, "Old\u{a0}Mill", "Old Mill", (4, 6), (5, 7)),
+            (Folding::LowerSquashed, "He  art ", "heart", (2, 5), (4, 7)),
+            (Folding::LowerSquashed, "He  art ", "heart", (0, 2), (0, 2)),
+            (Folding::ExactSquashed, "He\nart", "He\nart", (3, 4), (3, 4)),
+        ] {
+            assert_eq!(folding.apply(raw), folded, "{raw}");
+            assert_eq!(raw_span(raw, folding, span), back, "{raw}");
+        }
+        for (at, folding) in Folding::ALL.into_iter().enumerate() {
+            assert_eq!(folding.index(), at);
+            assert_eq!(Folding::new(!folding.lowers(), folding.blanks()), folding);
+        }
     }
 }

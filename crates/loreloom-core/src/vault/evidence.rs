@@ -6,7 +6,7 @@ use crate::{
     ids::EntryId,
     library::EntryIx,
     report::{KeyMatch, MatchPlace, Reason, ScanPhase, TextSource, Trigger},
-    scan::{Tallies, raw_offset},
+    scan::{Tallies, raw_span},
 };
 
 /// What a turn looked at.
@@ -93,7 +93,7 @@ impl Evidence<'_> {
         if !folding.is_traceable(text) {
             return (0, text.len());
         }
-        (raw_offset(text, folding.case, start), raw_offset(text, folding.case, end))
+        raw_span(text, folding.case, (start, end))
     }
 }
 

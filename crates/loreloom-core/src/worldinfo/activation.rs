@@ -7,6 +7,7 @@ use crate::{
     library::{CompiledKey, EntryIx, Probe, messages},
     report::{Reason, ScanPhase, Stop},
     texts::{Reach, card_bits},
+    turn::Turn,
     units::MessageCount,
 };
 
@@ -27,7 +28,7 @@ impl Scanner<'_> {
         let entry = self.library.entry(ix);
         let force = self.library.compiled(ix).force;
         let sticky = self.effects.sticky(ix);
-        self.check_filters(entry)?;
+        check_filters(self.turn, entry)?;
         self.check_timing(ix, entry, sticky.is_some())?;
         let reach = self.reach(entry);
         let stored = |reason| {
@@ -58,39 +59,6 @@ impl Scanner<'_> {
         self.match_keys(ix, reach).map(|found| Seat::stored(rank, ix, found))
     }
 
-    fn check_filters(&self, entry: &Entry) -> Result<(), Stop> {
-        let activation = &entry.activation;
-        if !activation.enabled {
-            return Err(Stop::Disabled);
-        }
-        let filters = &activation.filters;
-        let trigger = self.turn.generation.as_str();
-        if !filters.triggers.is_empty() && !filters.triggers.iter().any(|wanted| wanted == trigger)
-        {
-            let (wanted, found) = (filters.triggers.clone(), trigger.to_owned());
-            return Err(Stop::Trigger { wanted, found });
-        }
-        if !filters.characters.is_empty() {
-            let name = self.turn.speaker.and_then(|speaker| speaker.filter_name.as_deref());
-            let listed = name.is_some_and(|name| filters.characters.iter().any(|one| one == name));
-            if listed == filters.exclude {
-                let (listed, exclude) = (filters.characters.clone(), filters.exclude);
-                return Err(Stop::Character { listed, exclude });
-            }
-        }
-        // A host that knows no tags cannot filter by them.
-        if !filters.tags.is_empty()
-            && let Some(tags) = self.turn.speaker.and_then(|speaker| speaker.tags.as_deref())
-        {
-            let listed = filters.tags.iter().any(|tag| tags.contains(tag));
-            if listed == filters.exclude {
-                let (listed, exclude) = (filters.tags.clone(), filters.exclude);
-                return Err(Stop::Tag { listed, exclude });
-            }
-        }
-        Ok(())
-    }
-
     fn check_timing(&self, ix: EntryIx, entry: &Entry, sticky: bool) -> Result<(), Stop> {
         if let Some(delay) = delayed(entry, self.turn.length()) {
             return Err(Stop::Delay { until: delay });
@@ -119,10 +87,15 @@ impl Scanner<'_> {
             .scan
             .messages
             .unwrap_or_else(|| f64::from(self.rules.depth) + f64::from(self.skew));
-        Reach {
-            messages: messages(depth),
-            cards: card_bits(entry.activation.sources),
-            lore: self.phase != ScanPhase::MinActivations,
+        match messages(depth) {
+            // No text at all, not even the other parts.
+            0 => Reach { messages: 0, cards: 0, prompts: false, lore: false },
+            messages => Reach {
+                messages,
+                cards: card_bits(entry.activation.sources),
+                prompts: true,
+                lore: self.phase != ScanPhase::MinActivations,
+            },
         }
     }
 
@@ -172,13 +145,47 @@ impl Scanner<'_> {
     }
 }
 
+/// Whether an entry is switched on and for this turn's speaker and kind of generation.
+pub(crate) fn check_filters(turn: &Turn<'_>, entry: &Entry) -> Result<(), Stop> {
+    let activation = &entry.activation;
+    if !activation.enabled {
+        return Err(Stop::Disabled);
+    }
+    let filters = &activation.filters;
+    let trigger = turn.generation.as_str();
+    if !filters.triggers.is_empty() && !filters.triggers.iter().any(|wanted| wanted == trigger) {
+        let (wanted, found) = (filters.triggers.clone(), trigger.to_owned());
+        return Err(Stop::Trigger { wanted, found });
+    }
+    if !filters.characters.is_empty() {
+        let name = turn.speaker.and_then(|speaker| speaker.filter_name.as_deref());
+        let listed = name.is_some_and(|name| filters.characters.iter().any(|one| one == name));
+        if listed == filters.exclude {
+            let (listed, exclude) = (filters.characters.clone(), filters.exclude);
+            return Err(Stop::Character { listed, exclude });
+        }
+    }
+    // A host that knows no tags cannot filter by them.
+    if !filters.tags.is_empty()
+        && let Some(tags) = turn.speaker.and_then(|speaker| speaker.tags.as_deref())
+    {
+        let listed = filters.tags.iter().any(|tag| tags.contains(tag));
+        if listed == filters.exclude {
+            let (listed, exclude) = (filters.tags.clone(), filters.exclude);
+            return Err(Stop::Tag { listed, exclude });
+        }
+    }
+    Ok(())
+}
+
 /// The chat length an entry waits for, if it is not there yet.
-fn delayed(entry: &Entry, length: MessageCount) -> Option<MessageCount> {
+pub(crate) fn delayed(entry: &Entry, length: MessageCount) -> Option<MessageCount> {
     let until = MessageCount(entry.activation.timed.delay?);
     (length < until).then_some(until)
 }
 
-fn passes(logic: SelectiveLogic, found: usize, all: usize) -> bool {
+/// Whether so many secondary keys found are enough.
+pub(crate) fn passes(logic: SelectiveLogic, found: usize, all: usize) -> bool {
     match logic {
         SelectiveLogic::AndAny => found > 0,
         SelectiveLogic::NotAll => found < all,

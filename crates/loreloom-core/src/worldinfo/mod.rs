@@ -17,7 +17,11 @@ mod seat;
 mod timed;
 mod untouched;
 
-pub(crate) use self::output::sent_text;
+pub(crate) use self::{
+    activation::{check_filters, delayed, passes},
+    output::sent_text,
+    timed::Effects,
+};
 pub use self::{
     decorators::{Decorated, split_decorators},
     fingerprint::{cyrb53, fingerprint},

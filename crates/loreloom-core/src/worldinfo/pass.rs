@@ -14,7 +14,7 @@ use super::{
 use crate::{
     book::Entry,
     dice::Dice,
-    library::{CompiledKey, EntryIx, KeyMode, Library, Probe, Roster},
+    library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
     macros::MacroValues,
     report::{BudgetUse, ScanPhase, Stop, Trigger},
     state::StoryState,
@@ -120,7 +120,7 @@ pub fn scan_wrapping(
     } else {
         Effects::begin(library, roster, state, turn.length())
     };
-    if roster.is_empty() {
+    if roster.entries().is_empty() {
         return Scan {
             activated: Vec::new(),
             stopped: Vec::new(),
@@ -180,7 +180,7 @@ impl<'a> Scanner<'a> {
     ) -> Self {
         let Instruments { counter, dice, cache } = instruments;
         let texts = Texts::new(
-            (library, roster),
+            (library, roster, Dialect::WorldInfo),
             turn.transcript,
             turn.card,
             turn.prompts,
@@ -357,7 +357,8 @@ impl<'a> Scanner<'a> {
     fn finish(mut self) -> Scan {
         if !self.turn.dry_run {
             for activated in &self.activated {
-                self.effects.activate(self.library, activated, self.turn.length());
+                let entry = (activated.ix, activated.instead.as_deref());
+                self.effects.activate(self.library, entry, self.turn.length());
             }
         }
         let used = self.activated.iter().map(|one| one.tokens).sum();

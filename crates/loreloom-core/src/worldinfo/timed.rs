@@ -2,9 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Activated;
 use crate::{
-    book::Timed,
+    book::{Entry, Timed},
     ids::EntryId,
     library::{EntryIx, Library, Roster},
     state::{StoryState, TimedRecord},
@@ -13,21 +12,21 @@ use crate::{
 
 /// The effects that run during a scan.
 #[derive(Debug, Default)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     sticky: FxHashMap<EntryIx, MessageCount>,
     cooldown: FxHashMap<EntryIx, MessageCount>,
     /// The records after the scan.
-    pub(super) state: StoryState,
+    pub(crate) state: StoryState,
 }
 
 impl Effects {
     /// A dry run sees no effect and changes no record.
-    pub(super) fn dry(state: &StoryState) -> Self {
+    pub(crate) fn dry(state: &StoryState) -> Self {
         Self { state: state.clone(), ..Self::default() }
     }
 
     /// The effects that run when the chat has `length` messages.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         library: &Library,
         roster: &Roster,
         state: &StoryState,
@@ -76,27 +75,32 @@ impl Effects {
     }
 
     /// Where a running sticky effect ends.
-    pub(super) fn sticky(&self, ix: EntryIx) -> Option<MessageCount> {
+    pub(crate) fn sticky(&self, ix: EntryIx) -> Option<MessageCount> {
         self.sticky.get(&ix).copied()
     }
 
     /// The entries with a running sticky effect.
-    pub(super) fn sticky_entries(&self) -> impl Iterator<Item = EntryIx> {
+    pub(crate) fn sticky_entries(&self) -> impl Iterator<Item = EntryIx> {
         self.sticky.keys().copied()
     }
 
     /// Where a running cooldown ends.
-    pub(super) fn cooldown(&self, ix: EntryIx) -> Option<MessageCount> {
+    pub(crate) fn cooldown(&self, ix: EntryIx) -> Option<MessageCount> {
         self.cooldown.get(&ix).copied()
     }
 
     /// Begins the effects of an activated entry; one that runs is not begun again.
-    pub(super) fn activate(&mut self, library: &Library, one: &Activated, length: MessageCount) {
-        let compiled = library.compiled(one.ix);
+    pub(crate) fn activate(
+        &mut self,
+        library: &Library,
+        (ix, instead): (EntryIx, Option<&Entry>),
+        length: MessageCount,
+    ) {
+        let compiled = library.compiled(ix);
         // What the host sent is not the stored entry, so it is not recognised by its print.
-        let (timed, fingerprint) = match &one.instead {
+        let (timed, fingerprint) = match instead {
             Some(sent) => (running(sent.activation.timed), None),
-            None => (timed(library, one.ix), compiled.fingerprint),
+            None => (timed(library, ix), compiled.fingerprint),
         };
         let id = &library.entry(compiled.slot).id;
         let effects =

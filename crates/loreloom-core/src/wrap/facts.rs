@@ -178,6 +178,7 @@ mod tests {
             seed: 0,
             at: Some(Timestamp(1_700)),
             dry_run: false,
+            host: crate::turn::Host::default(),
         };
         let mut dice = TurnDice::at(0, &chat, None);
         let mut cache = TurnCache::default();

@@ -10,7 +10,7 @@ use loreloom_core::{
     library::{Library, Roster},
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Instruments, Transcript, Turn, TurnCache},
+    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
     units::Tokens,
     worldinfo::{Scan, WorldInfoRules, scan},
 };
@@ -111,6 +111,7 @@ impl Bench {
             seed: 0,
             at: None,
             dry_run: true,
+            host: Host::default(),
         };
         let mut dice = TurnDice::at(0, &chat, None);
         let mut instruments = Instruments { counter: &ByteEstimate, dice: &mut dice, cache };

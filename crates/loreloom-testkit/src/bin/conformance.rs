@@ -11,7 +11,7 @@ use loreloom_testkit::{
     suites,
 };
 
-const USAGE: &str = "usage: conformance --suite worldinfo|vault|memory|formats|traffic DIR [--emit OUT] [--passing FILE]";
+const USAGE: &str = "usage: conformance --suite worldinfo|vault|memory|formats|traffic|cards DIR [--emit OUT] [--passing FILE]";
 
 struct Arguments {
     suite: String,

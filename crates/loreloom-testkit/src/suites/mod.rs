@@ -1,5 +1,6 @@
 //! The peers' recorded cases, one module each.
 
+mod cards;
 mod formats;
 mod memory;
 mod traffic;
@@ -9,11 +10,12 @@ mod worldinfo;
 use crate::conformance::Suite;
 
 /// The names of all suites.
-pub const NAMES: [&str; 5] = ["worldinfo", "vault", "memory", "formats", "traffic"];
+pub const NAMES: [&str; 6] = ["worldinfo", "vault", "memory", "formats", "traffic", "cards"];
 
 /// The suite of that name.
 pub fn named(name: &str) -> Option<Box<dyn Suite>> {
     match name {
+        "cards" => Some(Box::new(cards::Cards)),
         "memory" => Some(Box::new(memory::Memory)),
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
         "traffic" => Some(Box::new(traffic::Traffic::default())),

@@ -83,6 +83,25 @@ fn places_are_found_around_main_prompt_card_examples_and_chat() {
 }
 
 #[test]
+fn the_lorebook_stands_before_the_card_each_entry_a_message_in_its_order() {
+    let slot = |role, text| injection(Place::Slot(LOREBOOK_SLOT.to_owned()), role, text);
+    let all = [
+        slot(System, "LORE 1"),
+        slot(Assistant, "LORE 2"),
+        slot(System, "LORE 3"),
+        injection(Place::BeforeCharacter, System, "LORE before"),
+        injection(Place::Slot("other".to_owned()), System, "LORE nowhere"),
+    ];
+    let found = woven(&BUILT, &all, false);
+    assert_eq!(found[..6], ["main", "LORE before", "LORE 1", "LORE 2", "LORE 3", "card"]);
+    assert_eq!(found.len(), BUILT.len() + 4);
+    let strict = woven(&[(System, "card"), (User, "1")], &all[..2], true);
+    assert_eq!(strict, ["LORE 1\n\nLORE 2\n\ncard", "1"]);
+    let marked = [(System, "main {{loreloom::lorebook}}"), (System, "card"), (User, "1")];
+    assert_eq!(woven(&marked, &all[..2], false), ["main LORE 1\nLORE 2", "card", "1"]);
+}
+
+#[test]
 fn lore_of_the_note_stands_around_it() {
     let mut prompt = BUILT.to_vec();
     prompt.insert(5, (System, "[Keep it quiet.]"));

@@ -96,6 +96,8 @@ fn label(vault: &Vault, pick: &Pick) -> String {
         | Reason::Sticky { .. }
         | Reason::Decorator
         | Reason::Forced
+        | Reason::Kept { .. }
+        | Reason::Semantic { .. }
         | Reason::Selected { .. } => key.to_owned(),
     }
 }

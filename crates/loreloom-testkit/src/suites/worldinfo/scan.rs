@@ -13,7 +13,9 @@ use loreloom_core::{
     report::ScanPhase,
     state::{StoryState, TimedRecord},
     tokens::ByteEstimate,
-    turn::{CardTexts, Forced, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache},
+    turn::{
+        CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
+    },
     units::{Depth, MessageCount, Tokens},
     worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
 };
@@ -59,7 +61,11 @@ impl<'input> Case<'input> {
             let stored = stored.into_iter().flatten();
             stored.filter_map(|(key, value)| Some((id_of(&library, key), record(value)?))).collect()
         };
-        case.state = StoryState { sticky: records("sticky"), cooldown: records("cooldown") };
+        case.state = StoryState {
+            sticky: records("sticky"),
+            cooldown: records("cooldown"),
+            ..StoryState::default()
+        };
         Ok(case)
     }
 
@@ -107,7 +113,6 @@ impl<'input> Case<'input> {
         }
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
         let mut dice = ScriptedDice { rolls: rolls.collect(), used: 0 };
-        let mut cache = TurnCache::default();
         let note = note(&self.input["authorsNote"]);
         let (speaker, card) =
             (speaker(&self.input["character"]), card(&self.input["globalScanData"]));
@@ -129,13 +134,17 @@ impl<'input> Case<'input> {
             seed: 0,
             at: None,
             dry_run: turn["dryRun"] == true,
+            host: Host::default(),
         };
         let prompts = self.prompts(note.as_ref(), &request);
         let forced = forced(&library, &turn["forceActivate"])?;
         request.prompts = &prompts;
         request.forced = &forced;
-        let mut instruments =
-            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        let mut instruments = Instruments {
+            counter: &ByteEstimate,
+            dice: &mut dice,
+            cache: &mut TurnCache::default(),
+        };
         let scan = worldinfo::scan(
             &library,
             &roster,

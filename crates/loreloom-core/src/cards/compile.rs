@@ -1,0 +1,262 @@
+//! Card entries, compiled: decorators are read once, keys are filed in the index.
+
+use std::sync::Arc;
+
+use super::{
+    decorators::{Directives, Greeting, Known},
+    grammar::{Block, split},
+    keys::KeyStyle,
+    rules::{CardRules, MissingPriority},
+    terms::{Gates, KeyTerms, Terms},
+};
+use crate::{
+    book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
+    cards::decorators::{InjectDirective, InjectTarget},
+    library::{CompiledKey, Filing, messages},
+    texts::card_bits,
+    turn::Host,
+};
+
+/// A card entry, compiled.
+#[derive(Debug)]
+pub(crate) struct CardEntry {
+    /// By what the host tells: the greeting is 1, the user's icon 2.
+    variants: [Arc<Terms>; 4],
+}
+
+impl CardEntry {
+    /// Compiles an entry.
+    pub(crate) fn compile(
+        entry: &Entry,
+        book: &Book,
+        rules: &CardRules,
+        filing: &mut Filing,
+    ) -> Self {
+        let block = split(&entry.content, rules.grammar);
+        let read = |greeting, user_icon| {
+            Directives::of(&block, rules.grammar, Known { greeting, user_icon })
+        };
+        let mut made: Vec<(Directives, Arc<Terms>)> = Vec::new();
+        let variants =
+            [(false, false), (true, false), (false, true), (true, true)].map(|(greeting, icon)| {
+                let directives = read(greeting, icon);
+                if let Some((_, terms)) = made.iter().find(|(known, _)| *known == directives) {
+                    return Arc::clone(terms);
+                }
+                let reading = Reading { entry, book, rules, block: &block };
+                let terms = Arc::new(reading.terms(&directives, filing));
+                made.push((directives, Arc::clone(&terms)));
+                terms
+            });
+        Self { variants }
+    }
+
+    /// What holds with this host.
+    pub(super) fn terms(&self, host: &Host<'_>) -> &Terms {
+        let at = usize::from(host.greeting.is_some()) + 2 * usize::from(host.user_icon.is_some());
+        &self.variants[at]
+    }
+
+    /// Whether it may fire though no key is found.
+    pub(crate) fn fires_without_keys(&self) -> bool {
+        self.variants.iter().any(|terms| terms.constant || terms.force.is_some())
+    }
+
+    /// Its primary keys.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &CompiledKey> {
+        self.variants.iter().flat_map(|terms| &terms.keys.primary)
+    }
+
+    /// The furthest it scans.
+    pub(crate) fn deepest(&self) -> u32 {
+        self.variants.iter().map(|terms| terms.depth).max().unwrap_or(0)
+    }
+}
+
+struct Reading<'a> {
+    entry: &'a Entry,
+    book: &'a Book,
+    rules: &'a CardRules,
+    block: &'a Block<'a>,
+}
+
+impl Reading<'_> {
+    fn terms(&self, said: &Directives, filing: &mut Filing) -> Terms {
+        let (entry, rules) = (self.entry, self.rules);
+        let activation = &entry.activation;
+        let regex_only = rules.regex_keys_only && self.uses_patterns(said);
+        let order = self.order(said);
+        let (position, at_depth) = self.place(said);
+        let depth = said.scan_depth.or_else(|| activation.scan.messages.map(messages));
+        Terms {
+            enabled: activation.enabled && self.folder_enabled(),
+            constant: (activation.constant || said.constant) && !regex_only,
+            force: said.force.or(activation.force),
+            keep: said.keep || activation.once == Some(MatchOnce::Keep),
+            once: said.once || activation.once == Some(MatchOnce::OnceOnly),
+            gates: self.gates(said),
+            keys: self.keys(said, regex_only, filing),
+            depth: depth.or(self.book.scan_depth).unwrap_or(rules.scan_depth),
+            sources: card_bits(activation.sources),
+            sees_lore: !said.ignores_lore
+                && !entry.recursion.exclude
+                && entry.recursion.scan_lore != Some(false),
+            feeds: said.feeds.or_else(|| entry.recursion.prevent.then_some(false)),
+            probability: said.probability.or(activation.probability),
+            priority: self.priority(said, order),
+            order,
+            drop_first: said.drop_first || entry.budget.drop_first,
+            ignores_budget: entry.budget.ignore,
+            position,
+            at_depth,
+            role: said.role.or(entry.placement.role).unwrap_or(rules.role),
+            inject: self.inject(said),
+            hide_prompts: [entry.rest.hide_prompts.clone(), said.hide_prompts.clone()].concat(),
+            body: self.block.body.into(),
+            problems: said.problems.clone(),
+        }
+    }
+
+    fn folder_enabled(&self) -> bool {
+        let Some(folder) = &self.entry.rest.folder else { return true };
+        self.book.folders.iter().all(|one| one.id != *folder || one.enabled)
+    }
+
+    fn gates(&self, said: &Directives) -> Gates {
+        let gates = &self.entry.activation.gates;
+        Gates {
+            after: said.after.or(gates.after),
+            every: said.every.or(gates.every).filter(|every| *every > 0),
+            greeting: said.greeting.or(gates.greeting.map(Greeting::Index)),
+            user_icon: said.user_icon.clone().or_else(|| gates.user_icon.clone()),
+            min_messages: gates.min_messages,
+        }
+    }
+
+    fn order(&self, said: &Directives) -> f64 {
+        match said.order {
+            Some(order) if self.rules.order_descends => -order,
+            Some(order) => order,
+            None => self.entry.placement.order.unwrap_or(100.0),
+        }
+    }
+
+    fn priority(&self, said: &Directives, order: f64) -> f64 {
+        let own = said.priority.or(self.entry.budget.priority);
+        own.unwrap_or(match self.rules.missing_priority {
+            MissingPriority::Order => order,
+            MissingPriority::Fixed { imported, .. } if self.book.origin.is_some() => imported,
+            MissingPriority::Fixed { own, .. } => own,
+        })
+    }
+
+    fn place(&self, said: &Directives) -> (Position, Option<u32>) {
+        let field = &self.entry.placement;
+        let own = field.depth.map(|depth| depth.0);
+        match &said.position {
+            Some(position) => (position.clone(), said.depth.or(own)),
+            None if self.rules.positions => (field.position.clone(), own),
+            None => (Position::Default, own),
+        }
+    }
+
+    fn inject(&self, said: &Directives) -> InjectDirective {
+        let mut inject = said.inject.clone();
+        if inject.target.is_none()
+            && let Some(Inject { op, target }) = &self.entry.inject
+        {
+            inject.target = Some(match op {
+                InjectOp::At => InjectTarget::Slot(target.clone()),
+                InjectOp::IntoLore | InjectOp::Prepend | InjectOp::Replace(_) => {
+                    InjectTarget::Lore(target.clone())
+                }
+            });
+            inject.prepend |= *op == InjectOp::Prepend;
+            if let InjectOp::Replace(text) = op {
+                inject.replace.get_or_insert_with(|| text.clone());
+            }
+        }
+        inject
+    }
+
+    /// Whether keys without slashes are patterns: the reader of the file has marked them.
+    fn uses_patterns(&self, said: &Directives) -> bool {
+        let unslashed = |key: &Key| match key {
+            Key::Regex(regex) => matches!(Key::parse(&regex.raw), Key::Literal(_)),
+            Key::Literal(_) => false,
+        };
+        said.use_regex || self.entry.activation.keys.iter().any(unslashed)
+    }
+
+    fn whole_words(&self, said: &Directives) -> bool {
+        let of_book = || self.book.extensions.get("risu_fullWordMatching")?.as_bool();
+        let inner = || {
+            let extensions = self.book.extensions.get("extensions")?;
+            extensions.get("risu_fullWordMatching")?.as_bool()
+        };
+        said.whole_words
+            .or(self.entry.activation.whole_words)
+            .or_else(of_book)
+            .or_else(inner)
+            .unwrap_or(self.rules.match_whole_words)
+    }
+
+    fn keys(&self, said: &Directives, regex_only: bool, filing: &mut Filing) -> KeyTerms {
+        let activation = &self.entry.activation;
+        let case_sensitive = said.case_sensitive.then_some(true).or(activation.case_sensitive);
+        let style = KeyStyle {
+            case_counts: case_sensitive.unwrap_or(self.rules.case_sensitive),
+            whole_words: self.whole_words(said),
+            squash_spaces: self.rules.squash_spaces,
+            patterns: self.uses_patterns(said),
+        };
+        let mut bad = Vec::new();
+        let mut compile = |keys: &[Key]| -> Vec<CompiledKey> {
+            let compiled = keys.iter().filter_map(|key| style.compile(key, filing));
+            compiled
+                .map(|(key, usable)| {
+                    if usable.is_err() {
+                        bad.push(key.raw.to_string());
+                    }
+                    key
+                })
+                .collect()
+        };
+        let mut lists = |written: &[Vec<String>], fields: &[Vec<Key>]| -> Vec<Vec<CompiledKey>> {
+            let parsed =
+                written.iter().map(|keys| keys.iter().map(|key| Key::parse(key)).collect());
+            let lists: Vec<Vec<Key>> = parsed.chain(fields.iter().cloned()).collect();
+            lists.iter().map(|keys| compile(keys)).filter(|keys| !keys.is_empty()).collect()
+        };
+        let require = lists(&said.require, &activation.require);
+        let (exclude_any, exclude_all) = if regex_only {
+            (Vec::new(), Vec::new())
+        } else {
+            (
+                lists(&said.exclude_any, &activation.exclude_any).concat(),
+                lists(&said.exclude_all, &activation.exclude_all),
+            )
+        };
+        let secondary = &activation.secondary;
+        KeyTerms {
+            primary: compile(&activation.keys),
+            secondary: if secondary.active && !regex_only {
+                compile(&secondary.keys)
+            } else {
+                Vec::new()
+            },
+            logic: secondary.logic,
+            require,
+            exclude_any,
+            exclude_all,
+            bad,
+        }
+    }
+}
+
+impl Terms {
+    /// Whether the text never matters.
+    pub(super) fn is_forced(&self) -> bool {
+        self.force == Some(Force::Activate)
+    }
+}

@@ -1,0 +1,426 @@
+//! What decorators say, once their chains are settled.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    grammar::{Block, Chain, Grammar, Line, list},
+    rules::{Repeats, Vocabulary},
+};
+use crate::{
+    book::{DepthFrom, Force, Position},
+    chat::Role,
+};
+
+/// What a host tells: decorators that ask for more fall back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Which greeting the chat began with.
+    pub greeting: bool,
+    /// The user's icon.
+    pub user_icon: bool,
+}
+
+/// Why a decorator line does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// Nobody knows the name.
+    Unknown,
+    /// Its argument is missing or of the wrong kind.
+    BadArgument,
+    /// Another decorator leaves it nothing to say.
+    Conflict,
+    /// The host cannot do it.
+    Unsupported,
+    /// A fallback of nothing.
+    NoDecoratorAbove,
+}
+
+/// When `@@is_greeting` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// With this greeting.
+    Index(u32),
+    /// While the user has said nothing.
+    Only,
+}
+
+/// What an entry puts into something else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InjectDirective {
+    /// Where.
+    pub target: Option<InjectTarget>,
+    /// Before the target's text instead of after it.
+    pub prepend: bool,
+    /// In the place of this text.
+    pub replace: Option<String>,
+}
+
+/// Where an entry's text is put instead of its own place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InjectTarget {
+    /// Another entry, by name or id.
+    Lore(String),
+    /// A named slot.
+    Slot(String),
+}
+
+/// Everything an entry's decorators say. `None` and empty lists say nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "each field is the decorator of that name")]
+#[expect(clippy::struct_excessive_bools, reason = "decorators without an argument")]
+pub struct Directives {
+    pub after: Option<u32>,
+    pub every: Option<u32>,
+    pub keep: bool,
+    pub once: bool,
+    pub position: Option<Position>,
+    pub depth: Option<u32>,
+    pub role: Option<Role>,
+    pub scan_depth: Option<u32>,
+    pub greeting: Option<Greeting>,
+    pub user_icon: Option<String>,
+    pub drop_first: bool,
+    pub require: Vec<Vec<String>>,
+    pub exclude_any: Vec<Vec<String>>,
+    pub exclude_all: Vec<Vec<String>>,
+    pub force: Option<Force>,
+    pub hide_prompts: Vec<String>,
+    pub probability: Option<f64>,
+    pub priority: Option<f64>,
+    pub order: Option<f64>,
+    pub feeds: Option<bool>,
+    pub ignores_lore: bool,
+    pub whole_words: Option<bool>,
+    pub inject: InjectDirective,
+    pub constant: bool,
+    pub use_regex: bool,
+    pub case_sensitive: bool,
+    /// The lines that do nothing, and why.
+    pub problems: Vec<(String, Problem)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Decorator {
+    After(u32),
+    Every(u32),
+    Keep,
+    Once,
+    Depth(u32, DepthFrom),
+    Position(Position),
+    Role(Role),
+    ScanDepth(u32),
+    Greeting(Greeting),
+    UserIcon(String),
+    DropFirst,
+    Require(Vec<String>),
+    ExcludeAny(Vec<String>),
+    ExcludeAll(Vec<String>),
+    Force(Force),
+    HidePrompts(Vec<String>),
+    Probability(f64),
+    Priority(f64),
+    Order(f64),
+    Feeds(bool),
+    IgnoresLore,
+    WholeWords(bool),
+    Inject(InjectTarget),
+    InjectPrepend,
+    InjectReplace(String),
+    Constant,
+    UseRegex,
+    CaseSensitive,
+    /// Counted in tokens: for hosts that complete text.
+    InTokens,
+}
+
+const V3: u8 = 1;
+const UNO: u8 = 2;
+const RISU: u8 = 4;
+
+/// Who knows which decorator; all are ours.
+const NAMES: [(&str, u8); 37] = [
+    ("activate_only_after", V3 | UNO | RISU),
+    ("activate_only_every", V3 | UNO | RISU),
+    ("keep_activate_after_match", V3 | UNO | RISU),
+    ("keep", V3 | UNO | RISU),
+    ("dont_activate_after_match", V3 | UNO | RISU),
+    ("depth", V3 | RISU),
+    ("reverse_depth", V3 | RISU),
+    ("instruct_depth", V3),
+    ("reverse_instruct_depth", V3),
+    ("role", V3 | UNO | RISU),
+    ("scan_depth", V3 | UNO | RISU),
+    ("instruct_scan_depth", V3),
+    ("is_greeting", V3 | UNO | RISU),
+    ("is_user_icon", V3),
+    ("position", V3 | RISU),
+    ("ignore_on_max_context", V3 | UNO | RISU),
+    ("additional_keys", V3 | UNO | RISU),
+    ("exclude_keys", V3 | UNO | RISU),
+    ("exclude_keys_all", UNO | RISU),
+    ("activate", V3 | UNO | RISU),
+    ("dont_activate", V3 | UNO | RISU),
+    ("disable_ui_prompt", V3 | UNO | RISU),
+    ("probability", UNO | RISU),
+    ("priority", UNO | RISU),
+    ("order", UNO),
+    ("insertorder", UNO),
+    ("end", RISU),
+    ("recursive", UNO | RISU),
+    ("unrecursive", UNO | RISU),
+    ("no_recursive_search", UNO | RISU),
+    ("match_full_word", UNO | RISU),
+    ("match_partial_word", UNO | RISU),
+    ("inject_lore", UNO | RISU),
+    ("inject_at", UNO | RISU),
+    ("inject_prepend", UNO | RISU),
+    ("inject_replace", UNO | RISU),
+    ("constant", 0),
+];
+
+/// Further flags of other readers.
+const FLAGS: [&str; 2] = ["use_regex", "case_sensitive"];
+
+fn is_known(name: &str, vocabulary: Vocabulary) -> bool {
+    let asked = match vocabulary {
+        Vocabulary::Full => {
+            return FLAGS.contains(&name) || NAMES.iter().any(|(known, _)| *known == name);
+        }
+        Vocabulary::CardV3 => V3,
+        Vocabulary::Unorouter => UNO,
+        Vocabulary::Risu => RISU,
+    };
+    NAMES.iter().any(|(known, by)| *known == name && by & asked != 0)
+}
+
+impl Directives {
+    /// What the decorators of a block say to a host that tells `known`.
+    pub fn of(block: &Block<'_>, grammar: Grammar, known: Known) -> Self {
+        let mut placed = Placed::default();
+        // A position overrules depths, whose fallbacks may be positions: until nothing
+        // changes, which each round does at most once for each kind.
+        loop {
+            let (found, chosen) = choose(block, grammar, known, placed);
+            if found == placed {
+                return apply(block, grammar, chosen);
+            }
+            placed = found;
+        }
+    }
+}
+
+/// Which kinds of placing decorators are in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Placed {
+    position: bool,
+    depth: bool,
+}
+
+type Chosen = (Vec<Decorator>, Vec<(String, Problem)>);
+
+fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> (Placed, Chosen) {
+    let mut found = placed;
+    let (mut chosen, mut problems) = (Vec::new(), Vec::new());
+    for Chain(lines) in &block.chains {
+        for line in lines {
+            match usable(line, grammar, known, placed) {
+                Ok(decorator) => {
+                    found.position |= matches!(decorator, Decorator::Position(_));
+                    found.depth |= matches!(decorator, Decorator::Depth(_, DepthFrom::Newest));
+                    chosen.push(decorator);
+                    break;
+                }
+                Err(problem) => problems.push((line.raw.to_owned(), problem)),
+            }
+        }
+    }
+    (found, (chosen, problems))
+}
+
+fn usable(
+    line: &Line<'_>,
+    grammar: Grammar,
+    known: Known,
+    placed: Placed,
+) -> Result<Decorator, Problem> {
+    if !is_known(&line.name, grammar.vocabulary) {
+        return Err(Problem::Unknown);
+    }
+    let decorator = read(&line.name, line.argument).ok_or(Problem::BadArgument)?;
+    let unsupported = decorator == Decorator::InTokens
+        || (!known.greeting && matches!(decorator, Decorator::Greeting(Greeting::Index(_))))
+        || (!known.user_icon && matches!(decorator, Decorator::UserIcon(_)));
+    let conflict = (placed.position && matches!(decorator, Decorator::Depth(..)))
+        || (placed.depth && matches!(decorator, Decorator::Depth(_, DepthFrom::Oldest)));
+    // That engine takes 0 for no number.
+    let no_number = grammar.vocabulary == Vocabulary::Unorouter;
+    if no_number && decorator == Decorator::ScanDepth(0) {
+        Err(Problem::BadArgument)
+    } else if unsupported {
+        Err(Problem::Unsupported)
+    } else if conflict {
+        Err(Problem::Conflict)
+    } else {
+        Ok(decorator)
+    }
+}
+
+fn read(name: &str, argument: &str) -> Option<Decorator> {
+    let text = || Some(argument.replace("\\,", ",")).filter(|text| !text.is_empty());
+    let keys = || Some(list(argument)).filter(|keys| !keys.is_empty());
+    Some(match name {
+        "activate_only_after" => Decorator::After(count(argument)?),
+        "activate_only_every" => Decorator::Every(count(argument).filter(|every| *every > 0)?),
+        "keep_activate_after_match" | "keep" => Decorator::Keep,
+        "dont_activate_after_match" => Decorator::Once,
+        "depth" => Decorator::Depth(depth(argument)?, DepthFrom::Newest),
+        "reverse_depth" => Decorator::Depth(depth(argument)?, DepthFrom::Oldest),
+        "end" => Decorator::Depth(0, DepthFrom::Newest),
+        "instruct_depth" | "reverse_instruct_depth" | "instruct_scan_depth" => {
+            number(argument).map(|_| Decorator::InTokens)?
+        }
+        "role" => Decorator::Role(role(argument)?),
+        "scan_depth" => Decorator::ScanDepth(count(argument)?),
+        "is_greeting" if argument.is_empty() => Decorator::Greeting(Greeting::Only),
+        "is_greeting" => Decorator::Greeting(Greeting::Index(count(argument)?)),
+        "is_user_icon" => Decorator::UserIcon(text()?),
+        "position" => Decorator::Position(position(argument)?),
+        "ignore_on_max_context" => Decorator::DropFirst,
+        "additional_keys" => Decorator::Require(keys()?),
+        "exclude_keys" => Decorator::ExcludeAny(keys()?),
+        "exclude_keys_all" => Decorator::ExcludeAll(keys()?),
+        "activate" => Decorator::Force(Force::Activate),
+        "dont_activate" => Decorator::Force(Force::Suppress),
+        "disable_ui_prompt" => Decorator::HidePrompts(prompts(argument)?),
+        "probability" => Decorator::Probability(number(argument)?),
+        "priority" => Decorator::Priority(number(argument)?),
+        "order" | "insertorder" => Decorator::Order(number(argument)?),
+        "recursive" => Decorator::Feeds(true),
+        "unrecursive" => Decorator::Feeds(false),
+        "no_recursive_search" => Decorator::IgnoresLore,
+        "match_full_word" => Decorator::WholeWords(true),
+        "match_partial_word" => Decorator::WholeWords(false),
+        "inject_lore" => Decorator::Inject(InjectTarget::Lore(text()?)),
+        "inject_at" => Decorator::Inject(InjectTarget::Slot(text()?)),
+        "inject_prepend" => Decorator::InjectPrepend,
+        "inject_replace" => Decorator::InjectReplace(text()?),
+        "constant" => Decorator::Constant,
+        "use_regex" => Decorator::UseRegex,
+        "case_sensitive" => Decorator::CaseSensitive,
+        _ => return None,
+    })
+}
+
+fn number(argument: &str) -> Option<f64> {
+    argument.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// A whole number from 0.
+fn count(argument: &str) -> Option<u32> {
+    argument.parse().ok()
+}
+
+/// A whole number; what is below 0 stands at the very end, as 0 does.
+fn depth(argument: &str) -> Option<u32> {
+    let depth: i64 = argument.parse().ok()?;
+    Some(u32::try_from(depth.max(0)).unwrap_or(u32::MAX))
+}
+
+fn role(argument: &str) -> Option<Role> {
+    let roles = [Role::System, Role::User, Role::Assistant];
+    roles.into_iter().find(|role| role.as_str().eq_ignore_ascii_case(argument))
+}
+
+fn position(argument: &str) -> Option<Position> {
+    Some(match argument.to_ascii_lowercase().as_str() {
+        "before_desc" => Position::BeforeDescription,
+        "after_desc" => Position::AfterDescription,
+        "personality" => Position::Personality,
+        "scenario" => Position::Scenario,
+        "before_char" => Position::BeforeCharacter,
+        "after_char" => Position::AfterCharacter,
+        "an_top" => Position::NoteTop,
+        "an_bottom" => Position::NoteBottom,
+        "em_top" => Position::ExamplesTop,
+        "em_bottom" => Position::ExamplesBottom,
+        _ => {
+            let named =
+                |prefix: &str| argument.strip_prefix(prefix).filter(|name| !name.is_empty());
+            return named("pt_")
+                .map(|name| Position::Slot(name.to_owned()))
+                .or_else(|| named("outlet:").map(|name| Position::Outlet(name.to_owned())));
+        }
+    })
+}
+
+/// The prompts a host may be asked to hide.
+fn prompts(argument: &str) -> Option<Vec<String>> {
+    let known = |name: &String| name == "post_history_instructions" || name == "system_prompt";
+    Some(list(argument)).filter(|names| !names.is_empty() && names.iter().all(known))
+}
+
+fn apply(block: &Block<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
+    let mut out = Directives { problems, ..Directives::default() };
+    let orphans = block.orphans.iter();
+    out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));
+    for decorator in chosen {
+        out.add(decorator, grammar.repeats);
+    }
+    out
+}
+
+impl Directives {
+    fn add(&mut self, decorator: Decorator, repeats: Repeats) {
+        match decorator {
+            Decorator::After(count) => set(&mut self.after, count, repeats),
+            Decorator::Every(count) => set(&mut self.every, count, repeats),
+            Decorator::Keep => self.keep = true,
+            Decorator::Once => self.once = true,
+            Decorator::Depth(depth, from) => {
+                set(&mut self.position, Position::AtDepth { from }, repeats);
+                set(&mut self.depth, depth, repeats);
+            }
+            Decorator::Position(position) => set(&mut self.position, position, repeats),
+            Decorator::Role(role) => set(&mut self.role, role, repeats),
+            Decorator::ScanDepth(depth) => set(&mut self.scan_depth, depth, repeats),
+            Decorator::Greeting(greeting) => set(&mut self.greeting, greeting, repeats),
+            Decorator::UserIcon(name) => set(&mut self.user_icon, name, repeats),
+            Decorator::DropFirst => self.drop_first = true,
+            Decorator::Require(keys) => self.require.push(keys),
+            Decorator::ExcludeAny(keys) => self.exclude_any.push(keys),
+            Decorator::ExcludeAll(keys) => self.exclude_all.push(keys),
+            Decorator::Force(force) => self.add_force(force, repeats),
+            Decorator::HidePrompts(names) => self.hide_prompts.extend(names),
+            Decorator::Probability(percent) => set(&mut self.probability, percent, repeats),
+            Decorator::Priority(number) => set(&mut self.priority, number, repeats),
+            Decorator::Order(number) => set(&mut self.order, number, repeats),
+            Decorator::Feeds(feeds) => set(&mut self.feeds, feeds, repeats),
+            Decorator::IgnoresLore => self.ignores_lore = true,
+            Decorator::WholeWords(whole) => set(&mut self.whole_words, whole, repeats),
+            Decorator::Inject(target) => set(&mut self.inject.target, target, repeats),
+            Decorator::InjectPrepend => self.inject.prepend = true,
+            Decorator::InjectReplace(text) => set(&mut self.inject.replace, text, repeats),
+            Decorator::Constant => self.constant = true,
+            Decorator::UseRegex => self.use_regex = true,
+            Decorator::CaseSensitive => self.case_sensitive = true,
+            // Never chosen.
+            Decorator::InTokens => {}
+        }
+    }
+
+    /// `@@activate` cancels `@@dont_activate`, unless the last of them counts.
+    fn add_force(&mut self, force: Force, repeats: Repeats) {
+        match repeats {
+            Repeats::Last => self.force = Some(force),
+            Repeats::First if self.force != Some(Force::Activate) => self.force = Some(force),
+            Repeats::First => {}
+        }
+    }
+}
+
+fn set<T>(place: &mut Option<T>, value: T, repeats: Repeats) {
+    if place.is_none() || repeats == Repeats::Last {
+        *place = Some(value);
+    }
+}
