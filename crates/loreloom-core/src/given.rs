@@ -11,7 +11,7 @@ use crate::{
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
-    turn::{CardTexts, Forced, ScannedPrompt, Speaker, Transcript, Turn},
+    turn::{CardTexts, Forced, Host, ScannedPrompt, Speaker, Transcript, Turn},
 };
 
 /// What a turn was given.
@@ -100,6 +100,7 @@ impl Given {
             seed: facts.seed,
             at: facts.at,
             dry_run: self.dry_run,
+            host: Host::default(),
         }
     }
 }

@@ -20,7 +20,9 @@ use crate::{
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
-    turn::{CardTexts, Forced, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache},
+    turn::{
+        CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
+    },
     units::{Timestamp, Tokens},
     weave::{Woven, weave},
 };
@@ -123,6 +125,7 @@ impl<'a> Replay<'a> {
             seed: asked.seed,
             at: asked.at,
             dry_run: asked.dry_run,
+            host: Host::default(),
         };
         let Loom { library, roster, rules, counter } = self.loom;
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);

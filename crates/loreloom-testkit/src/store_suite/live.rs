@@ -93,6 +93,7 @@ impl Live {
             seed: 7,
             at: Some(Timestamp(self.clock)),
             dry_run: generation == GenerationType::Quiet,
+            host: loreloom_core::turn::Host::default(),
         };
         let woven = self.weave(&turn, &self.found(path).await?);
         let record = TurnRecord {
