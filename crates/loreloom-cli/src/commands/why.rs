@@ -250,6 +250,7 @@ impl Again {
             injections: record.injections.clone(),
             delta: record.delta.clone(),
             report: record.report.clone(),
+            hide_prompts: Vec::new(),
         };
         let change = compare(&[TurnLine::of(0, &before)], &[TurnLine::of(0, &self.woven)]).pop();
         if let Some(name) = entry {
