@@ -11,7 +11,7 @@ use crate::{
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
-    turn::{CardTexts, Forced, Host, ScannedPrompt, Speaker, Transcript, Turn},
+    turn::{CardTexts, Forced, Host, Near, ScannedPrompt, Speaker, Transcript, Turn},
 };
 
 /// What a turn was given.
@@ -35,6 +35,15 @@ pub struct Given {
     pub attachments: Option<Vec<Attachment>>,
     /// Whether it was a dry run.
     pub dry_run: bool,
+    /// The greeting the chat began with, where the host told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub greeting: Option<u32>,
+    /// The user's icon, where the host told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_icon: Option<String>,
+    /// Entries found by meaning.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub near: Vec<Near>,
     /// The names its messages were told under.
     #[serde(skip_serializing_if = "is_default")]
     pub voices: Voices,
@@ -59,6 +68,9 @@ impl Given {
             forced: turn.forced.to_vec(),
             attachments: None,
             dry_run: turn.dry_run,
+            greeting: turn.host.greeting,
+            user_icon: turn.host.user_icon.map(str::to_owned),
+            near: turn.host.near.to_vec(),
             voices: Voices::of(path),
             seams: Seams::default(),
         }
@@ -100,7 +112,11 @@ impl Given {
             seed: facts.seed,
             at: facts.at,
             dry_run: self.dry_run,
-            host: Host::default(),
+            host: Host {
+                greeting: self.greeting,
+                user_icon: self.user_icon.as_deref(),
+                near: &self.near,
+            },
         }
     }
 }

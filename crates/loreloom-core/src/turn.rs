@@ -63,7 +63,7 @@ pub struct Host<'a> {
 }
 
 /// An entry found by its meaning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Near {
     /// The entry.
     pub entry: EntryId,

@@ -58,6 +58,9 @@ fn given(path: &Path) -> Given {
         forced: vec![Forced { entry: "b/0".into(), instead: Some(Arc::new(Entry::new("b/0"))) }],
         attachments: Some(Vec::new()),
         dry_run: true,
+        greeting: Some(1),
+        user_icon: Some("lantern".to_owned()),
+        near: Vec::new(),
         voices: Voices::of(path),
         seams: Seams {
             inserted: vec![0],

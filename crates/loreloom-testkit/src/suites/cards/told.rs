@@ -73,11 +73,13 @@ fn activated<'a>(
             let keys: Vec<String> = keys.map(|one| key(one, title)).collect();
             format!("key {}", keys.join(" + "))
         }
-        Reason::Constant | Reason::Forced | Reason::Kept { .. } => trigger.reason.code().to_owned(),
         Reason::Sticky { until } => format!("sticky until {}", until.0),
         Reason::Decorator => "activate".to_owned(),
         Reason::Semantic { score } => format!("semantic {score}"),
-        Reason::Bootstrap
+        Reason::Constant
+        | Reason::Forced
+        | Reason::Kept { .. }
+        | Reason::Bootstrap
         | Reason::ActiveCharacter
         | Reason::Cascade { .. }
         | Reason::Linked { .. }

@@ -106,11 +106,7 @@ impl<'input> Case<'input> {
         let library = self.library()?;
         let roster = self.roster(&library);
         let chat = turn["chat"].as_array().ok_or("no chat")?;
-        let mut transcript = Transcript::new(self.rules.include_names);
-        for message in chat {
-            let role = if message["is_user"] == true { Role::User } else { Role::Assistant };
-            transcript.push(role, message["name"].as_str(), text(&message["mes"]));
-        }
+        let transcript = transcript(chat, self.rules.include_names);
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
         let mut dice = ScriptedDice { rolls: rolls.collect(), used: 0 };
         let note = note(&self.input["authorsNote"]);
@@ -255,6 +251,15 @@ fn scopes(book: &Value) -> Vec<String> {
         Some(names) => names.iter().map(|name| text(name).to_owned()).collect(),
         None => vec![text(&book["scope"]).to_owned()],
     }
+}
+
+fn transcript(chat: &[Value], include_names: bool) -> Transcript {
+    let mut transcript = Transcript::new(include_names);
+    for message in chat {
+        let role = if message["is_user"] == true { Role::User } else { Role::Assistant };
+        transcript.push(role, message["name"].as_str(), text(&message["mes"]));
+    }
+    transcript
 }
 
 fn import_book(book: &Value) -> Result<Arc<Book>, String> {
