@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    chat::{GenerationType, Message, Path, Role},
+    chat::{GenerationType, Message, Path, Role, identity},
     ids::{ChatId, EntryId, TenantId},
     state::{StateDelta, TimedRecord},
     units::{MessageCount, Timestamp},
@@ -26,6 +26,10 @@ pub enum Deed {
     Edit(Index, u8),
     /// Deletes a message.
     Delete(Index),
+    /// Hides a message, or shows it again.
+    Hide(Index),
+    /// Asks for more of the last reply.
+    Continue(u8),
     /// Goes back to a message and says something else.
     Branch(Index, u8),
     /// Goes back to where the story was after an earlier deed.
@@ -47,6 +51,8 @@ pub fn deed() -> impl Strategy<Value = Deed> {
         3 => (0..6_u8).prop_map(Deed::Swipe),
         2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Edit(at, text)),
         1 => index().prop_map(Deed::Delete),
+        1 => index().prop_map(Deed::Hide),
+        1 => (0..6_u8).prop_map(Deed::Continue),
         2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Branch(at, text)),
         2 => index().prop_map(Deed::Return),
         1 => (0..3_u8).prop_map(Deed::Rename),
@@ -55,14 +61,120 @@ pub fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
+/// What the front end has: the messages it would send now, and those it sent before.
+#[derive(Clone, Debug, Default)]
+pub struct Telling {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// The messages after each deed.
+    pub past: Vec<Vec<Message>>,
+    persona: u8,
+}
+
+/// What a deed asks of the story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A turn on the current messages, and perhaps a reply.
+    Turn(GenerationType, Option<u8>),
+    /// Nothing.
+    Nothing,
+    /// To be opened again.
+    Reopen,
+}
+
+impl Telling {
+    /// The path of the messages.
+    pub fn path(&self, chat: &ChatId) -> Path {
+        Path::of(chat.clone(), self.messages.iter().cloned())
+    }
+
+    /// The reply of that number.
+    pub fn reply(text: u8) -> Message {
+        Message::new(Role::Assistant, Some("Torvald"), format!("Reply {text}, told."))
+    }
+
+    /// Few texts, so that they repeat and their ids meet again on other branches.
+    fn user(&self, text: u8) -> Message {
+        let name = ["Mira", "Ana", "Eve"][usize::from(self.persona % 3)];
+        let text = format!("The user says {text}, at some length.");
+        // One persona's front end puts the name into the text.
+        let text = if self.persona == 2 { format!("{name}: {text}") } else { text };
+        Message::new(Role::User, Some(name), text)
+    }
+
+    /// The front end tells the whole story under the new name, with it in the text or not.
+    fn rename(&mut self) {
+        let name = self.user(0).name.unwrap_or_default();
+        for message in self.messages.iter_mut().filter(|said| said.role == Role::User) {
+            let said = identity::without_speaker(&message.text, message.name.as_deref());
+            let said = said.to_owned();
+            message.text = if self.persona == 2 { format!("{name}: {said}") } else { said };
+            message.name = Some(name.clone());
+        }
+    }
+
+    /// Changes the messages as `deed` does.
+    pub fn act(&mut self, deed: &Deed) -> Step {
+        use GenerationType::{Continue, Normal, Quiet, Regenerate, Swipe};
+        match deed {
+            Deed::Send(text) | Deed::Unanswered(text) => {
+                self.messages.push(self.user(*text));
+                let answered = matches!(deed, Deed::Send(_));
+                Step::Turn(Normal, answered.then_some(*text))
+            }
+            Deed::Swipe(text) => {
+                while self.messages.pop_if(|last| last.role == Role::Assistant).is_some() {}
+                Step::Turn(Swipe, Some(*text))
+            }
+            Deed::Edit(at, text) => {
+                if !self.messages.is_empty() {
+                    let at = at.index(self.messages.len());
+                    self.messages[at].text = format!("Edited to {text}, also at length.");
+                }
+                Step::Turn(Normal, Some(*text))
+            }
+            Deed::Delete(at) => {
+                if !self.messages.is_empty() {
+                    self.messages.remove(at.index(self.messages.len()));
+                }
+                Step::Turn(Normal, None)
+            }
+            Deed::Hide(at) => {
+                if !self.messages.is_empty() {
+                    let at = at.index(self.messages.len());
+                    self.messages[at].hidden = !self.messages[at].hidden;
+                }
+                Step::Turn(Normal, None)
+            }
+            Deed::Continue(text) => Step::Turn(Continue, Some(*text)),
+            Deed::Branch(at, text) => {
+                self.messages.truncate(at.index(self.messages.len() + 1));
+                self.messages.push(self.user(*text));
+                Step::Turn(Normal, Some(text + 1))
+            }
+            Deed::Return(at) => {
+                if !self.past.is_empty() {
+                    self.messages.clone_from(&self.past[at.index(self.past.len())]);
+                }
+                Step::Turn(Regenerate, None)
+            }
+            Deed::Rename(persona) => {
+                self.persona = *persona;
+                self.rename();
+                Step::Nothing
+            }
+            Deed::Quiet => Step::Turn(Quiet, None),
+            Deed::Reopen => Step::Reopen,
+        }
+    }
+}
+
 struct Machine<'stores> {
     openers: &'stores [&'stores dyn Opener],
     stores: Vec<Arc<dyn StoryStore>>,
     tenant: TenantId,
     model: Model,
-    messages: Vec<Message>,
-    persona: u8,
-    past: Vec<Vec<Message>>,
+    telling: Telling,
     clock: i64,
 }
 
@@ -80,14 +192,12 @@ pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> C
         stores,
         tenant,
         model: Model::new(chat, "Story", Timestamp(0)),
-        messages: Vec::new(),
-        persona: 0,
-        past: Vec::new(),
+        telling: Telling::default(),
         clock: 0,
     };
     for deed in deeds {
         machine.act(deed).await?;
-        machine.past.push(machine.messages.clone());
+        machine.telling.past.push(machine.telling.messages.clone());
         machine.compare(&machine.path()).await?;
     }
     machine.compare_all().await
@@ -95,64 +205,14 @@ pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> C
 
 impl Machine<'_> {
     fn path(&self) -> Path {
-        Path::of(self.model.chat.id.clone(), self.messages.iter().cloned())
-    }
-
-    /// Few texts, so that they repeat and their ids meet again on other branches.
-    fn user(&self, text: u8) -> Message {
-        let name = ["Mira", "Ana", "Eve"][usize::from(self.persona % 3)];
-        let text = format!("The user says {text}, at some length.");
-        // One persona's front end puts the name into the text.
-        let text = if self.persona == 2 { format!("{name}: {text}") } else { text };
-        Message::new(Role::User, Some(name), text)
+        self.telling.path(&self.model.chat.id)
     }
 
     async fn act(&mut self, deed: &Deed) -> Checked {
-        match deed {
-            Deed::Send(text) => {
-                self.messages.push(self.user(*text));
-                self.turn(GenerationType::Normal, Some(*text)).await?;
-            }
-            Deed::Unanswered(text) => {
-                self.messages.push(self.user(*text));
-                self.turn(GenerationType::Normal, None).await?;
-            }
-            Deed::Swipe(text) => {
-                while self.messages.pop_if(|last| last.role == Role::Assistant).is_some() {}
-                self.turn(GenerationType::Swipe, Some(*text)).await?;
-            }
-            Deed::Edit(at, text) => {
-                if !self.messages.is_empty() {
-                    let at = at.index(self.messages.len());
-                    self.messages[at].text = format!("Edited to {text}, also at length.");
-                }
-                self.turn(GenerationType::Normal, Some(*text)).await?;
-            }
-            Deed::Delete(at) => {
-                if !self.messages.is_empty() {
-                    self.messages.remove(at.index(self.messages.len()));
-                }
-                self.turn(GenerationType::Normal, None).await?;
-            }
-            Deed::Branch(at, text) => {
-                self.messages.truncate(at.index(self.messages.len() + 1));
-                self.messages.push(self.user(*text));
-                self.turn(GenerationType::Normal, Some(text + 1)).await?;
-            }
-            Deed::Return(at) => {
-                if !self.past.is_empty() {
-                    self.messages.clone_from(&self.past[at.index(self.past.len())]);
-                }
-                self.turn(GenerationType::Regenerate, None).await?;
-            }
-            Deed::Rename(persona) => {
-                self.persona = *persona;
-                let name = self.user(0).name;
-                let users = self.messages.iter_mut().filter(|said| said.role == Role::User);
-                users.for_each(|said| said.name.clone_from(&name));
-            }
-            Deed::Quiet => self.turn(GenerationType::Quiet, None).await?,
-            Deed::Reopen => {
+        match self.telling.act(deed) {
+            Step::Turn(generation, reply) => self.turn(generation, reply).await?,
+            Step::Nothing => (),
+            Step::Reopen => {
                 self.stores.clear();
                 for opener in self.openers {
                     self.stores.push(opener.open().await?);
@@ -183,9 +243,9 @@ impl Machine<'_> {
     }
 
     async fn reply(&mut self, turn: TurnId, mut path: Path, text: u8) -> Checked {
-        let said = Message::new(Role::Assistant, Some("Torvald"), format!("Reply {text}, told."));
+        let said = Telling::reply(text);
         path.push(said.clone());
-        self.messages.push(said);
+        self.telling.messages.push(said);
         let reply = fixture::reply(turn, &path, self.clock).ok_or("a reply")?;
         self.model.commit_reply(&reply);
         for store in &self.stores {
@@ -238,7 +298,7 @@ impl Machine<'_> {
                 assert_eq!(store.turn(tenant, chat, TurnId(id)).await?.as_ref(), Some(turn));
             }
         }
-        for messages in &self.past {
+        for messages in &self.telling.past {
             let path = Path::of(chat.clone(), messages.iter().cloned());
             self.compare(&path).await?;
             // What happened on other branches does not matter.

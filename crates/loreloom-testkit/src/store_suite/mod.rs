@@ -2,7 +2,7 @@
 //!
 //! [`cases`] holds one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] drives stores with random stories and
-//! holds them to the naive [`model`]. [`crash`] kills a process that commits and counts what
+//! holds them to the naive [`model`]; [`live`] tells such stories to the engine. [`crash`] kills a process that commits and counts what
 //! it had acknowledged.
 
 pub mod cases;
@@ -11,6 +11,7 @@ mod cases_tree;
 mod cases_write;
 pub mod crash;
 pub mod fixture;
+pub mod live;
 pub mod machine;
 pub mod model;
 

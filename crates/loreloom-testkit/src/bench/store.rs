@@ -1,13 +1,9 @@
-//! How fast the SQLite store reads long paths and commits turns; run it in release:
-//! `store_speed`, or `store_speed commits` for the commits alone.
+//! How fast the SQLite store commits turns and reads long paths.
 //!
-//! Numbers are of this machine and its disk; nothing is asserted. On a busy machine the
-//! processor time says more than the clock.
+//! Numbers are of this machine and its disk. On a busy machine the processor time says more
+//! than the clock.
 
-use std::{
-    io::{Write, stdout},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use loreloom_core::{
@@ -18,7 +14,9 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::StoryStore;
 use loreloom_store::SqliteStore;
-use loreloom_testkit::store_suite::{Checked, Failure, fixture};
+
+use super::figure::Figure;
+use crate::store_suite::{Checked, Failure, fixture};
 
 /// Replies made to each message before the story goes on with the last.
 #[derive(Clone, Copy)]
@@ -34,18 +32,30 @@ const SHAPES: [Shape; 3] = [
     Shape { name: "every reply swiped four times", messages: 5000, swipes: 5 },
 ];
 
-#[tokio::main]
-async fn main() -> Checked {
+/// The most a commit may take, at the 99th of 100, in milliseconds.
+const COMMIT: f64 = 2.0;
+/// The least turns that must be stored in a second.
+const RATE: f64 = 500.0;
+/// The most that loading the state of a long path may take, in milliseconds.
+const STATE: f64 = 5.0;
+
+pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(measure(print)).map_err(|error| error.to_string())
+}
+
+async fn measure(print: &mut dyn FnMut(Figure)) -> Checked {
     let directory = tempfile::tempdir()?;
-    let commits_alone = std::env::args().nth(1).is_some_and(|part| part == "commits");
-    for shape in SHAPES.into_iter().filter(|_| !commits_alone) {
+    commits(&SqliteStore::open(directory.path().join("commits.sqlite"))?, print).await?;
+    for shape in SHAPES {
         let file = directory.path().join(format!("{} {}.sqlite", shape.name, shape.messages));
         let store = SqliteStore::open(&file)?;
         let path = build(&store, shape).await?;
         drop(store);
-        reads(&file, shape, &path).await?;
+        reads(&file, shape, &path, print).await?;
     }
-    commits(&SqliteStore::open(directory.path().join("commits.sqlite"))?).await
+    Ok(())
 }
 
 async fn build(store: &SqliteStore, shape: Shape) -> Result<Path, Failure> {
@@ -73,7 +83,12 @@ fn delta(number: u64) -> StateDelta {
     fixture::sticky(&format!("entry {}", number % 40), 5)
 }
 
-async fn reads(file: &std::path::Path, shape: Shape, path: &Path) -> Checked {
+async fn reads(
+    file: &std::path::Path,
+    shape: Shape,
+    path: &Path,
+    print: &mut dyn FnMut(Figure),
+) -> Checked {
     let (tenant, chat) = (TenantId::local(), path.chat());
     let (mut cold, mut warm, mut states) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..20 {
@@ -90,14 +105,17 @@ async fn reads(file: &std::path::Path, shape: Shape, path: &Path) -> Checked {
         let _state = store.state(&tenant, path).await?;
         states.push(begun.elapsed());
     }
-    let Shape { name, messages, .. } = shape;
-    say(&format!("{name}, {messages} messages: path, first time"), &mut cold)?;
-    say(&format!("{name}, {messages} messages: path, again"), &mut warm)?;
-    say(&format!("{name}, {messages} messages: state"), &mut states)
+    let name = shape.name;
+    print(figure(&format!("path of 5000, {name}: first time"), &mut cold, 50));
+    print(figure(&format!("path of 5000, {name}: again"), &mut warm, 50));
+    let states = figure(&format!("state of 5000, {name}"), &mut states, 50);
+    let ratio = states.value / STATE;
+    print(states.against(ratio, "of the limit of 5 ms"));
+    Ok(())
 }
 
 /// Turns with reports of 30 verdicts and prompts that repeat the whole story.
-async fn commits(store: &SqliteStore) -> Checked {
+async fn commits(store: &SqliteStore, print: &mut dyn FnMut(Figure)) -> Checked {
     let (tenant, chat) = (TenantId::local(), ChatId::from("commits"));
     store.open_chat(&tenant, &chat, "Commits", Timestamp(0)).await?;
     let mut path = Path::new(chat.clone());
@@ -116,16 +134,23 @@ async fn commits(store: &SqliteStore) -> Checked {
         store.commit_reply(&tenant, &chat, &reply).await?;
         replies.push(begun.elapsed());
     }
-    say("1000 turns, whole story in each prompt: commit", &mut turns)?;
-    writeln!(stdout(), "their processor time: {:.2?} each", processor / 1000)?;
-    say("their replies: commit", &mut replies)
+    let all: Duration = turns.iter().sum();
+    let rate = 1000.0 / all.as_secs_f64();
+    print(
+        Figure::new("turns a second", rate, "turns/s")
+            .against(RATE / rate, "of the limit, 500 turns/s over ours"),
+    );
+    print(figure("turn commit, p50", &mut turns, 50));
+    let worst = figure("turn commit, p99", &mut turns, 99);
+    let ratio = worst.value / COMMIT;
+    print(worst.against(ratio, "of the limit of 2 ms"));
+    print(Figure::new("turn commit, CPU time", processor.as_secs_f64(), "ms"));
+    print(figure("reply commit, p99", &mut replies, 99));
+    Ok(())
 }
 
-fn say(what: &str, times: &mut [Duration]) -> Checked {
+fn figure(name: &str, times: &mut [Duration], percent: usize) -> Figure {
     times.sort_unstable();
-    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
-    let first = times.first().copied().unwrap_or_default();
-    let (half, most, last) = (at(50), at(99), at(100));
-    writeln!(stdout(), "{what}: best {first:.2?}, p50 {half:.2?}, p99 {most:.2?}, max {last:.2?}")?;
-    Ok(())
+    let at = times[(times.len() - 1) * percent / 100];
+    Figure::new(name, at.as_secs_f64() * 1e3, "ms")
 }

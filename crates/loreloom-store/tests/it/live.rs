@@ -1,0 +1,150 @@
+//! Engine and store together: what a story's state must and must not depend on.
+
+use loreloom_core::{
+    book::Book,
+    chat::{GenerationType, Message, Path, Role},
+    ids::TenantId,
+    library::{Library, Roster},
+    replay::{Asked, Loom, Replay},
+    rules::Profile,
+    tokens::ByteEstimate,
+    turn::Speaker,
+    units::{Timestamp, Tokens},
+};
+use loreloom_testkit::store_suite::{
+    Failure,
+    live::{self, Live},
+    machine,
+};
+use proptest::{collection::vec, prelude::ProptestConfig, proptest};
+use tokio::runtime::Builder;
+
+use crate::openers::{memory, sqlite_memory};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_turn_of_any_story_is_decided_again_alike(deeds in vec(machine::deed(), 1..25)) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let (memory, sqlite) = (memory().unwrap().unwrap(), sqlite_memory().unwrap().unwrap());
+        runtime.block_on(live::run(&memory, TenantId::local(), &deeds)).unwrap();
+        runtime.block_on(live::run(&sqlite, TenantId::local(), &deeds)).unwrap();
+    }
+}
+
+fn said(number: usize, text: &str) -> Message {
+    let (role, name) =
+        if number.is_multiple_of(2) { (Role::User, "Mira") } else { (Role::Assistant, "Torvald") };
+    Message::new(role, Some(name), format!("{number}: {text}"))
+}
+
+/// Entries that stay for the whole story once they fired, one for each of these messages.
+fn lasting(numbers: &[usize]) -> Book {
+    let mut book = Book::new("live", "Live");
+    for number in numbers {
+        let mut entry = live::entry(&format!("live/{number}"), &format!("key{number}"));
+        entry.activation.timed.sticky = Some(10_000);
+        book.entries.push(entry);
+    }
+    book
+}
+
+/// Tells `count` messages with a turn on each of the user's; message n says `key n`.
+async fn tell(live: &mut Live, count: usize) -> Result<Vec<Message>, Failure> {
+    let mut path = Path::new(live.chat.clone());
+    for number in 0..count {
+        path.push(said(number, &format!("key{number} is what I say")));
+        if number % 2 == 0 {
+            live.ask(&path, GenerationType::Normal).await?;
+        }
+    }
+    Ok(path.items().iter().map(|item| item.message.clone()).collect())
+}
+
+async fn sticky(live: &Live, messages: &[Message]) -> Result<Vec<String>, Failure> {
+    let path = Path::of(live.chat.clone(), messages.iter().cloned());
+    let state = live.state(&path).await?;
+    Ok(state.sticky.keys().map(ToString::to_string).collect())
+}
+
+#[tokio::test]
+async fn an_edit_of_one_message_of_500_removes_only_what_was_born_in_it() {
+    let opener = memory().unwrap().unwrap();
+    let book = lasting(&[2, 4, 250, 498]);
+    let mut live = Live::new(&opener, TenantId::local(), book).await.unwrap();
+    let messages = tell(&mut live, 500).await.unwrap();
+    assert_eq!(
+        sticky(&live, &messages).await.unwrap(),
+        ["live/2", "live/250", "live/4", "live/498"]
+    );
+    let mut edited = messages.clone();
+    edited[2].text = "nothing of note".to_owned();
+    assert_eq!(sticky(&live, &edited).await.unwrap(), ["live/250", "live/4", "live/498"]);
+    let mut deleted = messages.clone();
+    deleted.remove(250);
+    assert_eq!(sticky(&live, &deleted).await.unwrap(), ["live/2", "live/4", "live/498"]);
+    let mut renamed = messages.clone();
+    for message in renamed.iter_mut().filter(|message| message.role == Role::User) {
+        message.name = Some("Ana".to_owned());
+    }
+    assert_eq!(
+        sticky(&live, &renamed).await.unwrap(),
+        ["live/2", "live/250", "live/4", "live/498"]
+    );
+    // Going back is as if the rest had not been told, and the rest is still there.
+    assert_eq!(sticky(&live, &messages[..100]).await.unwrap(), ["live/2", "live/4"]);
+    assert_eq!(sticky(&live, &messages).await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn what_happens_on_another_branch_changes_nothing_here() {
+    let opener = sqlite_memory().unwrap().unwrap();
+    let mut live = Live::new(&opener, TenantId::local(), live::book()).await.unwrap();
+    let messages = tell(&mut live, 20).await.unwrap();
+    let path = Path::of(live.chat.clone(), messages.clone());
+    let before = live.state(&path).await.unwrap();
+    let mut other = Path::of(live.chat.clone(), messages[..7].to_vec());
+    for text in ["The user says 2, there.", "The user says 4, there.", "Edited to 3, there."] {
+        other.push(Message::new(Role::User, Some("Mira"), text));
+        live.ask(&other, GenerationType::Normal).await.unwrap();
+    }
+    assert_ne!(live.state(&other).await.unwrap(), before);
+    assert_eq!(live.state(&path).await.unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_story_told_live_is_the_story_replayed() {
+    let opener = memory().unwrap().unwrap();
+    let mut live = Live::new(&opener, TenantId::local(), live::book()).await.unwrap();
+    let rules = Profile::Loreloom.rules();
+    let library = Library::under([std::sync::Arc::new(live::book())], &rules);
+    let roster = Roster::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(live.chat.clone(), loom);
+    let mut path = Path::new(live.chat.clone());
+    let mut fired = 0;
+    for number in 0..120 {
+        let message = said(number, &format!("The user says {}, Reply {}", number % 7, number % 5));
+        path.push(message.clone());
+        replay.say(message);
+        if number % 2 == 1 {
+            continue;
+        }
+        let (_, woven) = live.ask(&path, GenerationType::Normal).await.unwrap();
+        let again = replay.ask(&Asked {
+            speaker: Some(Speaker { name: "Torvald".to_owned(), ..Speaker::default() }),
+            user: "Mira".to_owned(),
+            context: Tokens(400),
+            seed: 7,
+            at: woven.report.facts.at.map(|at| Timestamp(at.0)),
+            ..Asked::default()
+        });
+        assert_eq!(again.injections, woven.injections, "message {number}");
+        assert_eq!(again.delta, woven.delta, "message {number}");
+        assert_eq!(again.report, woven.report, "message {number}");
+        fired += woven.injections.len();
+    }
+    assert_eq!(replay.state(), live.state(&path).await.unwrap());
+    assert!(fired > 60, "{fired}");
+}

@@ -1,0 +1,220 @@
+//! Random stories told to the engine over a store, as a server does.
+//!
+//! The entries have timed effects and keys that the stories of [`machine`](super::machine)
+//! say, so that state is born, runs out and is lost by edits.
+
+#![expect(clippy::missing_panics_doc, reason = "a check asserts what it checks")]
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::{Book, Entry, Key},
+    chat::{GenerationType, Message, Path, Role},
+    dice::TurnDice,
+    given::Given,
+    ids::{ChatId, TenantId},
+    library::{Library, Roster},
+    prompt::PromptMessage,
+    rules::{Profile, Rules},
+    state::StoryState,
+    tokens::ByteEstimate,
+    turn::{CardTexts, Instruments, Speaker, Transcript, Turn, TurnCache},
+    units::{Timestamp, Tokens},
+    weave::{Woven, weave},
+};
+use loreloom_memory::ports::{StoredLibrary, StoryStore, TurnId, TurnRecord};
+use loreloom_store::travel::{Revisited, revisit};
+
+use super::{
+    Checked, Failure, Opener, fixture,
+    machine::{Deed, Step, Telling},
+};
+
+/// A story, the books it is told with, and a store.
+pub struct Live {
+    /// The store.
+    pub store: Arc<dyn StoryStore>,
+    /// Whose.
+    pub tenant: TenantId,
+    /// The chat.
+    pub chat: ChatId,
+    library: Library,
+    roster: Roster,
+    rules: Rules,
+    clock: i64,
+}
+
+impl Live {
+    /// A chat of which nothing is told yet.
+    pub async fn new(opener: &dyn Opener, tenant: TenantId, book: Book) -> Result<Self, Failure> {
+        let (store, chat) = (opener.open().await?, ChatId::from("live"));
+        store.open_chat(&tenant, &chat, "Live", Timestamp(0)).await?;
+        let rules = Profile::Loreloom.rules();
+        let library = Library::under([Arc::new(book)], &rules);
+        let kept = StoredLibrary { books: library.books().to_vec(), rules: rules.clone() };
+        store.keep_library(&tenant, library.version(), &kept).await?;
+        let roster = Roster::all(&library, rules.world_info.strategy);
+        Ok(Self { store, tenant, chat, library, roster, rules, clock: 0 })
+    }
+
+    /// The state a turn on `path` finds.
+    pub async fn found(&self, path: &Path) -> Result<StoryState, Failure> {
+        let Some((_, before)) = path.items().split_last() else {
+            return Ok(StoryState::default());
+        };
+        let before = before.iter().map(|item| item.message.clone());
+        let before = Path::of(self.chat.clone(), before);
+        Ok(self.store.state(&self.tenant, &before).await?)
+    }
+
+    /// Decides and stores a turn.
+    pub async fn ask(
+        &mut self,
+        path: &Path,
+        generation: GenerationType,
+    ) -> Result<(TurnId, Woven), Failure> {
+        self.clock += 1;
+        let speaker = Speaker { name: "Torvald".to_owned(), ..Speaker::default() };
+        let user = path.items().iter().rev().find(|item| item.message.role == Role::User);
+        let user = user.and_then(|item| item.message.name.as_deref()).unwrap_or("nobody");
+        let transcript = Transcript::of(path, self.rules.world_info.include_names);
+        let turn = Turn {
+            chat: path.chat(),
+            prefix: path.prefix(),
+            answers: path.last_user(),
+            transcript: &transcript,
+            generation,
+            speaker: Some(&speaker),
+            user,
+            card: &CardTexts::default(),
+            prompts: &[],
+            forced: &[],
+            context: Tokens(400),
+            seed: 7,
+            at: Some(Timestamp(self.clock)),
+            dry_run: generation == GenerationType::Quiet,
+        };
+        let woven = self.weave(&turn, &self.found(path).await?);
+        let record = TurnRecord {
+            chat: self.chat.clone(),
+            at: path.prefix(),
+            answers: path.last_user(),
+            generation,
+            library: self.library.version(),
+            delta: woven.delta.clone(),
+            injections: woven.injections.clone(),
+            prompt: Vec::<PromptMessage>::new(),
+            report: woven.report.clone(),
+            created: Timestamp(self.clock),
+            given: Some(Box::new(Given::of(&turn, path))),
+        };
+        let id = self.store.commit_turn(&self.tenant, path, &record, None).await?;
+        Ok((id, woven))
+    }
+
+    fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Woven {
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut cache = TurnCache::default();
+        let mut instruments =
+            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        weave(&self.library, &self.roster, turn, state, &self.rules, &mut instruments)
+    }
+
+    /// Stores a reply.
+    pub async fn reply(&self, turn: TurnId, path: &Path, said: Message) -> Checked {
+        let mut longer = path.clone();
+        longer.push(said);
+        let reply = fixture::reply(turn, &longer, self.clock).ok_or("a reply")?;
+        Ok(self.store.commit_reply(&self.tenant, &self.chat, &reply).await?)
+    }
+
+    /// Every turn that was ever stored is decided again alike, whatever came after it.
+    pub async fn every_turn_is_reproduced(&self) -> Checked {
+        for summary in self.store.turns(&self.tenant, &self.chat).await? {
+            let past = revisit(&*self.store, &self.tenant, &self.chat, summary.id).await?;
+            let Revisited { record, path, state } = past;
+            let given = record.given.as_deref().ok_or("what was given")?;
+            let transcript = Transcript::of(&path, self.rules.world_info.include_names);
+            let turn = given.turn(&record.report.facts, &path, &transcript);
+            let again = self.weave(&turn, &state);
+            assert_eq!(again.injections, record.injections, "turn {}", summary.id.0);
+            assert_eq!(again.delta, record.delta, "turn {}", summary.id.0);
+            assert_eq!(again.report, record.report, "turn {}", summary.id.0);
+        }
+        Ok(())
+    }
+
+    /// The state of a path.
+    pub async fn state(&self, path: &Path) -> Result<StoryState, Failure> {
+        Ok(self.store.state(&self.tenant, path).await?)
+    }
+}
+
+/// A book whose entries answer to what random stories say.
+pub fn book() -> Book {
+    let mut book = Book::new("live", "Live");
+    for number in 0..6_u32 {
+        let mut user = entry(&format!("live/u{number}"), &format!("says {number}"));
+        user.activation.timed.sticky = (number % 2 == 0).then_some(number + 2);
+        user.activation.timed.cooldown = (number % 3 == 0).then_some(3);
+        let mut reply = entry(&format!("live/r{number}"), &format!("Reply {number}"));
+        reply.activation.timed.delay = (number == 1).then_some(4);
+        reply.activation.probability = (number > 3).then_some(50.0);
+        let mut edited = entry(&format!("live/e{number}"), &format!("Edited to {number}"));
+        edited.activation.timed.sticky = Some(30);
+        book.entries.extend([user, reply, edited]);
+    }
+    book.entries.push(entry("live/name", "Ana"));
+    book
+}
+
+/// An entry with one key.
+pub fn entry(id: &str, key: &str) -> Entry {
+    let mut entry = Entry::new(id);
+    entry.activation.keys = vec![Key::parse(key)];
+    entry.content = format!("What {id} knows of {{{{user}}}}.");
+    entry
+}
+
+/// Tells a random story and checks every turn of it.
+pub async fn run(opener: &dyn Opener, tenant: TenantId, deeds: &[Deed]) -> Checked {
+    let mut live = Live::new(opener, tenant, book()).await?;
+    let mut telling = Telling::default();
+    for deed in deeds {
+        match telling.act(deed) {
+            Step::Turn(generation, reply) => {
+                let path = telling.path(&live.chat);
+                let (turn, first) = live.ask(&path, generation).await?;
+                if generation != GenerationType::Quiet {
+                    asked_again(&mut live, &path, &first).await?;
+                }
+                if let Some(text) = reply {
+                    live.reply(turn, &path, Telling::reply(text)).await?;
+                    telling.messages.push(Telling::reply(text));
+                }
+            }
+            // A new name removes nothing.
+            Step::Nothing => {
+                let before = telling.past.last().cloned().unwrap_or_default();
+                let before = Path::of(live.chat.clone(), before);
+                assert_eq!(
+                    live.state(&before).await?,
+                    live.state(&telling.path(&live.chat)).await?
+                );
+            }
+            Step::Reopen => live.store = opener.open().await?,
+        }
+        telling.past.push(telling.messages.clone());
+    }
+    live.every_turn_is_reproduced().await
+}
+
+/// Swiping: the same lore, and the story goes on as if nobody had asked again.
+async fn asked_again(live: &mut Live, path: &Path, first: &Woven) -> Checked {
+    let state = live.state(path).await?;
+    let (_, again) = live.ask(path, GenerationType::Swipe).await?;
+    assert_eq!(again.injections, first.injections);
+    assert_eq!(again.delta, first.delta);
+    assert_eq!(live.state(path).await?, state);
+    Ok(())
+}
