@@ -5,6 +5,7 @@
 //! `loreloom-memory`; it names no database and no HTTP client.
 
 mod app;
+mod guard;
 mod lore;
 mod pages;
 mod proxy;

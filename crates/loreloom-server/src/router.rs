@@ -6,7 +6,7 @@ use axum::{
     routing::{any, get, post},
 };
 
-use crate::{App, pages, proxy};
+use crate::{App, guard, pages, proxy};
 
 /// All routes of the server.
 pub fn router(app: App) -> Router {
@@ -17,6 +17,7 @@ pub fn router(app: App) -> Router {
         .route("/api/last-turn", get(pages::last_turn_json))
         .route("/v1/chat/completions", post(proxy::chat_completions))
         .route("/v1/{*path}", any(proxy::pass_through))
-        .layer(DefaultBodyLimit::max(64 << 20))
+        .layer(DefaultBodyLimit::max(proxy::MOST_BYTES))
+        .layer(axum::middleware::from_fn(guard::only_local))
         .with_state(app)
 }

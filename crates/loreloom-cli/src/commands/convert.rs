@@ -66,8 +66,12 @@ impl Convert {
             original: Some(&original),
             ..ExportOptions::default()
         };
-        let Exported { bytes, losses } = export(&imported.book, format, &options)
+        let Exported { bytes, mut losses } = export(&imported.book, format, &options)
             .with_context(|| format!("`{}` as {}", self.from.display(), format.as_str()))?;
+        if let Some(card) = imported.card.as_ref().filter(|_| format.card().is_none()) {
+            let value = serde_json::Value::String(card.name.clone());
+            losses.push(Loss { entry: None, field: "card".to_owned(), value });
+        }
         files::write(&self.to, &bytes)?;
         let entries = imported.book.entries.len();
         if self.json {

@@ -4,6 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use loreloom_core::book::Book;
 use loreloom_formats::{ExportOptions, diff::merge, export};
 
 use crate::{files, lore};
@@ -35,10 +36,15 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let base = lore::read_book(&self.base, "book", "book")?;
+        // Git hands in an empty base for a file that both sides added.
+        let base = if files::read(&self.base)?.is_empty() {
+            Book::new("book", "book")
+        } else {
+            lore::read_book(&self.base, "book", "book")?.book
+        };
         let ours = lore::read_book(&self.ours, "book", "book")?;
         let theirs = lore::read_book(&self.theirs, "book", "book")?;
-        let merged = merge(&base.book, &ours.book, &theirs.book);
+        let merged = merge(&base, &ours.book, &theirs.book);
         let original = files::read(&self.ours)?;
         let options = ExportOptions {
             card: ours.card.as_ref(),

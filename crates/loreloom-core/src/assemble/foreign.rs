@@ -108,10 +108,14 @@ fn edits(prompt: &[Outline<'_>], injections: &[Injection]) -> Vec<Edit> {
 /// The markers in a text: `{{outlet::name}}` and `{{loreloom::slot}}`.
 fn markers(text: &str) -> Vec<(usize, usize, Place)> {
     let mut found = Vec::new();
-    for (start, _) in text.match_indices("{{") {
-        let Some(length) = text[start..].find("}}") else { break };
-        let end = start + length + 2;
-        let inner = &text[start + 2..end - 2];
+    // A marker ends at the first `}}` and begins at the last `{{` before it, so that no two
+    // overlap.
+    let mut from = 0;
+    while let Some(close) = text[from..].find("}}").map(|at| at + from) {
+        let (open, end) = (text[from..close].rfind("{{").map(|at| at + from), close + 2);
+        from = end;
+        let Some(start) = open else { continue };
+        let inner = &text[start + 2..close];
         let place = inner
             .strip_prefix("outlet::")
             .map(|name| Place::Outlet(name.to_owned()))
@@ -267,5 +271,7 @@ mod tests {
         ];
         let prompt = [(System, "x {{outlet::a}} y {{outlet::none}}."), (User, "hi")];
         assert_eq!(woven(&prompt, &injections).0, ["x one\ntwo y .", "hi"]);
+        let nested = [(User, "{{outlet::{{outlet::b}} }} {{outlet::b")];
+        assert_eq!(woven(&nested, &injections).0, ["{{outlet::three }} {{outlet::b"]);
     }
 }

@@ -38,7 +38,7 @@ pub enum Blanks {
 }
 
 impl Folding {
-    /// All of them, each at its [`Folding::index`].
+    /// All of them, each at its index.
     pub const ALL: [Self; 6] = [
         Self::Exact,
         Self::Lower,

@@ -193,9 +193,11 @@ impl<'a> Scanner<'a> {
             .filter_map(|one| library.find(&one.entry).map(|ix| (library.compiled(ix).slot, one)))
             .collect();
         let mut live = roster.always().to_vec();
-        live.extend(effects.sticky_entries().flat_map(|ix| roster.ranks(ix)));
+        // Entries of other dialects have ranks of their own.
+        let ours = |ix: &EntryIx| library.dialect_of(*ix) == Dialect::WorldInfo;
+        live.extend(effects.sticky_entries().filter(ours).flat_map(|ix| roster.ranks(ix)));
         // Entries that share a slot are all replaced by what the host sent.
-        live.extend(forced.keys().flat_map(|&slot| roster.ranks(slot)));
+        live.extend(forced.keys().copied().filter(ours).flat_map(|slot| roster.ranks(slot)));
         let mut levels: Vec<u32> = roster.levels().to_vec();
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
         Self {

@@ -1,16 +1,21 @@
 //! `/v1/chat/completions` and what passes through untouched.
 
+use std::panic::AssertUnwindSafe;
+
 use axum::{
     body::Body,
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
+use futures_util::FutureExt as _;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
+};
 use loreloom_core::assemble::plan;
 use loreloom_memory::ports::{UpstreamCall, UpstreamError, UpstreamReply};
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use super::{
     prompt::ChatRequest,
@@ -18,7 +23,7 @@ use super::{
 };
 use crate::{
     app::App,
-    story::{Committed, Sent},
+    story::{Decided, Sent},
 };
 
 /// The chat a request belongs to, named by the front end.
@@ -32,21 +37,23 @@ const WOVEN_HEADER: HeaderName = HeaderName::from_static("x-loreloom-woven");
 struct Outgoing {
     body: Bytes,
     woven: usize,
-    /// Resolves once the turn is stored.
-    turn: oneshot::Receiver<Committed>,
+    decided: Decided,
+    sent: Sent,
 }
 
 /// Weaves lore into a chat request and streams the answer back.
 pub(crate) async fn chat_completions(
     State(app): State<App>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    // The story is read from the reply as it passes, so it must come as it is.
+    headers.remove(ACCEPT_ENCODING);
     let prepared = prepare(&app, &headers, &body).await;
     let (body, notes, turn) = match prepared {
         Ok(outgoing) => {
             let woven = HeaderValue::from(outgoing.woven);
-            (outgoing.body, (WOVEN_HEADER, woven), Some(outgoing.turn))
+            (outgoing.body, (WOVEN_HEADER, woven), Some((outgoing.decided, outgoing.sent)))
         }
         Err(reason) => {
             // A generation never fails because of us: it goes on without lore.
@@ -63,7 +70,8 @@ pub(crate) async fn chat_completions(
         Err(error) => return unreachable(&error),
     };
     let mut response = match turn {
-        Some(turn) if reply.status.is_success() => teed(&app, reply, turn),
+        // What the model refused is no part of the story.
+        Some((decided, sent)) if reply.status.is_success() => teed(&app, reply, decided, sent),
         Some(_) | None => passed(reply),
     };
     response.headers_mut().insert(notes.0, notes.1);
@@ -94,27 +102,25 @@ async fn prepare(app: &App, headers: &HeaderMap, body: &[u8]) -> Result<Outgoing
     if let Some(chat) = headers.get(CHAT_HEADER).and_then(|value| value.to_str().ok()) {
         request.context.chat = Some(chat.to_owned());
     }
-    let decided =
-        app.decide(&request.context, request.story()).await.map_err(|error| error.to_string())?;
+    // A panic in the engine must not end the generation.
+    let deciding = AssertUnwindSafe(app.decide(&request.context, request.story())).catch_unwind();
+    let decided = deciding.await.map_err(|_| "the engine failed".to_owned())?;
+    let decided = decided.map_err(|error| error.to_string())?;
     let plan = plan(&request.outline(), &decided.injections);
     let seams = plan.seams(&request.outline());
     let (body, prompt, spans) = request.woven(&plan);
     let woven = spans.len();
     let sent = Sent { prompt, spans, seams };
-    let (stored, turn) = oneshot::channel();
-    let committing = app.clone();
-    app.tasks.spawn(async move {
-        match committing.commit(decided, sent).await {
-            // Nobody waits any more if the generation has failed.
-            Ok(committed) => drop(stored.send(committed)),
-            Err(error) => tracing::error!(%error, "the turn was not stored"),
-        }
-    });
-    Ok(Outgoing { body: body.into(), woven, turn })
+    Ok(Outgoing { body: body.into(), woven, decided, sent })
 }
 
 /// The answer, with a copy of its text for the story.
-fn teed(app: &App, reply: UpstreamReply, turn: oneshot::Receiver<Committed>) -> Response {
+fn teed(app: &App, reply: UpstreamReply, decided: Decided, sent: Sent) -> Response {
+    let committing = app.clone();
+    let turn = app.tasks.spawn(async move {
+        let committed = committing.commit(decided, sent).await;
+        committed.inspect_err(|error| tracing::error!(%error, "the turn was not stored")).ok()
+    });
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
     let reading = app.upstream.reading("/chat/completions", content_type);
@@ -123,13 +129,16 @@ fn teed(app: &App, reply: UpstreamReply, turn: oneshot::Receiver<Committed>) -> 
     let complete: WhenComplete = Box::new(move |text| {
         let app = storing.clone();
         storing.tasks.spawn(async move {
-            let Ok(committed) = turn.await else { return };
+            let Ok(Some(committed)) = turn.await else { return };
             if let Err(error) = app.commit_reply(committed, text).await {
                 tracing::error!(%error, "the reply was not stored");
             }
-        });
+        })
     });
-    let UpstreamReply { status, headers, body } = reply;
+    let UpstreamReply { status, mut headers, body } = reply;
+    // A front end that knows the length does not wait for the end, which says that the
+    // reply is stored.
+    headers.remove(CONTENT_LENGTH);
     answer(status, headers, Body::from_stream(Tee::new(body, reading, complete, events)))
 }
 

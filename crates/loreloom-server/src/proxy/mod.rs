@@ -4,4 +4,4 @@ mod chat;
 mod prompt;
 mod tee;
 
-pub(crate) use self::chat::{chat_completions, pass_through};
+pub(crate) use self::chat::{MOST_BYTES, chat_completions, pass_through};

@@ -6,18 +6,22 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use loreloom_memory::ports::{BodyStream, ReplyReading, UpstreamError};
+use tokio::task::JoinHandle;
 
-/// Called with the reply's text once all of it has passed. Not called for a reply that was
-/// cut off, by the upstream or by a front end that hung up.
-pub(super) type WhenComplete = Box<dyn FnOnce(String) + Send>;
+/// Called with the reply's text once all of it has passed; the task stores it. Not called
+/// for a reply that was cut off, by the upstream or by a front end that hung up before its
+/// end.
+pub(super) type WhenComplete = Box<dyn FnOnce(String) -> JoinHandle<()> + Send>;
 
-/// Passes chunks on as they come. Dropping it drops the upstream's stream, which cancels
-/// the generation.
+/// Passes chunks on as they come. The end of the body waits until the reply is stored, so
+/// that a front end which has seen the end can count on it. Dropping it drops the
+/// upstream's stream, which cancels the generation.
 pub(super) struct Tee {
     body: BodyStream,
     copy: Option<(Box<dyn ReplyReading>, WhenComplete)>,
+    storing: Option<JoinHandle<()>>,
     events: bool,
     ended: bool,
 }
@@ -30,15 +34,31 @@ impl Tee {
         complete: WhenComplete,
         events: bool,
     ) -> Self {
-        Self { body, copy: Some((reading, complete)), events, ended: false }
+        Self { body, copy: Some((reading, complete)), storing: None, events, ended: false }
     }
 
+    /// Stores what has passed, if it is a whole reply.
     fn finish(&mut self) {
         if let Some((reading, complete)) = self.copy.take()
             && let Some(text) = reading.finish()
         {
-            complete(text);
+            self.storing = Some(complete(text));
         }
+    }
+
+    fn poll_stored(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.storing {
+            // A task that failed has said so in the log.
+            Some(storing) => storing.poll_unpin(context).map(|_failed| self.storing = None),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+/// A front end may hang up right after the last event: the reply is complete all the same.
+impl Drop for Tee {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 
@@ -47,7 +67,7 @@ impl Stream for Tee {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.ended {
-            return Poll::Ready(None);
+            return self.poll_stored(context).map(|()| None);
         }
         match self.body.poll_next_unpin(context) {
             Poll::Pending => Poll::Pending,
@@ -68,7 +88,7 @@ impl Stream for Tee {
             Poll::Ready(None) => {
                 self.ended = true;
                 self.finish();
-                Poll::Ready(None)
+                self.poll_stored(context).map(|()| None)
             }
         }
     }

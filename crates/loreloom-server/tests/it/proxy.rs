@@ -167,3 +167,54 @@ async fn the_page_shows_the_last_turn_without_any_script() {
     assert!(page.contains("“bell” in message 1"), "{page}");
     drop(loreloom.app);
 }
+
+#[tokio::test]
+async fn a_reply_with_a_length_is_stored_by_the_time_it_has_arrived() {
+    let body = json!({"id": "x", "object": "chat.completion", "choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "It rings."}}
+    ]});
+    let body = body.to_string();
+    let reply = Reply::status(200, &body)
+        .header("content-type", "application/json")
+        .header("content-length", &body.len().to_string());
+    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let response = post(&loreloom, &ask("Ring the bell!", false)).await;
+    assert_eq!(response.text().await.unwrap(), body);
+    let last = loreloom.app.last_turn().await.unwrap().unwrap();
+    assert_eq!(last.reply.as_deref(), Some("It rings."));
+}
+
+#[tokio::test]
+async fn what_the_model_refused_is_no_story() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::status(400, "{}"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    assert_eq!(post(&loreloom, &ask("Ring the bell!", false)).await.status(), 400);
+    assert_eq!(loreloom.app.last_turn().await.unwrap().map(|last| last.turn), None);
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_refused() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    for (header, value, status) in [
+        ("origin", "https://evil.example", 403),
+        ("origin", "null", 403),
+        ("host", "evil.example", 403),
+        ("origin", "http://localhost:8000", 200),
+    ] {
+        let response =
+            client.get(loreloom.url("/health")).header(header, value).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), status, "{header}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn markers_inside_markers_do_not_break_a_request() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let response = post(&loreloom, &ask("{{outlet::{{outlet::x}} }}", false)).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(model.received()[0].json["messages"][1]["content"], "{{outlet:: }}");
+}

@@ -44,10 +44,14 @@ fn answers(injection: &Injection, asks: &Asks<'_>) -> bool {
 
 fn markers(text: &str) -> Vec<(usize, usize, Asks<'_>)> {
     let mut found = Vec::new();
-    for (start, _) in text.match_indices("{{") {
-        let Some(length) = text[start..].find("}}") else { break };
-        let end = start + length + 2;
-        let inner = text[start + 2..end - 2].trim();
+    // A marker ends at the first `}}` and begins at the last `{{` before it, so that no two
+    // overlap.
+    let mut from = 0;
+    while let Some(close) = text[from..].find("}}").map(|at| at + from) {
+        let (open, end) = (text[from..close].rfind("{{").map(|at| at + from), close + 2);
+        from = end;
+        let Some(start) = open else { continue };
+        let inner = text[start + 2..close].trim();
         let outlet = inner.strip_prefix("outlet::").map(Asks::Outlet);
         let slot = inner.strip_prefix("loreloom::").or_else(|| inner.strip_prefix("smartmemory-"));
         found.extend(outlet.or(slot.map(Asks::Slot)).map(|asks| (start, end, asks)));
