@@ -12,6 +12,8 @@ mod fingerprint;
 mod groups;
 mod output;
 mod pass;
+#[cfg(test)]
+mod properties;
 mod rules;
 mod seat;
 mod timed;
