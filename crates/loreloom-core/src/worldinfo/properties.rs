@@ -198,6 +198,10 @@ proptest! {
         // Exempt entries, and text that feeds no recursion, do not count in SillyTavern.
         for entry in &mut entries {
             (entry.budget.ignore, entry.recursion.prevent) = (false, false);
+            // Long, and always a candidate: the budget is what stops it.
+            entry.content = format!("{} and so on and on", entry.content).repeat(4);
+            entry.activation.constant = true;
+            entry.activation.probability = None;
         }
         let rules = Rules::default();
         for woven in woven(&entries, &chat, &rules, context) {
