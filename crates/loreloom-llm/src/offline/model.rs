@@ -8,7 +8,7 @@ use super::{narrate::narrate, scene::Scene};
 use crate::tokenizers::FastEstimate;
 
 /// The name the storyteller goes by.
-pub const OFFLINE_MODEL: &str = "offline-storyteller";
+pub const OFFLINE_MODEL: &str = "offline";
 
 /// The built-in storyteller. It answers every prompt with a piece of story and, honestly,
 /// nothing else: a request for JSON is refused, so that no job mistakes prose for data.

@@ -185,9 +185,9 @@ async fn a_limit_cuts_the_reply_and_says_so() {
 async fn the_model_is_listed_and_everything_else_is_a_json_error() {
     let models = send(Method::GET, "/models", &Value::Null).await.2;
     let models: Value = serde_json::from_slice(&models).unwrap();
-    assert_eq!(models["data"][0]["id"], "offline-storyteller");
+    assert_eq!(models["data"][0]["id"], "offline");
     for (method, path, body, status) in [
-        (Method::GET, "/models/offline-storyteller", Value::Null, 200),
+        (Method::GET, "/models/offline", Value::Null, 200),
         (Method::GET, "/models/other", Value::Null, 404),
         (Method::POST, "/embeddings", json!({}), 404),
         (Method::GET, "/chat/completions", Value::Null, 405),
