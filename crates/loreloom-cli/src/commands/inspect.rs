@@ -36,8 +36,17 @@ struct Found<'a> {
 
 impl Inspect {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut unread = 0;
         for path in &self.files {
-            let imported = lore::read_book(path, "book", &files::stem(path))?;
+            let imported = match lore::read_book(path, "book", &files::stem(path)) {
+                Ok(imported) => imported,
+                Err(error) => {
+                    unread += 1;
+                    // One file that cannot be read does not hide the others.
+                    writeln!(std::io::stderr(), "loreloom: {error:#}")?;
+                    continue;
+                }
+            };
             let entries = &imported.book.entries;
             let count =
                 |wanted: fn(&Entry) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
@@ -64,6 +73,7 @@ impl Inspect {
                 found.print(out)?;
             }
         }
+        anyhow::ensure!(unread == 0, "{unread} of {} files cannot be read", self.files.len());
         Ok(())
     }
 }

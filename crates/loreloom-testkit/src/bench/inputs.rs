@@ -160,3 +160,30 @@ impl Words {
         words.join(" ") + "."
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_inputs_plant_keys_and_feed_recursion() {
+        for (entries, text, bytes, planted) in
+            [(1000, "20k", 20_000, 10), (10_000, "2k", 2_000, 50)]
+        {
+            let inputs = Inputs::generate(entries, text);
+            let chat: String = inputs.chat.iter().map(|(_, _, text)| text.as_str()).collect();
+            assert!(chat.len() >= bytes, "{} bytes", chat.len());
+            let first = |entry: &Entry| entry.activation.keys[0].raw().to_owned();
+            let named: Vec<String> = inputs.book.entries.iter().map(first).collect();
+            let hits = named.iter().filter(|key| chat.contains(&format!("{key} "))).count();
+            assert_eq!(hits, planted, "{entries} x {text}");
+            let fed = inputs.book.entries.iter().filter(|entry| {
+                let words: Vec<&str> = entry.content.split(' ').collect();
+                named.iter().take(600).any(|key| words.contains(&key.as_str()))
+            });
+            assert!(fed.take(100).count() == 100);
+            let again = Inputs::generate(entries, text);
+            assert_eq!((again.book, again.chat), (inputs.book, inputs.chat));
+        }
+    }
+}
