@@ -6,7 +6,7 @@ use loreloom_core::{
     book::{Book, Entry, Key, Position},
     ids::TenantId,
     rules::Rules,
-    tokens::ByteEstimate,
+    tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
@@ -35,11 +35,20 @@ pub(crate) struct Loreloom {
 impl Loreloom {
     /// Starts a server in front of a scripted model.
     pub(crate) async fn before(model: &ModelServer) -> Self {
-        Self::with_rules(model, Rules::default()).await
+        Self::start(model, Rules::default(), Arc::new(ByteEstimate)).await
     }
 
     /// The same with other rules.
     pub(crate) async fn with_rules(model: &ModelServer, rules: Rules) -> Self {
+        Self::start(model, rules, Arc::new(ByteEstimate)).await
+    }
+
+    /// The same with another tokenizer.
+    pub(crate) async fn counting(model: &ModelServer, counter: Arc<dyn TokenCounter>) -> Self {
+        Self::start(model, Rules::default(), counter).await
+    }
+
+    async fn start(model: &ModelServer, rules: Rules, counter: Arc<dyn TokenCounter>) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let store = Arc::new(MemoryStore::default());
         let app = App::new(AppParts {
@@ -48,7 +57,7 @@ impl Loreloom {
             store: Arc::clone(&store) as Arc<dyn StoryStore>,
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
-            counter: Arc::new(ByteEstimate),
+            counter,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),

@@ -1,8 +1,8 @@
 //! Requests pass through with lore woven in; replies enter the story.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use loreloom_core::chat::Role;
+use loreloom_core::{chat::Role, tokens::TokenCounter, units::Tokens};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -217,4 +217,41 @@ async fn markers_inside_markers_do_not_break_a_request() {
     let response = post(&loreloom, &ask("{{outlet::{{outlet::x}} }}", false)).await;
     assert_eq!(response.status(), 200);
     assert_eq!(model.received()[0].json["messages"][1]["content"], "{{outlet:: }}");
+}
+
+#[tokio::test]
+async fn a_reply_is_asked_for_uncompressed_so_that_the_story_can_read_it() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    let request = client.post(loreloom.url(CHAT)).header("accept-encoding", "gzip, br");
+    request.json(&ask("Ring the bell!", false)).send().await.unwrap().bytes().await.unwrap();
+    let received = model.received().remove(0);
+    assert_eq!(received.headers.get("accept-encoding"), None);
+}
+
+/// A tokenizer with a fault.
+struct Faulty;
+
+impl TokenCounter for Faulty {
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
+
+    fn count(&self, _: &str) -> Tokens {
+        panic!("a fault in the engine")
+    }
+}
+
+#[tokio::test]
+async fn a_fault_in_the_engine_does_not_end_the_generation() {
+    let replies = Script::new().on(CHAT, Reply::text("ok")).on(CHAT, Reply::text("ok"));
+    let model = ModelServer::start(replies).unwrap();
+    let loreloom = Loreloom::counting(&model, Arc::new(Faulty)).await;
+    for turn in 0..2 {
+        let response = post(&loreloom, &ask("Ring the bell!", false)).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["x-loreloom-warning"], "the engine failed");
+        assert_eq!(model.received()[turn].json, ask("Ring the bell!", false));
+    }
 }
