@@ -140,6 +140,14 @@ pub struct Speaker {
     pub tags: Option<Vec<String>>,
 }
 
+impl Speaker {
+    /// A character of whom only the name is known: filters compare with it.
+    pub fn named(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self { filter_name: Some(name.clone()), tags: None, name }
+    }
+}
+
 /// The texts of card and persona that keys may be looked for in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -92,9 +92,7 @@ impl App {
     ) -> Result<Decided, StoreError> {
         let chat = chat_of(context, &messages);
         let speaker = match &context.char {
-            Some(name) => {
-                Some(Speaker { name: name.clone(), filter_name: Some(name.clone()), tags: None })
-            }
+            Some(name) => Some(Speaker::named(name.as_str())),
             None => self.defaults.speaker.clone(),
         };
         let user = context.user.clone().unwrap_or_else(|| self.defaults.user.clone());

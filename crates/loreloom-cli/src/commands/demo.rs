@@ -70,11 +70,7 @@ impl Demo {
         let defaults = Defaults {
             context: Tokens(2048),
             user: story.user.clone(),
-            speaker: Some(Speaker {
-                name: story.character.clone(),
-                filter_name: Some(story.character.clone()),
-                tags: None,
-            }),
+            speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
         };
         let entries = lore.library().len();

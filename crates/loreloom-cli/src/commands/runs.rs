@@ -81,11 +81,7 @@ impl RunArguments {
 
     fn asked(&self, user: &str, speaker: Option<&str>) -> Asked {
         Asked {
-            speaker: speaker.or(self.character.as_deref()).map(|name| Speaker {
-                name: name.to_owned(),
-                filter_name: Some(name.to_owned()),
-                tags: None,
-            }),
+            speaker: speaker.or(self.character.as_deref()).map(Speaker::named),
             user: user.to_owned(),
             context: Tokens(self.context),
             seed: self.seed,

@@ -81,11 +81,7 @@ impl Serve {
     }
 
     fn app(&self, store: Arc<dyn StoryStore>) -> anyhow::Result<App> {
-        let speaker = self.character.as_ref().map(|name| Speaker {
-            name: name.clone(),
-            filter_name: Some(name.clone()),
-            tags: None,
-        });
+        let speaker = self.character.as_deref().map(Speaker::named);
         let defaults = Defaults {
             context: Tokens(self.context),
             user: self.user.clone(),

@@ -125,8 +125,7 @@ impl Weave {
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone().or_else(|| self.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
-        let speaker =
-            character.map(|name| Speaker { filter_name: Some(name.clone()), tags: None, name });
+        let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
