@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     book::Book,
-    library::Scope,
+    library::{Binding, Volume},
     rules::{Profile, Rules},
     wrap::WrapFormat,
 };
@@ -67,11 +67,12 @@ impl LoreArguments {
         self.load_with(None)
     }
 
-    /// The same with the book of a character's card.
-    pub(crate) fn load_with(&self, card: Option<Book>) -> anyhow::Result<Lore> {
-        let card = card.map(|book| (Arc::new(book), Scope::Character));
-        let global = self.books()?.into_iter().map(|book| (book, Scope::Global));
-        Ok(Lore::attached(card.into_iter().chain(global).collect(), self.rules())?)
+    /// The same with a book that follows a character.
+    pub(crate) fn load_with(&self, card: Option<(Volume, String)>) -> anyhow::Result<Lore> {
+        let card = card.map(|(volume, name)| (volume, vec![Binding::Character(name)]));
+        let global = self.books()?.into_iter();
+        let global = global.map(|book| (Volume::world_info(book), vec![Binding::Everywhere]));
+        Ok(Lore::new(card.into_iter().chain(global), self.rules())?)
     }
 
     /// The books these arguments name.

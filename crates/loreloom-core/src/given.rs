@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     assemble::Seams,
-    chat::{Message, Path, Voices},
+    chat::{GenerationType, Message, Path, Voices},
     ids::ChatId,
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
     turn::{CardTexts, Forced, Host, Near, ScannedPrompt, Speaker, Transcript, Turn},
+    units::{Timestamp, Tokens},
 };
 
 /// What a turn was given.
@@ -41,6 +42,9 @@ pub struct Given {
     /// The user's icon, where the host told it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_icon: Option<String>,
+    /// The group, in a chat of several characters, where the host told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Entries found by meaning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<Near>,
@@ -57,8 +61,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Given {
-    /// What `turn` is given on `path`, all books being active. Seams are known once the
-    /// prompt is assembled.
+    /// What `turn` is given on `path`, all books being active everywhere. Seams are known
+    /// once the prompt is assembled.
     pub fn of(turn: &Turn<'_>, path: &Path) -> Self {
         Self {
             user: turn.user.to_owned(),
@@ -70,6 +74,7 @@ impl Given {
             dry_run: turn.dry_run,
             greeting: turn.host.greeting,
             user_icon: turn.host.user_icon.map(str::to_owned),
+            group: turn.host.group.map(str::to_owned),
             near: turn.host.near.to_vec(),
             voices: Voices::of(path),
             seams: Seams::default(),
@@ -89,33 +94,53 @@ impl Given {
             None => Roster::all(library, strategy),
         }
     }
+}
 
-    /// The turn again, on [its path](Self::path).
-    pub fn turn<'a>(
-        &'a self,
-        facts: &TurnFacts,
-        path: &'a Path,
-        transcript: &'a Transcript,
-    ) -> Turn<'a> {
+/// How the model is asked for a reply: what a turn is given, and what its report names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// What for.
+    pub generation: GenerationType,
+    /// The model's context size.
+    pub context: Tokens,
+    /// The seed of all rolls.
+    pub seed: u64,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// The rest.
+    pub given: Given,
+}
+
+impl Asked {
+    /// How the model was asked at a turn.
+    pub fn of(given: Given, facts: &TurnFacts) -> Self {
+        let TurnFacts { generation, context, seed, at, .. } = *facts;
+        Self { generation, context, seed, at, given }
+    }
+
+    /// The turn, on [its path](Given::path).
+    pub fn turn<'a>(&'a self, path: &'a Path, transcript: &'a Transcript) -> Turn<'a> {
+        let given = &self.given;
         Turn {
             chat: path.chat(),
             prefix: path.prefix(),
             answers: path.last_user(),
             transcript,
-            generation: facts.generation,
-            speaker: self.speaker.as_ref(),
-            user: &self.user,
-            card: &self.card,
-            prompts: &self.prompts,
-            forced: &self.forced,
-            context: facts.context,
-            seed: facts.seed,
-            at: facts.at,
-            dry_run: self.dry_run,
+            generation: self.generation,
+            speaker: given.speaker.as_ref(),
+            user: &given.user,
+            card: &given.card,
+            prompts: &given.prompts,
+            forced: &given.forced,
+            context: self.context,
+            seed: self.seed,
+            at: self.at,
+            dry_run: given.dry_run,
             host: Host {
-                greeting: self.greeting,
-                user_icon: self.user_icon.as_deref(),
-                near: &self.near,
+                greeting: given.greeting,
+                user_icon: given.user_icon.as_deref(),
+                group: given.group.as_deref(),
+                near: &given.near,
             },
         }
     }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     book::{Entry, is_js_space},
-    chat::{GenerationType, Path, Role},
+    chat::{GenerationType, Message, Path, Role},
     dice::Dice,
     ids::{ChatId, EntryId, MessageId, PrefixHash},
-    library::Dialect,
+    library::{Cast, Dialect},
     macros::MacroValues,
     scan::{Folding, HitCache, ScanText},
     tokens::TokenCounter,
@@ -58,6 +58,8 @@ pub struct Host<'a> {
     pub greeting: Option<u32>,
     /// The name of the user's icon.
     pub user_icon: Option<&'a str>,
+    /// The group, in a chat of several characters.
+    pub group: Option<&'a str>,
     /// Entries whose meaning is near to the chat's.
     pub near: &'a [Near],
 }
@@ -89,6 +91,16 @@ impl<'a> Turn<'a> {
             generation: self.generation.as_str(),
             context: self.context,
             at: self.at,
+        }
+    }
+
+    /// Who takes part.
+    pub fn cast(&self) -> Cast<'a> {
+        Cast {
+            chat: self.chat,
+            character: self.speaker.map(|speaker| speaker.name.as_str()),
+            persona: self.user,
+            group: self.host.group,
         }
     }
 
@@ -214,12 +226,16 @@ impl Transcript {
     pub fn of(path: &Path, include_names: bool) -> Self {
         let mut transcript = Self::new(include_names);
         for item in path.items() {
-            let message = &item.message;
-            if !message.hidden && message.role != Role::System {
-                transcript.push(message.role, message.name.as_deref(), &message.text);
-            }
+            transcript.add(&item.message);
         }
         transcript
+    }
+
+    /// Appends a message of a story, unless it is hidden from the model.
+    pub fn add(&mut self, message: &Message) {
+        if message.is_seen() {
+            self.push(message.role, message.name.as_deref(), &message.text);
+        }
     }
 
     /// Appends a message.

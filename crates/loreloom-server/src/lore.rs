@@ -1,16 +1,17 @@
 //! The books the server weaves from, compiled.
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
 use loreloom_core::{
-    book::Book,
+    chat::Path,
     dice::TurnDice,
     explain::{Case, Fix, explain},
+    given::Given,
     ids::{EntryId, TenantId},
-    library::{Attachment, Library, Roster, Scope},
+    library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
     report::Verdict,
     rules::Rules,
     state::StoryState,
@@ -18,17 +19,23 @@ use loreloom_core::{
     turn::{Instruments, Turn, TurnCache},
     weave::{self, Woven},
 };
-use loreloom_memory::ports::{StoreError, StoredLibrary, StoryStore};
+use loreloom_memory::ports::{StoreError, StoryStore};
+use rustc_hash::FxHashMap;
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
+    shelf: Shelf,
     library: Library,
-    roster: Roster,
-    rules: Rules,
+    /// Whom each book of the shelf follows.
+    bindings: Vec<Vec<Binding>>,
+    rosters: Mutex<FxHashMap<Vec<Attachment>, Arc<Roster>>>,
     cache: Mutex<TurnCache>,
     /// Whether the store has these books and rules.
     kept: AtomicBool,
 }
+
+/// Rosters that are kept; a platform has more characters than are talked to at a time.
+const MOST_ROSTERS: usize = 256;
 
 /// The books cannot be used together.
 #[derive(Debug, thiserror::Error)]
@@ -42,25 +49,58 @@ pub enum LoreError {
 }
 
 impl Lore {
-    /// Compiles books that are active in every chat.
-    pub fn new(books: Vec<Arc<Book>>, rules: Rules) -> Result<Self, LoreError> {
-        Self::attached(books.into_iter().map(|book| (book, Scope::Global)).collect(), rules)
-    }
-
-    /// Compiles books with why each is active.
-    pub fn attached(books: Vec<(Arc<Book>, Scope)>, rules: Rules) -> Result<Self, LoreError> {
-        let (books, scopes): (Vec<Arc<Book>>, Vec<Scope>) = books.into_iter().unzip();
-        for (at, book) in books.iter().enumerate() {
-            if books[..at].iter().any(|other| other.id == book.id) {
-                return Err(LoreError::TwoBooks { id: book.id.to_string() });
+    /// Compiles books, each with whom it follows.
+    pub fn new(
+        books: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
+        rules: Rules,
+    ) -> Result<Self, LoreError> {
+        let (volumes, bindings): (Vec<Volume>, Vec<Vec<Binding>>) = books.into_iter().unzip();
+        for (at, volume) in volumes.iter().enumerate() {
+            let id = &volume.book.id;
+            if volumes[..at].iter().any(|other| other.book.id == *id) {
+                return Err(LoreError::TwoBooks { id: id.to_string() });
             }
         }
-        let library = Library::under(books, &rules);
-        let attachments = scopes.into_iter().enumerate();
-        let attachments: Vec<Attachment> =
-            attachments.map(|(book, scope)| Attachment { book, scope }).collect();
-        let roster = Roster::new(&library, &attachments, rules.world_info.strategy);
-        Ok(Self { library, roster, rules, cache: Mutex::default(), kept: AtomicBool::new(false) })
+        let shelf = Shelf { volumes, rules };
+        Ok(Self {
+            library: shelf.compile(),
+            bindings,
+            rosters: Mutex::default(),
+            cache: Mutex::default(),
+            kept: AtomicBool::new(false),
+            shelf,
+        })
+    }
+
+    /// The books that are active for a cast.
+    fn attachments(&self, cast: &Cast<'_>) -> Vec<Attachment> {
+        let books = self.bindings.iter().enumerate();
+        let attached = books.flat_map(|(book, bindings)| {
+            let scopes = bindings.iter().filter_map(|binding| binding.scope(cast));
+            scopes.map(move |scope| Attachment { book, scope })
+        });
+        attached.collect()
+    }
+
+    fn roster(&self, cast: &Cast<'_>) -> Arc<Roster> {
+        let attachments = self.attachments(cast);
+        let mut rosters = lock(&self.rosters);
+        if let Some(roster) = rosters.get(&attachments) {
+            return Arc::clone(roster);
+        }
+        if rosters.len() >= MOST_ROSTERS {
+            rosters.clear();
+        }
+        let strategy = self.rules().world_info.strategy;
+        let roster = Arc::new(Roster::new(&self.library, &attachments, strategy));
+        rosters.insert(attachments, Arc::clone(&roster));
+        roster
+    }
+
+    /// What a turn is given, the books that are active for it among that.
+    pub fn given(&self, turn: &Turn<'_>, path: &Path) -> Given {
+        let attachments = Some(self.attachments(&turn.cast()));
+        Given { attachments, ..Given::of(turn, path) }
     }
 
     /// The compiled books.
@@ -78,22 +118,21 @@ impl Lore {
         if self.kept.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let (books, rules) = (self.library.books().to_vec(), self.rules.clone());
-        let library = StoredLibrary { books, rules };
-        store.keep_library(tenant, self.library.version(), &library).await?;
+        store.keep_library(tenant, self.library.version(), &self.shelf).await?;
         self.kept.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// The rules.
     pub fn rules(&self) -> &Rules {
-        &self.rules
+        &self.shelf.rules
     }
 
     /// Decides a turn.
     pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
+        let roster = self.roster(&turn.cast());
         self.with(turn, counter, |instruments| {
-            weave::weave(&self.library, &self.roster, turn, state, &self.rules, instruments)
+            weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
         })
     }
 
@@ -105,9 +144,9 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Vec<Verdict> {
+        let (library, roster) = (&self.library, self.roster(&turn.cast()));
         self.with(turn, counter, |instruments| {
-            let (library, roster) = (&self.library, &self.roster);
-            weave::verdicts(&woven.report, library, roster, turn, state, &self.rules, instruments)
+            weave::verdicts(&woven.report, library, &roster, turn, state, self.rules(), instruments)
         })
     }
 
@@ -121,10 +160,10 @@ impl Lore {
     ) -> Option<Fix> {
         let case = Case {
             library: &self.library,
-            roster: &self.roster,
+            roster: &self.roster(&turn.cast()),
             turn,
             state,
-            rules: &self.rules,
+            rules: self.rules(),
             counter,
             dice: &TurnDice::at(turn.seed, turn.chat, turn.answers),
         };
@@ -139,7 +178,11 @@ impl Lore {
     ) -> R {
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         // A panic while scanning leaves the cache usable: it only ever gains whole entries.
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = lock(&self.cache);
         decide(&mut Instruments { counter, dice: &mut dice, cache: &mut cache })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

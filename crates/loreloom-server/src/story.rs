@@ -134,7 +134,7 @@ impl App {
         };
         let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
         Ok(Decided {
-            given: Given::of(&turn, &path),
+            given: self.lore.given(&turn, &path),
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,

@@ -10,10 +10,9 @@ use std::collections::BTreeSet;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    library::Shelf,
 };
-use loreloom_memory::ports::{
-    ChatRecord, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId, TurnRecord,
-};
+use loreloom_memory::ports::{ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +34,7 @@ pub struct Archive {
     pub turns: Vec<ArchivedTurn>,
     /// The books and rules they were decided with, as far as they were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub libraries: Vec<StoredLibrary>,
+    pub libraries: Vec<Shelf>,
 }
 
 /// Says what the document is.

@@ -3,8 +3,9 @@
 use loreloom_core::{
     chat::{Path, identity},
     ids::LibraryVersion,
+    library::Shelf,
 };
-use loreloom_memory::ports::{ChatRecord, Node, StoreError, StoredLibrary, TurnRecord};
+use loreloom_memory::ports::{ChatRecord, Node, StoreError, TurnRecord};
 
 /// A turn must hang on the end of the path it comes with.
 pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
@@ -48,7 +49,7 @@ pub(crate) fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
 /// A library's name must follow from what it holds.
 pub(crate) fn library_is_named_right(
     version: LibraryVersion,
-    library: &StoredLibrary,
+    library: &Shelf,
 ) -> Result<(), StoreError> {
     let expected = library.version();
     if version == expected {

@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
+    library::Shelf,
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
-    TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 use rustc_hash::FxHashMap;
 
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
-    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), StoredLibrary>>>,
+    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
 }
 
 #[derive(Debug)]
@@ -329,7 +329,7 @@ impl StoryStore for MemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &StoredLibrary,
+        library: &Shelf,
     ) -> Result<(), StoreError> {
         checks::library_is_named_right(version, library)?;
         let mut libraries = self.libraries.write().unwrap_or_else(PoisonError::into_inner);
@@ -341,7 +341,7 @@ impl StoryStore for MemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<StoredLibrary>, StoreError> {
+    ) -> Result<Option<Shelf>, StoreError> {
         let libraries = self.libraries.read().unwrap_or_else(PoisonError::into_inner);
         Ok(libraries.get(&(tenant.clone(), version)).cloned())
     }

@@ -14,6 +14,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use loreloom_core::{
     ids::EntryId,
+    library::{Binding, Volume},
     report::{Outcome, Verdict, words},
     rules::Profile,
     turn::Speaker,
@@ -65,7 +66,10 @@ impl Demo {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let story: Story = serde_json::from_slice(STORY)?;
         let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
-        let lore = Lore::new(vec![Arc::new(book)], Profile::Loreloom.rules())?;
+        let lore = Lore::new(
+            [(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])],
+            Profile::Loreloom.rules(),
+        )?;
         let store: Arc<dyn StoryStore> = Arc::new(SqliteStore::in_memory()?);
         let defaults = Defaults {
             context: Tokens(2048),

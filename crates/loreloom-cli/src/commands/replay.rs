@@ -42,10 +42,7 @@ impl Replay {
         let library = Library::under(books, &rules);
         for run in self.runs.read()? {
             let lines = match &run.library {
-                Some(kept) if !named => {
-                    let library = Library::under(kept.books.iter().cloned(), &kept.rules);
-                    run.lines(&library, &kept.rules, counter.as_ref())
-                }
+                Some(kept) if !named => run.lines_as_told(kept, counter.as_ref()),
                 None if !named => anyhow::bail!(
                     "the books of `{}` were not kept: say them with `--book FILE`",
                     run.name

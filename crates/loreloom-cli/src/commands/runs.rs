@@ -6,16 +6,17 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
     chat::{GenerationType, Message, Role},
+    given::{Asked, Given},
     ids::{ChatId, TenantId},
-    library::{Library, Roster},
-    replay::{Asked, Event, Loom, Replay, TurnLine, events},
+    library::{Library, Roster, Shelf},
+    replay::{Event, Loom, Replay, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
     turn::Speaker,
     units::Tokens,
 };
 use loreloom_formats::{Limits, chat::import_chat};
-use loreloom_memory::ports::{StoredLibrary, StoryStore, TurnRecord};
+use loreloom_memory::ports::{StoryStore, TurnRecord};
 use loreloom_store::SqliteStore;
 
 use super::serve::runtime;
@@ -55,7 +56,7 @@ pub(super) struct Run {
     id: ChatId,
     events: Vec<Event>,
     /// The books of its last turn, where they were kept.
-    pub(super) library: Option<StoredLibrary>,
+    pub(super) library: Option<Shelf>,
 }
 
 impl RunArguments {
@@ -80,11 +81,11 @@ impl RunArguments {
     }
 
     fn asked(&self, user: &str, speaker: Option<&str>) -> Asked {
+        let speaker = speaker.or(self.character.as_deref()).map(Speaker::named);
         Asked {
-            speaker: speaker.or(self.character.as_deref()).map(Speaker::named),
-            user: user.to_owned(),
             context: Tokens(self.context),
             seed: self.seed,
+            given: Given { speaker, user: user.to_owned(), ..Given::default() },
             ..Asked::default()
         }
     }
@@ -119,7 +120,7 @@ impl RunArguments {
         let messages = chat.nodes.into_iter().map(|node| node.message);
         let events = events(messages, |said, speaker| {
             let record = said.checked_sub(1).and_then(|at| records[at].as_ref());
-            record.and_then(given).unwrap_or_else(|| self.asked(&self.user, speaker))
+            record.and_then(asked).unwrap_or_else(|| self.asked(&self.user, speaker))
         });
         Ok(Run { name: name.to_owned(), id: chat.record.id, events, library })
     }
@@ -130,32 +131,41 @@ fn is_story(message: &Message) -> bool {
 }
 
 /// How the model was asked at a turn, where that was kept.
-fn given(record: &TurnRecord) -> Option<Asked> {
-    let (given, facts) = (record.given.as_deref()?, &record.report.facts);
-    Some(Asked {
-        generation: record.generation,
-        speaker: given.speaker.clone(),
-        user: given.user.clone(),
-        card: given.card.clone(),
-        prompts: given.prompts.clone(),
-        forced: given.forced.clone(),
-        context: facts.context,
-        seed: facts.seed,
-        at: facts.at,
-        dry_run: given.dry_run,
-    })
+fn asked(record: &TurnRecord) -> Option<Asked> {
+    Some(Asked::of(record.given.as_deref()?.clone(), &record.report.facts))
 }
 
 impl Run {
-    /// Runs the chat.
+    /// Runs the chat with the books it was told with.
+    pub(super) fn lines_as_told(&self, shelf: &Shelf, counter: &dyn TokenCounter) -> Vec<TurnLine> {
+        self.run(&shelf.compile(), &shelf.rules, counter, self.events.iter().cloned())
+    }
+
+    /// Runs the chat with other books, all of them active at every turn.
     pub(super) fn lines(
         &self,
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
     ) -> Vec<TurnLine> {
+        let events = self.events.iter().cloned().map(|mut event| {
+            if let Event::Asked(asked) = &mut event {
+                asked.given.attachments = None;
+            }
+            event
+        });
+        self.run(library, rules, counter, events)
+    }
+
+    fn run(
+        &self,
+        library: &Library,
+        rules: &Rules,
+        counter: &dyn TokenCounter,
+        events: impl Iterator<Item = Event>,
+    ) -> Vec<TurnLine> {
         let roster = Roster::all(library, rules.world_info.strategy);
         let loom = Loom { library, roster: &roster, rules, counter };
-        Replay::new(self.id.clone(), loom).run(self.events.iter().cloned())
+        Replay::new(self.id.clone(), loom).run(events)
     }
 }

@@ -1,6 +1,6 @@
 //! Weaving lore into one chat, without server or model.
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -10,7 +10,7 @@ use loreloom_core::{
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
     ids::{ChatId, EntryId},
-    library::Library,
+    library::{Library, Volume},
     prompt::PromptMessage,
     report::{Outcome, Report, Verdict},
     state::StoryState,
@@ -118,13 +118,14 @@ impl Weave {
             Some(path) => Some(CardFile::read(path)?),
             None => None,
         };
-        let lore = self.lore.load_with(card.as_ref().map(|card| card.book.clone()))?;
         let chat = import_chat(&files::read(&self.chat)?, &Limits::default())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone().or_else(|| self.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
+        let book = card.as_ref().map(|card| Volume::world_info(Arc::new(card.book.clone())));
+        let lore = self.lore.load_with(book.zip(character.clone()))?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);

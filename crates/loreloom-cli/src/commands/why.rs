@@ -7,7 +7,7 @@ use clap::Args;
 use loreloom_core::{
     assemble::{Assembled, Outline, plan},
     dice::TurnDice,
-    given::Given,
+    given::{Asked, Given},
     ids::TenantId,
     library::Library,
     prompt::PromptMessage,
@@ -126,7 +126,7 @@ impl Why {
             anyhow::Ok((heading, turn.id.0, past, library))
         })?;
         let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
-        let library = library.map(|kept| (Library::under(kept.books, &kept.rules), kept.rules));
+        let library = library.map(|kept| (kept.compile(), kept.rules));
         let answer = self.answer(turn, &past, library.as_ref(), counter.as_ref())?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
@@ -202,7 +202,8 @@ impl Again {
         counter: &dyn TokenCounter,
     ) -> anyhow::Result<Self> {
         let transcript = Transcript::of(&past.path, rules.world_info.include_names);
-        let turn = given.turn(&past.record.report.facts, &past.path, &transcript);
+        let asked = Asked::of(given.clone(), &past.record.report.facts);
+        let turn = asked.turn(&past.path, &transcript);
         let roster = given.roster(library, rules);
         let (mut dice, mut cache) =
             (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());

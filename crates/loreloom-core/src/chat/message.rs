@@ -96,6 +96,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether the model and the scanner see it.
+    pub fn is_seen(&self) -> bool {
+        !self.hidden && self.role != Role::System
+    }
+
     /// A visible message.
     pub fn new(role: Role, name: Option<&str>, text: impl Into<String>) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Message, Role, identity};
+use super::{Message, Role, Voices, identity};
 use crate::ids::{ChatId, MessageId, PrefixHash};
 
 /// A message with its place on a path.
@@ -53,6 +53,13 @@ impl Path {
         let at = self.items.len();
         self.items.push(PathItem { id, prefix, message });
         &self.items[at]
+    }
+
+    /// Tells the path under other names, which changes no id. Returns the first message that
+    /// now reads differently.
+    pub fn retell(&mut self, voices: &Voices) -> Option<usize> {
+        let messages = self.items.iter_mut().map(|item| &mut item.message);
+        voices.retell_in_place(messages)
     }
 
     /// The chat this path belongs to.

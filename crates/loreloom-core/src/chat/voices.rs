@@ -30,50 +30,76 @@ struct Voice {
 impl Voices {
     /// The voices of a path.
     pub fn of(path: &Path) -> Self {
-        let mut voices: Vec<Voice> = Vec::new();
+        let mut voices = Self::default();
         for item in path.items() {
-            let message = &item.message;
-            let prefix = prefix_of(message);
-            let last = voices.iter().rposition(|voice| voice.role == message.role);
-            let same = last.map(|at| &mut voices[at]).filter(|voice| {
-                voice.name == message.name
-                    && voice.prefix == prefix
-                    && voice.hidden == message.hidden
-            });
-            if let Some(voice) = same {
-                voice.count += 1;
-                continue;
-            }
-            voices.push(Voice {
+            voices.push(&item.message);
+        }
+        voices
+    }
+
+    /// Goes on with a message.
+    pub fn push(&mut self, message: &Message) {
+        let prefix = prefix_of(message);
+        let last = self.0.iter_mut().rfind(|voice| voice.role == message.role);
+        match last.filter(|voice| voice.tells(message, prefix)) {
+            Some(voice) => voice.count += 1,
+            None => self.0.push(Voice {
                 role: message.role,
                 name: message.name.clone(),
                 prefix: prefix.to_owned(),
                 hidden: message.hidden,
                 count: 1,
-            });
+            }),
         }
-        Self(voices)
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The messages as they were told; those that no voice is known for stay as they are.
     pub fn retell(&self, messages: impl IntoIterator<Item = Message>) -> Vec<Message> {
+        let mut messages: Vec<Message> = messages.into_iter().collect();
+        self.retell_in_place(&mut messages);
+        messages
+    }
+
+    /// The same in place. Returns the first message that changed.
+    pub fn retell_in_place<'a>(
+        &self,
+        messages: impl IntoIterator<Item = &'a mut Message>,
+    ) -> Option<usize> {
         let mut left: Vec<(&Voice, u32)> =
             self.0.iter().map(|voice| (voice, voice.count)).collect();
-        let retold = |mut message: Message| {
+        let mut first = None;
+        for (at, message) in messages.into_iter().enumerate() {
             let voice =
                 left.iter_mut().find(|(voice, count)| voice.role == message.role && *count > 0);
-            if let Some((voice, count)) = voice {
-                *count -= 1;
-                let said = identity::without_speaker(&message.text, message.name.as_deref());
-                if prefix_of(&message) != voice.prefix {
-                    message.text = format!("{}{said}", voice.prefix);
-                }
-                message.name.clone_from(&voice.name);
-                message.hidden = voice.hidden;
+            let Some((voice, count)) = voice else { continue };
+            *count -= 1;
+            if voice.tells(message, prefix_of(message)) {
+                continue;
             }
-            message
-        };
-        messages.into_iter().map(retold).collect()
+            voice.retell(message);
+            first = first.or(Some(at));
+        }
+        first
+    }
+}
+
+impl Voice {
+    fn tells(&self, message: &Message, prefix: &str) -> bool {
+        self.name == message.name && self.prefix == prefix && self.hidden == message.hidden
+    }
+
+    fn retell(&self, message: &mut Message) {
+        if prefix_of(message) != self.prefix {
+            let said = identity::without_speaker(&message.text, message.name.as_deref());
+            message.text = format!("{}{said}", self.prefix);
+        }
+        message.name.clone_from(&self.name);
+        message.hidden = self.hidden;
     }
 }
 

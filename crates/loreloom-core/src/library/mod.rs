@@ -4,8 +4,10 @@
 //! entries a found key touches, what the decorators say. A turn then looks only at the
 //! entries that its text touched.
 
+mod binding;
 mod keys;
 mod roster;
+mod shelf;
 mod version;
 
 use std::sync::Arc;
@@ -13,19 +15,19 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+pub use self::{
+    binding::{Binding, Cast},
+    keys::{CompiledKey, KeyMode, Probe},
+    roster::{Attachment, Roster, Scope},
+    shelf::{Shelf, Volume},
+};
 pub(crate) use self::{
     keys::spans_texts,
     roster::{MOST_MESSAGES, messages},
 };
-pub use self::{
-    keys::{CompiledKey, KeyMode, Probe},
-    roster::{Attachment, Roster, Scope},
-    version::of as version_of,
-};
 use crate::{
     book::{Book, Entry, Force, Key},
     cards::{CardEntry, CardRules},
-    digest::Hasher,
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
@@ -135,17 +137,14 @@ impl Library {
         books: impl IntoIterator<Item = (Arc<Book>, Dialect)>,
         rules: &Rules,
     ) -> Self {
-        let (books, dialects): (Vec<Arc<Book>>, Vec<Dialect>) = books.into_iter().unzip();
+        let books = books.into_iter().map(|(book, dialect)| Volume { book, dialect });
+        let volumes: Vec<Volume> = books.collect();
+        let version = version::of(&volumes, rules);
+        let (books, dialects): (Vec<Arc<Book>>, Vec<Dialect>) =
+            volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();
         let mut compiler = Compiler::new(&rules.world_info, &rules.cards);
         for (at, (book, dialect)) in books.iter().zip(&dialects).enumerate() {
             compiler.add(at, book, *dialect);
-        }
-        let mut version = version::of(&books, rules);
-        if dialects.contains(&Dialect::Cards) {
-            let marks: Vec<u8> =
-                dialects.iter().map(|dialect| u8::from(*dialect == Dialect::Cards)).collect();
-            let hash = Hasher::new("dialects").field(&version.0.0).field(&marks);
-            version = LibraryVersion(hash.finish());
         }
         compiler.finish(books, dialects, version)
     }

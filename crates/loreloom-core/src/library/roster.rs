@@ -21,7 +21,7 @@ pub enum Scope {
 }
 
 /// A book that is active this turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Attachment {
     /// The book's place in the library.
     pub book: usize,
@@ -107,6 +107,11 @@ impl Roster {
         let cards = cards.filter(|&book| library.dialect(book) == Dialect::Cards);
         let roster = Self::of(library, order, once(cards, &[]));
         Self { attachments: attachments.to_vec(), strategy, ..roster }
+    }
+
+    /// The attachments it is the roster of.
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
     }
 
     /// The roster of the same attachments over another version of the library.

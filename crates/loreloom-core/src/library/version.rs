@@ -1,9 +1,8 @@
 //! What names a library: the hash of everything that decides.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
+use super::{Dialect, Volume};
 use crate::{
     book::{Book, Folder},
     digest::Hasher,
@@ -15,16 +14,29 @@ use crate::{
 ///
 /// Books are hashed as they are serialised, without the copy of the file they were read
 /// from, which decides nothing and is as long as all the rest.
-pub fn of(books: &[Arc<Book>], rules: &Rules) -> LibraryVersion {
+pub(super) fn of(volumes: &[Volume], rules: &Rules) -> LibraryVersion {
     let mut hash = Fields { hasher: Hasher::new("library"), buffer: Vec::new() };
     hash.add(rules);
-    for book in books {
+    for Volume { book, .. } in volumes {
         hash.add(&Cover::of(book));
         for entry in &book.entries {
             hash.add(entry);
         }
     }
-    LibraryVersion(hash.hasher.finish())
+    let version = hash.hasher.finish();
+    if volumes.iter().all(|volume| volume.dialect == Dialect::WorldInfo) {
+        return LibraryVersion(version);
+    }
+    let marks: Vec<u8> = volumes.iter().map(|volume| mark(volume.dialect)).collect();
+    LibraryVersion(Hasher::new("dialects").field(&version.0).field(&marks).finish())
+}
+
+/// A dialect's number in versions; never changes.
+fn mark(dialect: Dialect) -> u8 {
+    match dialect {
+        Dialect::WorldInfo => 0,
+        Dialect::Cards => 1,
+    }
 }
 
 /// What a book says besides its entries.
@@ -69,6 +81,8 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
         book::{Entry, Key},
@@ -87,7 +101,8 @@ mod tests {
     #[test]
     fn everything_that_decides_changes_the_version_and_nothing_else_does() {
         let rules = Profile::Loreloom.rules();
-        let version = |book: &Book| of(&[Arc::new(book.clone())], &rules);
+        let volume = |book: Book| Volume::world_info(Arc::new(book));
+        let version = |book: &Book| of(&[volume(book.clone())], &rules);
         let same = version(&book());
         assert_eq!(version(&book()), same);
         let changes: [fn(&mut Book); 6] = [
@@ -108,8 +123,8 @@ mod tests {
         assert_eq!(version(&described), same);
         let mut other = rules.clone();
         other.world_info.depth += 1;
-        assert_ne!(of(&[Arc::new(book())], &other), same);
-        assert_ne!(of(&[Arc::new(book()), Arc::new(book())], &rules), same);
+        assert_ne!(of(&[volume(book())], &other), same);
+        assert_ne!(of(&[volume(book()), volume(book())], &rules), same);
         assert_ne!(of(&[], &rules), of(&[], &other));
     }
 }

@@ -8,22 +8,22 @@
 mod compare;
 mod timeline;
 
+use rustc_hash::FxHashMap;
+
 pub use self::{
     compare::{TurnChange, compare},
     timeline::{Cut, Fired, TurnLine},
 };
 use crate::{
-    chat::{GenerationType, Message, Path, Role},
+    chat::{GenerationType, Message, Path, Role, Voices},
     dice::TurnDice,
+    given::Asked,
     ids::ChatId,
-    library::{Library, Roster},
+    library::{Attachment, Library, Roster},
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
-    turn::{
-        CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
-    },
-    units::{Timestamp, Tokens},
+    turn::{Instruments, Transcript, TurnCache},
     weave::{Woven, weave},
 };
 
@@ -36,37 +36,12 @@ pub enum Event {
     Asked(Box<Asked>),
 }
 
-/// How the model is asked for a reply.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
-    /// What for.
-    pub generation: GenerationType,
-    /// Who speaks next.
-    pub speaker: Option<Speaker>,
-    /// The user's name.
-    pub user: String,
-    /// The texts of card and persona.
-    pub card: CardTexts,
-    /// Prompts that ask to be scanned.
-    pub prompts: Vec<ScannedPrompt>,
-    /// Entries the host wants in.
-    pub forced: Vec<Forced>,
-    /// The model's context size.
-    pub context: Tokens,
-    /// The seed of all rolls.
-    pub seed: u64,
-    /// When.
-    pub at: Option<Timestamp>,
-    /// Changes no state and reads no timed effects.
-    pub dry_run: bool,
-}
-
 /// Books and rules to replay with.
 #[derive(Clone, Copy)]
 pub struct Loom<'a> {
     /// The books.
     pub library: &'a Library,
-    /// Their active entries.
+    /// The entries that are active where a turn does not name its attachments.
     pub roster: &'a Roster,
     /// The rules.
     pub rules: &'a Rules,
@@ -79,7 +54,11 @@ pub struct Replay<'a> {
     loom: Loom<'a>,
     cache: TurnCache,
     path: Path,
+    /// Under which names it is told.
+    voices: Voices,
     transcript: Transcript,
+    /// Rosters of turns that name their attachments.
+    rosters: FxHashMap<Vec<Attachment>, Roster>,
     /// What turns on earlier messages left.
     settled: StoryState,
     /// What the last turn on the newest message leaves.
@@ -92,6 +71,8 @@ impl<'a> Replay<'a> {
         Self {
             cache: TurnCache::default(),
             path: Path::new(chat),
+            voices: Voices::default(),
+            rosters: FxHashMap::default(),
             transcript: Transcript::new(loom.rules.world_info.include_names),
             settled: StoryState::default(),
             here: StateDelta::default(),
@@ -102,32 +83,23 @@ impl<'a> Replay<'a> {
     /// Goes on with a message.
     pub fn say(&mut self, message: Message) {
         self.settled.apply(&std::mem::take(&mut self.here));
-        if !message.hidden && message.role != Role::System {
-            self.transcript.push(message.role, message.name.as_deref(), &message.text);
-        }
+        self.voices.push(&message);
+        self.transcript.add(&message);
         self.path.push(message);
     }
 
     /// Decides a turn on the story so far.
     pub fn ask(&mut self, asked: &Asked) -> Woven {
-        let turn = Turn {
-            chat: self.path.chat(),
-            prefix: self.path.prefix(),
-            answers: self.path.last_user(),
-            transcript: &self.transcript,
-            generation: asked.generation,
-            speaker: asked.speaker.as_ref(),
-            user: &asked.user,
-            card: &asked.card,
-            prompts: &asked.prompts,
-            forced: &asked.forced,
-            context: asked.context,
-            seed: asked.seed,
-            at: asked.at,
-            dry_run: asked.dry_run,
-            host: Host::default(),
+        self.tell_as(&asked.given.voices);
+        let Loom { library, rules, counter, .. } = self.loom;
+        let roster = match &asked.given.attachments {
+            Some(attachments) => self
+                .rosters
+                .entry(attachments.clone())
+                .or_insert_with(|| asked.given.roster(library, rules)),
+            None => self.loom.roster,
         };
-        let Loom { library, roster, rules, counter } = self.loom;
+        let turn = asked.turn(&self.path, &self.transcript);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
         let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
@@ -135,6 +107,23 @@ impl<'a> Replay<'a> {
             self.here = woven.delta.clone();
         }
         woven
+    }
+
+    /// Tells the story under the names that a turn saw: a front end may have sent others
+    /// than it was stored with.
+    fn tell_as(&mut self, voices: &Voices) {
+        if voices.is_empty() || *voices == self.voices {
+            return;
+        }
+        if let Some(first) = self.path.retell(voices) {
+            let (before, after) = self.path.items().split_at(first);
+            let seen = before.iter().filter(|item| item.message.is_seen()).count();
+            self.transcript.truncate(seen);
+            for item in after {
+                self.transcript.add(&item.message);
+            }
+            self.voices = Voices::of(&self.path);
+        }
     }
 
     /// The story so far.

@@ -3,8 +3,12 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
+    given::Given,
+    library::Scope,
     rules::Profile,
     tokens::ByteEstimate,
+    turn::Speaker,
+    units::Tokens,
 };
 
 fn entry(at: u32, key: &str, content: &str) -> Entry {
@@ -30,9 +34,12 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
         _ => Message::new(Role::Assistant, Some("Tom"), text),
     };
     events(texts.iter().map(message), |_, speaker| Asked {
-        speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
-        user: "Bea".to_owned(),
         context: Tokens(1000),
+        given: Given {
+            speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
+            user: "Bea".to_owned(),
+            ..Given::default()
+        },
         ..Asked::default()
     })
 }
@@ -84,8 +91,58 @@ fn a_turn_asked_for_again_decides_alike_and_leaves_the_same_state() {
     assert_eq!((&again.injections, &again.delta), (&first.injections, &first.delta));
     assert_eq!(replay.state(), state);
     assert_eq!(state.sticky.len(), 1);
-    replay.ask(&Asked { generation: GenerationType::Quiet, dry_run: true, ..asked });
+    let given = Given { dry_run: true, ..Given::default() };
+    replay.ask(&Asked { generation: GenerationType::Quiet, given, ..asked });
     assert_eq!(replay.state(), state);
+}
+
+#[test]
+fn a_turn_sees_the_story_under_the_names_it_was_given() {
+    let rules = Profile::Loreloom.rules();
+    let mut book = book();
+    book.entries = vec![entry(0, "Tom", "Tom is tall.")];
+    let library = Library::under([Arc::new(book)], &rules);
+    let roster = Roster::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(ChatId::from("c"), loom);
+    let said = |name| {
+        let told = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
+        told.map(|(role, text)| Message::new(role, name, text))
+    };
+    for message in said(Some("Tom")) {
+        replay.say(message);
+    }
+    let nameless = Path::of(ChatId::from("c"), said(None));
+    let asked = |voices| Asked {
+        context: Tokens(1000),
+        given: Given { voices, ..Given::default() },
+        ..Asked::default()
+    };
+    let fired = |woven: Woven| woven.injections.len();
+    assert_eq!(fired(replay.ask(&asked(Voices::default()))), 1);
+    assert_eq!(fired(replay.ask(&asked(Voices::of(&nameless)))), 0);
+    assert_eq!(replay.path().prefix(), nameless.prefix());
+}
+
+#[test]
+fn a_turn_weaves_only_from_the_books_that_were_attached() {
+    let rules = Profile::Loreloom.rules();
+    let mut other = Book::new("other", "Other");
+    other.entries = vec![entry(7, "bell", "Bells ring.")];
+    let library = Library::under([Arc::new(book()), Arc::new(other)], &rules);
+    let roster = Roster::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(ChatId::from("c"), loom);
+    replay.say(Message::new(Role::User, None, "the bell"));
+    let mut texts = |attachments| {
+        let given = Given { attachments, ..Given::default() };
+        let woven = replay.ask(&Asked { context: Tokens(1000), given, ..Asked::default() });
+        woven.injections.into_iter().map(|one| one.text).collect::<Vec<_>>()
+    };
+    let only = vec![Attachment { book: 1, scope: Scope::Chat }];
+    assert_eq!(texts(Some(only)), ["Bells ring."]);
+    assert_eq!(texts(Some(Vec::new())), [""; 0]);
+    assert_eq!(texts(None).len(), 2);
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub use self::{
     embed::{EmbedError, Embedder, Vector},
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
-        ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
-        TurnRecord, TurnSummary,
+        ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord,
+        TurnSummary,
     },
     upstream::{BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
 };

@@ -4,19 +4,15 @@
 //! it. A [`TurnRecord`] hangs on the node it was computed on. Business code makes ids and
 //! timestamps; a store keeps what it is given.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use loreloom_core::{
-    book::Book,
     chat::{GenerationType, Message, Path},
     given::Given,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
-    library::version_of,
+    library::Shelf,
     place::Injection,
     prompt::PromptMessage,
     report::Report,
-    rules::Rules,
     state::{StateDelta, StoryState},
     units::Timestamp,
 };
@@ -95,22 +91,6 @@ pub struct TurnRecord {
     /// before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<Box<Given>>,
-}
-
-/// The books and rules that turns were decided with, named by their [`LibraryVersion`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StoredLibrary {
-    /// The books, in order.
-    pub books: Vec<Arc<Book>>,
-    /// The rules.
-    pub rules: Rules,
-}
-
-impl StoredLibrary {
-    /// What names it.
-    pub fn version(&self) -> LibraryVersion {
-        version_of(&self.books, &self.rules)
-    }
 }
 
 /// A line of the list of turns.
@@ -254,7 +234,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &StoredLibrary,
+        library: &Shelf,
     ) -> Result<(), StoreError>;
 
     /// The books and rules of a version, if they were kept.
@@ -262,7 +242,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<StoredLibrary>, StoreError>;
+    ) -> Result<Option<Shelf>, StoreError>;
 }
 
 /// Why a store could not do as asked.

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
     ids::TenantId,
+    library::{Binding, Volume},
     rules::Rules,
     tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
@@ -53,7 +54,7 @@ impl Loreloom {
         let store = Arc::new(MemoryStore::default());
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            lore: Lore::new(vec![Arc::new(book())], rules).unwrap(),
+            lore: Lore::new([everywhere(book())], rules).unwrap(),
             store: Arc::clone(&store) as Arc<dyn StoryStore>,
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
@@ -103,4 +104,9 @@ fn book() -> Book {
     entry.placement.position = Position::AfterCharacter;
     book.entries.push(entry);
     book
+}
+
+/// A book that is active in every chat.
+fn everywhere(book: Book) -> (Volume, Vec<Binding>) {
+    (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
 }

@@ -7,13 +7,14 @@ use loreloom_core::{
     chat::{Path, Role, Voices},
     given::Given,
     ids::{LibraryVersion, MessageId, PrefixHash},
+    library::Shelf,
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::Report,
     state::{StateDelta, StoryState},
     units::Tokens,
 };
-use loreloom_memory::ports::{StoreError, StoredLibrary};
+use loreloom_memory::ports::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -212,11 +213,11 @@ pub(crate) fn report_from(bytes: &[u8]) -> Result<Report, String> {
 }
 
 /// A library as a column.
-pub(crate) fn library_bytes(library: &StoredLibrary) -> Result<Vec<u8>, serde_json::Error> {
+pub(crate) fn library_bytes(library: &Shelf) -> Result<Vec<u8>, serde_json::Error> {
     Ok(pack(&serde_json::to_vec(library)?))
 }
 
 /// A library from its column.
-pub(crate) fn library_from(bytes: &[u8]) -> Result<StoredLibrary, String> {
+pub(crate) fn library_from(bytes: &[u8]) -> Result<Shelf, String> {
     serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
 }

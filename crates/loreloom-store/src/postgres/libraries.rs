@@ -2,7 +2,8 @@
 
 use deadpool_postgres::Client;
 use loreloom_core::ids::{LibraryVersion, TenantId};
-use loreloom_memory::ports::{StoreError, StoredLibrary};
+use loreloom_core::library::Shelf;
+use loreloom_memory::ports::StoreError;
 use tokio_postgres::Row;
 
 use super::rows::{Doing, damaged};
@@ -38,7 +39,7 @@ pub(super) async fn library(
     client: &Client,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<StoredLibrary>, StoreError> {
+) -> Result<Option<Shelf>, StoreError> {
     let find = "SELECT body FROM libraries WHERE tenant = $1 AND version = $2";
     let Some(row) = row(client, find, tenant, version).await? else { return Ok(None) };
     let body: &[u8] = row.try_get(0).doing("reading a library")?;

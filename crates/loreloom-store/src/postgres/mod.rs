@@ -17,12 +17,12 @@ use deadpool_postgres::Pool;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    library::Shelf,
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
-    TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -200,7 +200,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &StoredLibrary,
+        library: &Shelf,
     ) -> Result<(), StoreError> {
         let client = client(&self.pool).await?;
         if libraries::is_kept(&client, tenant, version).await? {
@@ -215,7 +215,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<StoredLibrary>, StoreError> {
+    ) -> Result<Option<Shelf>, StoreError> {
         libraries::library(&client(&self.pool).await?, tenant, version).await
     }
 }

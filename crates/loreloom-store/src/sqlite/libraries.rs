@@ -1,7 +1,8 @@
 //! The books and rules that turns were decided with.
 
 use loreloom_core::ids::{LibraryVersion, TenantId};
-use loreloom_memory::ports::{StoreError, StoredLibrary};
+use loreloom_core::library::Shelf;
+use loreloom_memory::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{Doing, Hash, Reading};
@@ -38,7 +39,7 @@ pub(super) fn library(
     connection: &Connection,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<StoredLibrary>, StoreError> {
+) -> Result<Option<Shelf>, StoreError> {
     let body: Option<Vec<u8>> = connection
         .prepare_cached("SELECT body FROM libraries WHERE tenant = ?1 AND version = ?2")
         .and_then(|mut find| {

@@ -23,12 +23,12 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    library::Shelf,
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoredLibrary, StoryStore, TurnId,
-    TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -270,7 +270,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &StoredLibrary,
+        library: &Shelf,
     ) -> Result<(), StoreError> {
         let owner = tenant.clone();
         let look = move |connection: &mut _| libraries::is_kept(connection, &owner, version);
@@ -288,7 +288,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<StoredLibrary>, StoreError> {
+    ) -> Result<Option<Shelf>, StoreError> {
         let tenant = tenant.clone();
         let read = move |connection: &mut _| libraries::library(connection, &tenant, version);
         self.pool.read(read).await

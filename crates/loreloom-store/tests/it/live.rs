@@ -3,9 +3,10 @@
 use loreloom_core::{
     book::Book,
     chat::{GenerationType, Message, Path, Role},
+    given::{Asked, Given},
     ids::TenantId,
     library::{Library, Roster},
-    replay::{Asked, Loom, Replay},
+    replay::{Loom, Replay},
     rules::Profile,
     tokens::ByteEstimate,
     turn::Speaker,
@@ -133,11 +134,14 @@ async fn a_story_told_live_is_the_story_replayed() {
         }
         let (_, woven) = live.ask(&path, GenerationType::Normal).await.unwrap();
         let again = replay.ask(&Asked {
-            speaker: Some(Speaker { name: "Torvald".to_owned(), ..Speaker::default() }),
-            user: "Mira".to_owned(),
             context: Tokens(400),
             seed: 7,
             at: woven.report.facts.at.map(|at| Timestamp(at.0)),
+            given: Given {
+                speaker: Some(Speaker { name: "Torvald".to_owned(), ..Speaker::default() }),
+                user: "Mira".to_owned(),
+                ..Given::default()
+            },
             ..Asked::default()
         });
         assert_eq!(again.injections, woven.injections, "message {number}");

@@ -5,11 +5,11 @@ use std::path::Path as FilePath;
 use loreloom_core::{
     chat::{GenerationType, Path, Role},
     ids::{ChatId, PrefixHash, TenantId},
-    rules::Rules,
+    library::Shelf,
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoredLibrary, StoryStore};
+use loreloom_memory::ports::{StoreError, StoryStore};
 use loreloom_store::{
     MemoryStore, SqliteStore,
     archive::{self, Archive},
@@ -52,7 +52,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     // A branch that came from elsewhere: nobody ever asked for anything on it.
     let loose = then(&dialogue(chat, &["hello"]), Role::Assistant, "loose");
     store.commit_path(&tenant, &loose, None, Timestamp(70)).await?;
-    let library = StoredLibrary { books: Vec::new(), rules: Rules::default() };
+    let library = Shelf::default();
     store.keep_library(&tenant, library.version(), &library).await?;
     let mut known = fixture::lively_turn(&loose, 8, 3);
     (known.library, known.given) = (library.version(), Some(Box::default()));

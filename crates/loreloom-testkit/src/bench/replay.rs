@@ -5,9 +5,10 @@ use std::sync::Arc;
 use cpu_time::ThreadTime;
 use loreloom_core::{
     chat::{Message, Role},
+    given::{Asked, Given},
     ids::ChatId,
     library::{Library, Roster},
-    replay::{Asked, Event, Loom, Replay, events},
+    replay::{Event, Loom, Replay, events},
     rules::Profile,
     tokens::ByteEstimate,
     units::Tokens,
@@ -59,7 +60,7 @@ fn story(inputs: &Inputs) -> Vec<Event> {
         Message::new(role, Some(name), format!("{text} {at}"))
     });
     let asked = |_, _: Option<&str>| Asked {
-        user: "Mira".to_owned(),
+        given: Given { user: "Mira".to_owned(), ..Given::default() },
         context: Tokens(8192),
         ..Asked::default()
     };

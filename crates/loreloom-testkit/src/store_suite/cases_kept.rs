@@ -10,12 +10,13 @@ use loreloom_core::{
     chat::{Path, Role, Voices},
     given::Given,
     ids::{Digest, LibraryVersion, PrefixHash},
+    library::Shelf,
     rules::Profile,
     state::StateDelta,
     turn::{CardTexts, Forced, ScannedPrompt, Speaker},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoredLibrary};
+use loreloom_memory::ports::StoreError;
 
 use super::{
     Checked, Opener,
@@ -47,6 +48,7 @@ pub async fn a_path_without_turns_is_stored_and_becomes_the_tip(opener: &dyn Ope
 
 fn given(path: &Path) -> Given {
     Given {
+        group: Some("Crew".to_owned()),
         user: "Mira".to_owned(),
         speaker: Some(Speaker {
             name: "Torvald".to_owned(),
@@ -84,14 +86,14 @@ pub async fn a_turn_keeps_what_it_was_given(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-fn library(content: &str) -> StoredLibrary {
+fn library(content: &str) -> Shelf {
     let mut book = Book::new("harbour", "The harbour");
     let mut entry = Entry::new("harbour/0");
     entry.activation.keys = vec![Key::parse("bell"), Key::parse("/tower\\d/i")];
     entry.activation.probability = Some(0.1 + 0.2);
     content.clone_into(&mut entry.content);
     book.entries.push(entry);
-    StoredLibrary { books: vec![Arc::new(book)], rules: Profile::SillyTavern119.rules() }
+    Shelf::world_info([Arc::new(book)], Profile::SillyTavern119.rules())
 }
 
 /// Books and rules are found by their version, each tenant's its own.

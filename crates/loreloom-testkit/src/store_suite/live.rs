@@ -11,9 +11,9 @@ use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Message, Path, Role},
     dice::TurnDice,
-    given::Given,
+    given::{Asked, Given},
     ids::{ChatId, TenantId},
-    library::{Library, Roster},
+    library::{Library, Roster, Shelf},
     prompt::PromptMessage,
     rules::{Profile, Rules},
     state::StoryState,
@@ -22,7 +22,7 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
     weave::{Woven, weave},
 };
-use loreloom_memory::ports::{StoredLibrary, StoryStore, TurnId, TurnRecord};
+use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
 use loreloom_store::travel::{Revisited, revisit};
 
 use super::{
@@ -51,7 +51,7 @@ impl Live {
         store.open_chat(&tenant, &chat, "Live", Timestamp(0)).await?;
         let rules = Profile::Loreloom.rules();
         let library = Library::under([Arc::new(book)], &rules);
-        let kept = StoredLibrary { books: library.books().to_vec(), rules: rules.clone() };
+        let kept = Shelf::world_info(library.books().to_vec(), rules.clone());
         store.keep_library(&tenant, library.version(), &kept).await?;
         let roster = Roster::all(&library, rules.world_info.strategy);
         Ok(Self { store, tenant, chat, library, roster, rules, clock: 0 })
@@ -136,7 +136,8 @@ impl Live {
             let Revisited { record, path, state } = past;
             let given = record.given.as_deref().ok_or("what was given")?;
             let transcript = Transcript::of(&path, self.rules.world_info.include_names);
-            let turn = given.turn(&record.report.facts, &path, &transcript);
+            let asked = Asked::of(given.clone(), &record.report.facts);
+            let turn = asked.turn(&path, &transcript);
             let again = self.weave(&turn, &state);
             assert_eq!(again.injections, record.injections, "turn {}", summary.id.0);
             assert_eq!(again.delta, record.delta, "turn {}", summary.id.0);

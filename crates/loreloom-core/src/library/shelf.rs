@@ -1,0 +1,112 @@
+//! What a library is compiled from.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Dialect, Library, version};
+use crate::{book::Book, ids::LibraryVersion, rules::Rules};
+
+/// Books side by side, each with the dialect it is read in, and the rules they are woven by.
+/// Everything that decides besides the turn itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Shelf {
+    /// The books, in order.
+    pub volumes: Vec<Volume>,
+    /// The rules.
+    pub rules: Rules,
+}
+
+/// A book, and how it is read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Volume {
+    /// The book.
+    pub book: Arc<Book>,
+    /// How it is read.
+    pub dialect: Dialect,
+}
+
+impl Volume {
+    /// A book that is read as World Info.
+    pub fn world_info(book: Arc<Book>) -> Self {
+        Self { book, dialect: Dialect::WorldInfo }
+    }
+}
+
+impl Shelf {
+    /// Books that are read as World Info.
+    pub fn world_info(books: impl IntoIterator<Item = Arc<Book>>, rules: Rules) -> Self {
+        Self { volumes: books.into_iter().map(Volume::world_info).collect(), rules }
+    }
+
+    /// What names it: equal versions decide alike.
+    pub fn version(&self) -> LibraryVersion {
+        version::of(&self.volumes, &self.rules)
+    }
+
+    /// Compiles it.
+    pub fn compile(&self) -> Library {
+        let volumes = self.volumes.iter();
+        let books = volumes.map(|volume| (Arc::clone(&volume.book), volume.dialect));
+        Library::compile_dialects(books, &self.rules)
+    }
+}
+
+/// A shelf as it is written. Dialects stand beside the books, so that what was written
+/// before there were any still reads.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    books: Vec<Arc<Book>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    dialects: Vec<Dialect>,
+    rules: Rules,
+}
+
+impl From<Written> for Shelf {
+    fn from(written: Written) -> Self {
+        let dialects = written.dialects.into_iter().chain(std::iter::repeat(Dialect::default()));
+        let volumes = written.books.into_iter().zip(dialects);
+        let volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
+        Self { volumes, rules: written.rules }
+    }
+}
+
+impl From<Shelf> for Written {
+    fn from(shelf: Shelf) -> Self {
+        let (books, mut dialects): (Vec<_>, Vec<_>) =
+            shelf.volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();
+        if dialects.iter().all(|dialect| *dialect == Dialect::default()) {
+            dialects.clear();
+        }
+        Self { books, dialects, rules: shelf.rules }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dialects_are_part_of_the_version_and_survive_being_written() {
+        let book = Arc::new(Book::new("b", "B"));
+        let plain = Shelf::world_info([Arc::clone(&book)], Rules::default());
+        let mut cards = plain.clone();
+        cards.volumes[0].dialect = Dialect::Cards;
+        assert_ne!(plain.version(), cards.version());
+        for shelf in [plain, cards] {
+            let written = serde_json::to_string(&shelf).unwrap();
+            assert_eq!(serde_json::from_str::<Shelf>(&written).unwrap(), shelf);
+            assert_eq!(shelf.compile().version(), shelf.version());
+        }
+    }
+
+    #[test]
+    fn what_was_written_before_there_were_dialects_is_world_info() {
+        let book = serde_json::to_value(Book::new("b", "B")).unwrap();
+        let written = serde_json::json!({ "books": [book], "rules": Rules::default() });
+        let shelf: Shelf = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(shelf.volumes[0].dialect, Dialect::WorldInfo);
+        assert_eq!(serde_json::to_value(&shelf).unwrap(), written);
+    }
+}
