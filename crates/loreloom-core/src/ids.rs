@@ -155,6 +155,8 @@ digest_id! {
     PrefixHash,
     /// A compiled library: equal versions decide alike.
     LibraryVersion,
+    /// A book as it was kept: the hash of all it says.
+    BookVersion,
 }
 
 #[cfg(test)]

@@ -24,9 +24,11 @@
 pub mod archive;
 mod checks;
 mod codec;
+mod desk;
 pub mod doctor;
 mod fold;
 mod memory;
+mod memory_desk;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;

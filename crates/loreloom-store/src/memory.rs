@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use async_trait::async_trait;
@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks,
     fold::{self, Candidate},
+    memory_desk::Desks,
 };
 
 /// Keeps stories in memory. Clones share what they keep.
@@ -28,6 +29,7 @@ use crate::{
 pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
+    pub(crate) desks: Arc<Mutex<Desks>>,
 }
 
 #[derive(Debug)]

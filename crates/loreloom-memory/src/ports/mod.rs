@@ -4,6 +4,7 @@
 //! database or an HTTP client.
 
 mod clock;
+mod desk;
 mod embed;
 mod model;
 mod store;
@@ -11,10 +12,11 @@ mod upstream;
 
 pub use self::{
     clock::Clock,
+    desk::{Change, Changed, Desk, Item, Revision},
     embed::{EmbedError, Embedder, Vector},
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
-        ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord,
+        ChatRecord, ChatSummary, Node, Reply, Store, StoreError, StoryStore, TurnId, TurnRecord,
         TurnSummary,
     },
     upstream::{BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply},

@@ -18,6 +18,8 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
+
 /// A turn's number within its chat, in order of commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -245,6 +247,11 @@ pub trait StoryStore: Send + Sync {
     ) -> Result<Option<Shelf>, StoreError>;
 }
 
+/// A store of everything.
+pub trait Store: StoryStore + Desk {}
+
+impl<S: StoryStore + Desk> Store for S {}
+
 /// Why a store could not do as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -279,6 +286,30 @@ pub enum StoreError {
         expected: u64,
         /// The version it is at.
         found: u64,
+    },
+    /// Somebody else changed the desk in between: read again and retry.
+    #[error("the desk is at revision {found}, not at {expected}")]
+    Outdated {
+        /// The revision the writer had seen.
+        expected: u64,
+        /// The revision it is at.
+        found: u64,
+    },
+    /// The revision does not exist.
+    #[error("there is no revision {revision}")]
+    NoRevision {
+        /// The revision asked for.
+        revision: u64,
+    },
+    /// What a revision changed was changed again: undo that first.
+    #[error("revision {revision} cannot be undone: `{key}` was changed again by revision {by}")]
+    ChangedSince {
+        /// The revision.
+        revision: u64,
+        /// What was changed again.
+        key: String,
+        /// By which revision.
+        by: u64,
     },
     /// What was given contradicts itself; nothing was stored.
     #[error("{rule}, found {found}")]

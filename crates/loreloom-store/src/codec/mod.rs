@@ -8,20 +8,21 @@
 //! All of it is pure: a database only looks up which messages and texts it has already
 //! ([`draft`]), so that both databases keep the same form.
 
+mod book;
 mod draft;
 mod kept;
+mod library;
 mod message;
 mod pack;
 mod prompt;
 mod record;
 
 pub(crate) use self::{
+    book::{Binding, BookPiece, take_apart},
     draft::{Draft, Finished, not_json},
     kept::{Committed, Kept, KeptPath, RecentPaths},
+    library::{KeptLibrary, library_from, library_parts},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
-    record::{
-        Body, Deltas, Restored, Wanted, delta_from, delta_text, library_bytes, library_from,
-        report_from,
-    },
+    record::{Body, Deltas, Restored, Wanted, delta_from, delta_text, report_from},
 };

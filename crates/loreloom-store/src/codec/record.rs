@@ -7,7 +7,6 @@ use loreloom_core::{
     chat::{Path, Role, Voices},
     given::Given,
     ids::{LibraryVersion, MessageId, PrefixHash},
-    library::Shelf,
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::Report,
@@ -209,15 +208,5 @@ impl Deltas {
 
 /// A report from its column.
 pub(crate) fn report_from(bytes: &[u8]) -> Result<Report, String> {
-    serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
-}
-
-/// A library as a column.
-pub(crate) fn library_bytes(library: &Shelf) -> Result<Vec<u8>, serde_json::Error> {
-    Ok(pack(&serde_json::to_vec(library)?))
-}
-
-/// A library from its column.
-pub(crate) fn library_from(bytes: &[u8]) -> Result<Shelf, String> {
     serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
 }

@@ -6,8 +6,11 @@ use loreloom_core::library::Shelf;
 use loreloom_memory::ports::StoreError;
 use tokio_postgres::Row;
 
-use super::rows::{Doing, damaged};
-use crate::codec::library_from;
+use super::{
+    desk,
+    rows::{Doing, damaged},
+};
+use crate::codec::{BookPiece, KeptLibrary, library_from};
 
 /// Whether a version is kept.
 pub(super) async fn is_kept(
@@ -21,17 +24,20 @@ pub(super) async fn is_kept(
 
 /// Keeps a version, unless it is kept already.
 pub(super) async fn keep(
-    client: &Client,
+    client: &mut Client,
     tenant: &TenantId,
     version: LibraryVersion,
     body: &[u8],
+    pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
     let doing = "keeping a library";
+    let transaction = client.transaction().await.doing(doing)?;
+    desk::keep_pieces(&transaction, tenant, pieces).await?;
     let insert = "INSERT INTO libraries VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    let insert = client.prepare_cached(insert).await.doing(doing)?;
+    let insert = transaction.prepare_cached(insert).await.doing(doing)?;
     let name = version.0.0.as_slice();
-    client.execute(&insert, &[&tenant.as_str(), &name, &body]).await.doing(doing)?;
-    Ok(())
+    transaction.execute(&insert, &[&tenant.as_str(), &name, &body]).await.doing(doing)?;
+    transaction.commit().await.doing(doing)
 }
 
 /// A version, if it is kept.
@@ -43,7 +49,17 @@ pub(super) async fn library(
     let find = "SELECT body FROM libraries WHERE tenant = $1 AND version = $2";
     let Some(row) = row(client, find, tenant, version).await? else { return Ok(None) };
     let body: &[u8] = row.try_get(0).doing("reading a library")?;
-    library_from(body).map(Some).map_err(|reason| damaged(format!("library {version}"), reason))
+    let wrong = |reason| damaged(format!("library {version}"), reason);
+    let listed = match library_from(body).map_err(wrong)? {
+        KeptLibrary::Listed(listed) => listed,
+        KeptLibrary::Whole(shelf) => return Ok(Some(shelf)),
+    };
+    let mut books = Vec::with_capacity(listed.volumes.len());
+    for (book, _) in &listed.volumes {
+        let found = desk::book(client, tenant, *book).await?;
+        books.push(found.ok_or_else(|| wrong(format!("its book {book} is missing")))?);
+    }
+    Ok(Some(listed.shelf(books)))
 }
 
 async fn row(

@@ -5,6 +5,7 @@
 //! in arrays, so that the number of round trips does not grow with the path.
 
 mod connect;
+mod desk;
 mod libraries;
 mod read;
 mod rows;
@@ -15,14 +16,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
 use loreloom_core::{
+    book::Book,
     chat::Path,
-    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    ids::{BookVersion, ChatId, LibraryVersion, PrefixHash, TenantId},
     library::Shelf,
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Revision, StoreError, StoryStore,
+    TurnId, TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -31,7 +34,7 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths, library_bytes, not_json},
+    codec::{Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, take_apart},
 };
 
 /// Keeps stories in PostgreSQL. Clones share their connections.
@@ -202,13 +205,13 @@ impl StoryStore for PostgresStore {
         version: LibraryVersion,
         library: &Shelf,
     ) -> Result<(), StoreError> {
-        let client = client(&self.pool).await?;
+        let mut client = client(&self.pool).await?;
         if libraries::is_kept(&client, tenant, version).await? {
             return Ok(());
         }
         checks::library_is_named_right(version, library)?;
-        let body = library_bytes(library).map_err(|error| not_json(&error))?;
-        libraries::keep(&client, tenant, version, &body).await
+        let (body, pieces) = library_parts(library).map_err(|error| not_json(&error))?;
+        libraries::keep(&mut client, tenant, version, &body, &pieces).await
     }
 
     async fn library(
@@ -217,5 +220,58 @@ impl StoryStore for PostgresStore {
         version: LibraryVersion,
     ) -> Result<Option<Shelf>, StoreError> {
         libraries::library(&client(&self.pool).await?, tenant, version).await
+    }
+}
+
+#[async_trait]
+impl Desk for PostgresStore {
+    async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
+        desk::revision(&client(&self.pool).await?, tenant).await
+    }
+
+    async fn items(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<Item>, StoreError> {
+        desk::items(&client(&self.pool).await?, tenant, prefix).await
+    }
+
+    async fn change(
+        &self,
+        tenant: &TenantId,
+        changes: &[Change],
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        desk::change(&mut client(&self.pool).await?, tenant, changes, seen, now).await
+    }
+
+    async fn undo(
+        &self,
+        tenant: &TenantId,
+        revision: u64,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        desk::undo(&mut client(&self.pool).await?, tenant, revision, now).await
+    }
+
+    async fn revisions(
+        &self,
+        tenant: &TenantId,
+        before: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<Revision>, StoreError> {
+        desk::revisions(&mut client(&self.pool).await?, tenant, before, most).await
+    }
+
+    async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError> {
+        let (version, pieces) = take_apart(book).map_err(|error| not_json(&error))?;
+        desk::keep_pieces(&client(&self.pool).await?, tenant, &pieces).await?;
+        Ok(version)
+    }
+
+    async fn book(
+        &self,
+        tenant: &TenantId,
+        version: BookVersion,
+    ) -> Result<Option<Book>, StoreError> {
+        desk::book(&client(&self.pool).await?, tenant, version).await
     }
 }

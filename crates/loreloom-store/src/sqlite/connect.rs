@@ -9,9 +9,10 @@ use super::{checkpoint::PAGES_AT_MOST, rows::Doing};
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/sqlite/0001_stories.sql"),
     include_str!("../../migrations/sqlite/0002_libraries.sql"),
+    include_str!("../../migrations/sqlite/0003_desk.sql"),
 ];
 
 /// How long a writer waits for another process's transaction.

@@ -5,8 +5,12 @@ use loreloom_core::library::Shelf;
 use loreloom_memory::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{Doing, Hash, Reading};
-use crate::codec::library_from;
+use super::{
+    desk,
+    rows::{Doing, Hash, Reading},
+    write::begin,
+};
+use crate::codec::{BookPiece, KeptLibrary, library_from};
 
 /// Whether a version is kept.
 pub(super) fn is_kept(
@@ -22,16 +26,19 @@ pub(super) fn is_kept(
 
 /// Keeps a version, unless it is kept already.
 pub(super) fn keep(
-    connection: &Connection,
+    connection: &mut Connection,
     tenant: &TenantId,
     version: LibraryVersion,
     body: &[u8],
+    pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
-    connection
+    let transaction = begin(connection)?;
+    desk::keep_pieces(&transaction, tenant, pieces)?;
+    transaction
         .prepare_cached("INSERT INTO libraries VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
         .and_then(|mut insert| insert.execute(params![tenant.as_str(), Hash(version.0), body]))
         .doing("keeping a library")?;
-    Ok(())
+    transaction.commit().doing("keeping a library")
 }
 
 /// A version, if it is kept.
@@ -47,6 +54,16 @@ pub(super) fn library(
             find.query_row(key, |row| row.get(0)).optional()
         })
         .doing("reading a library")?;
-    let read = |body: Vec<u8>| library_from(&body).reading(|| format!("library {version}"));
-    body.map(read).transpose()
+    let what = || format!("library {version}");
+    let Some(body) = body else { return Ok(None) };
+    let listed = match library_from(&body).reading(what)? {
+        KeptLibrary::Listed(listed) => listed,
+        KeptLibrary::Whole(shelf) => return Ok(Some(shelf)),
+    };
+    let mut books = Vec::with_capacity(listed.volumes.len());
+    for (book, _) in &listed.volumes {
+        let found = desk::book(connection, tenant, *book)?;
+        books.push(found.ok_or_else(|| format!("its book {book} is missing")).reading(what)?);
+    }
+    Ok(Some(listed.shelf(books)))
 }

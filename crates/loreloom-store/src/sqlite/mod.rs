@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod connect;
+mod desk;
 mod libraries;
 mod nodes;
 mod pool;
@@ -21,14 +22,16 @@ use std::{
 
 use async_trait::async_trait;
 use loreloom_core::{
+    book::Book,
     chat::Path,
-    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    ids::{BookVersion, ChatId, LibraryVersion, PrefixHash, TenantId},
     library::Shelf,
     state::StoryState,
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Revision, StoreError, StoryStore,
+    TurnId, TurnRecord, TurnSummary,
 };
 
 use self::{
@@ -39,7 +42,7 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths, library_bytes, not_json},
+    codec::{Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, take_apart},
 };
 
 /// Keeps stories in SQLite. Clones share their connections.
@@ -278,9 +281,10 @@ impl StoryStore for SqliteStore {
             return Ok(());
         }
         checks::library_is_named_right(version, library)?;
-        let body = library_bytes(library).map_err(|error| not_json(&error))?;
+        let (body, pieces) = library_parts(library).map_err(|error| not_json(&error))?;
         let owner = tenant.clone();
-        let write = move |connection: &mut _| libraries::keep(connection, &owner, version, &body);
+        let write =
+            move |connection: &mut _| libraries::keep(connection, &owner, version, &body, &pieces);
         self.pool.write(write).await
     }
 
@@ -292,5 +296,67 @@ impl StoryStore for SqliteStore {
         let tenant = tenant.clone();
         let read = move |connection: &mut _| libraries::library(connection, &tenant, version);
         self.pool.read(read).await
+    }
+}
+
+#[async_trait]
+impl Desk for SqliteStore {
+    async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.read(move |connection| desk::revision(connection, &tenant)).await
+    }
+
+    async fn items(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<Item>, StoreError> {
+        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
+        self.pool.read(move |connection| desk::items(connection, &tenant, &prefix)).await
+    }
+
+    async fn change(
+        &self,
+        tenant: &TenantId,
+        changes: &[Change],
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let (tenant, changes) = (tenant.clone(), changes.to_vec());
+        let write =
+            move |connection: &mut _| desk::change(connection, &tenant, &changes, seen, now);
+        self.pool.write(write).await
+    }
+
+    async fn undo(
+        &self,
+        tenant: &TenantId,
+        revision: u64,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.write(move |connection| desk::undo(connection, &tenant, revision, now)).await
+    }
+
+    async fn revisions(
+        &self,
+        tenant: &TenantId,
+        before: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<Revision>, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.read(move |connection| desk::revisions(connection, &tenant, before, most)).await
+    }
+
+    async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError> {
+        let (version, pieces) = take_apart(book).map_err(|error| not_json(&error))?;
+        let tenant = tenant.clone();
+        self.pool.write(move |connection| desk::keep_book(connection, &tenant, &pieces)).await?;
+        Ok(version)
+    }
+
+    async fn book(
+        &self,
+        tenant: &TenantId,
+        version: BookVersion,
+    ) -> Result<Option<Book>, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.read(move |connection| desk::book(connection, &tenant, version)).await
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
 };
 
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .doing("beginning a transaction")

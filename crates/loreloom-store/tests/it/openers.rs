@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_memory::ports::{Store, StoreError};
 use loreloom_store::{MemoryStore, SqliteStore};
 use loreloom_testkit::store_suite::{Failure, Opener};
 use tempfile::TempDir;
@@ -15,8 +15,8 @@ pub(crate) type Opened<O> = Result<Option<O>, Failure>;
 pub(crate) struct Shared<S>(S);
 
 #[async_trait]
-impl<S: StoryStore + Clone + 'static> Opener for Shared<S> {
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+impl<S: Store + Clone + 'static> Opener for Shared<S> {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(self.0.clone()))
     }
 }
@@ -26,7 +26,7 @@ pub(crate) struct SqliteFile(TempDir);
 
 #[async_trait]
 impl Opener for SqliteFile {
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(SqliteStore::open(self.0.path().join("stories.sqlite"))?))
     }
 }
@@ -64,7 +64,7 @@ pub(crate) struct Postgres(String);
 #[cfg(feature = "postgres")]
 #[async_trait]
 impl Opener for Postgres {
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
     }
 }

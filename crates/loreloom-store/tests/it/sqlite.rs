@@ -133,5 +133,27 @@ async fn a_database_of_schema_1_opens_and_is_upgraded_whole() {
         [],
         |row| row.get(0),
     );
-    assert_eq!(version, Ok(2));
+    assert_eq!(version, Ok(3));
+}
+
+/// Written by the version that had schema 2: two turns with their books, packed whole.
+const SCHEMA_2: &str = include_str!("../fixtures/schema-2.sql");
+
+#[tokio::test]
+async fn a_database_of_schema_2_opens_with_the_books_of_its_turns() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    Connection::open(&file).unwrap().execute_batch(SCHEMA_2).unwrap();
+    let store = SqliteStore::open(&file).unwrap();
+    let (tenant, chat) = (TenantId::local(), "harbour".into());
+    let turn = store.turn(&tenant, &chat, TurnId(2)).await.unwrap().unwrap();
+    let shelf = store.library(&tenant, turn.library).await.unwrap().unwrap();
+    let entries: Vec<&str> =
+        shelf.volumes[0].book.entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(entries, ["Bell", "Tower"]);
+    assert_eq!(shelf.version(), turn.library);
+    let injected: Vec<&str> = turn.injections.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(injected, ["The tower leans.", "The bell is cracked."]);
+    assert_eq!(doctor::examine(&store, &tenant).await.unwrap(), []);
+    assert_eq!(store.examine().await.unwrap(), []);
 }

@@ -19,6 +19,11 @@ use super::{
     fixture::{self, dialogue, root, said, tenant},
 };
 pub use super::{
+    cases_desk::{
+        a_change_is_undone_and_the_undoing_too, a_desk_keeps_values_and_every_change_of_them,
+        books_are_kept_by_what_they_say, desks_of_tenants_are_apart,
+        one_of_two_who_saw_a_revision_wins, what_was_changed_again_is_not_undone,
+    },
     cases_kept::{
         a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_what_it_was_given,
         libraries_are_kept_once_and_read_back_to_the_byte,

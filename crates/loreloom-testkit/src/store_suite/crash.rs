@@ -22,7 +22,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_memory::ports::{Store, StoreError, StoryStore, TurnId, TurnRecord};
 use loreloom_store::SqliteStore;
 
 use super::{Checked, Failure, Opener, fixture};
@@ -236,7 +236,7 @@ pub struct SqliteAt(pub PathBuf);
 
 #[async_trait]
 impl Opener for SqliteAt {
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(SqliteStore::open(&self.0)?))
     }
 }
@@ -247,7 +247,7 @@ pub struct PostgresAt(pub String);
 
 #[async_trait]
 impl Opener for PostgresAt {
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError> {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
     }
 }

@@ -8,7 +8,7 @@ use loreloom_core::{
     state::{StateDelta, TimedRecord},
     units::{MessageCount, Timestamp},
 };
-use loreloom_memory::ports::{StoryStore, TurnId};
+use loreloom_memory::ports::{Store, TurnId};
 use proptest::{prelude::Strategy, prop_oneof, sample::Index};
 
 use super::{Checked, Opener, fixture, model::Model};
@@ -171,7 +171,7 @@ impl Telling {
 
 struct Machine<'stores> {
     openers: &'stores [&'stores dyn Opener],
-    stores: Vec<Arc<dyn StoryStore>>,
+    stores: Vec<Arc<dyn Store>>,
     tenant: TenantId,
     model: Model,
     telling: Telling,

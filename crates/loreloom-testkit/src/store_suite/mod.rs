@@ -1,4 +1,4 @@
-//! Behaviour that every [`StoryStore`] must show, as one suite.
+//! Behaviour that every [`Store`] must show, as one suite.
 //!
 //! [`cases`] holds one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] drives stores with random stories and
@@ -6,6 +6,7 @@
 //! it had acknowledged.
 
 pub mod cases;
+mod cases_desk;
 mod cases_kept;
 mod cases_tree;
 mod cases_write;
@@ -18,13 +19,13 @@ pub mod model;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_memory::ports::{Store, StoreError};
 
 /// Opens handles on one set of data: what one handle writes, the next one reads.
 #[async_trait]
 pub trait Opener: Send + Sync {
     /// Another handle, as another process would open it.
-    async fn open(&self) -> Result<Arc<dyn StoryStore>, StoreError>;
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
 }
 
 /// Why a case could not be carried out; what it checks is asserted.
@@ -83,6 +84,12 @@ macro_rules! store_cases {
             a_path_without_turns_is_stored_and_becomes_the_tip
             a_turn_keeps_what_it_was_given
             libraries_are_kept_once_and_read_back_to_the_byte
+            a_desk_keeps_values_and_every_change_of_them
+            a_change_is_undone_and_the_undoing_too
+            what_was_changed_again_is_not_undone
+            one_of_two_who_saw_a_revision_wins
+            books_are_kept_by_what_they_say
+            desks_of_tenants_are_apart
         );
     };
     (@each $opener:expr; $($case:ident)+) => {$(

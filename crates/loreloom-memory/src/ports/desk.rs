@@ -1,0 +1,112 @@
+//! What a tenant has laid out: books, rules, connections.
+//!
+//! A desk is a small set of named values. Every change of it is one numbered revision that
+//! keeps what was there before, so that it can be undone; nothing is ever overwritten.
+//! Books are long and change a little at a time: they are kept beside it, by what they say,
+//! and a value names the version.
+
+use async_trait::async_trait;
+use loreloom_core::{
+    book::Book,
+    ids::{BookVersion, TenantId},
+    units::Timestamp,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::StoreError;
+
+/// A value on the desk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    /// Its name.
+    pub key: String,
+    /// What it is.
+    pub value: Value,
+    /// The revision that put it there.
+    pub revision: u64,
+}
+
+/// A wish to change a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its name.
+    pub key: String,
+    /// What it shall be; `None` takes it away.
+    pub value: Option<Value>,
+}
+
+/// A value that was changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Its name.
+    pub key: String,
+    /// What it was; `None` if it was not there.
+    pub before: Option<Value>,
+    /// What it became; `None` if it was taken away.
+    pub after: Option<Value>,
+}
+
+/// Changes that were made together. Its number is what [`Desk::undo`] takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Revision {
+    /// Counts from 1.
+    pub number: u64,
+    /// When.
+    pub created: Timestamp,
+    /// The revision that this one took back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+    /// What was changed.
+    pub changes: Vec<Changed>,
+}
+
+/// Keeps what tenants have laid out. All writes are atomic and durable when they return.
+#[async_trait]
+pub trait Desk: Send + Sync {
+    /// The number of the last revision; 0 before the first.
+    async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError>;
+
+    /// The values whose names begin with `prefix`, by name.
+    async fn items(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<Item>, StoreError>;
+
+    /// Makes changes, all or none, and returns their revision. A change to what is there
+    /// already is left out; if nothing is left, the last revision is returned.
+    ///
+    /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
+    async fn change(
+        &self,
+        tenant: &TenantId,
+        changes: &[Change],
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    /// Takes a revision back, as a revision of its own, which can be undone in turn.
+    ///
+    /// Fails with [`StoreError::ChangedSince`] if one of its values was changed again.
+    async fn undo(
+        &self,
+        tenant: &TenantId,
+        revision: u64,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    /// The newest revisions first: those before `before`, at most `most` of them.
+    async fn revisions(
+        &self,
+        tenant: &TenantId,
+        before: Option<u64>,
+        most: u32,
+    ) -> Result<Vec<Revision>, StoreError>;
+
+    /// Keeps a book and names what was kept.
+    async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError>;
+
+    /// A book that was kept.
+    async fn book(
+        &self,
+        tenant: &TenantId,
+        version: BookVersion,
+    ) -> Result<Option<Book>, StoreError>;
+}

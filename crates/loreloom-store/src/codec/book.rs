@@ -1,0 +1,192 @@
+//! A book as pieces, each named by what it says.
+//!
+//! Editing an entry of a large book must not store the book again: entries are cut into
+//! runs where their own hash says so, so that an edit changes one run and the list of runs.
+//! The text the book was read from does not change with its entries and is a piece too.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::{Book, Entry},
+    digest::Hasher,
+    ids::{BookVersion, Digest},
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::pack::{pack, unpack};
+
+/// Entries of a run, on average, and at most.
+const USUAL_RUN: u8 = 32;
+const LONGEST_RUN: usize = 128;
+
+/// Some bytes, named by their hash.
+#[derive(Clone, Debug)]
+pub(crate) struct BookPiece {
+    /// Their name.
+    pub(crate) hash: Digest,
+    /// The bytes, packed.
+    pub(crate) body: Vec<u8>,
+}
+
+impl BookPiece {
+    fn of(plain: &[u8]) -> Self {
+        Self { hash: Hasher::new("piece").field(plain).finish(), body: pack(plain) }
+    }
+}
+
+/// What a book is put together from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Binding {
+    /// The book without its entries and its file's text.
+    cover: Book,
+    runs: Vec<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    source: Option<Digest>,
+}
+
+/// Takes a book apart. The last piece is the [`Binding`], whose hash names the book.
+pub(crate) fn take_apart(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), serde_json::Error> {
+    let mut pieces = Vec::new();
+    let mut run: Vec<&Entry> = Vec::new();
+    let mut binding = Binding { cover: cover(book), runs: Vec::new(), source: None };
+    for (at, entry) in book.entries.iter().enumerate() {
+        run.push(entry);
+        let ends = Hasher::new("cut").field(&serde_json::to_vec(entry)?).finish().0[0] % USUAL_RUN;
+        if ends == 0 || run.len() == LONGEST_RUN || at + 1 == book.entries.len() {
+            let piece = BookPiece::of(&serde_json::to_vec(&run)?);
+            binding.runs.push(piece.hash);
+            pieces.push(piece);
+            run.clear();
+        }
+    }
+    if let Some(source) = book.origin.as_ref().and_then(|origin| origin.source.as_deref()) {
+        let piece = BookPiece::of(source.as_bytes());
+        binding.source = Some(piece.hash);
+        pieces.push(piece);
+    }
+    let last = BookPiece::of(&serde_json::to_vec(&binding)?);
+    let version = BookVersion(last.hash);
+    pieces.push(last);
+    Ok((version, pieces))
+}
+
+fn cover(book: &Book) -> Book {
+    let mut origin = book.origin.clone();
+    if let Some(origin) = &mut origin {
+        origin.source = None;
+    }
+    Book {
+        entries: Vec::new(),
+        origin,
+        id: book.id.clone(),
+        name: book.name.clone(),
+        description: book.description.clone(),
+        folders: book.folders.clone(),
+        extensions: book.extensions.clone(),
+        ..*book
+    }
+}
+
+impl Binding {
+    /// The binding in a packed piece.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(&unpack(body)?).map_err(|error| error.to_string())
+    }
+
+    /// The pieces it needs.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = Digest> {
+        self.runs.iter().chain(&self.source).copied()
+    }
+
+    /// Puts the book together from packed pieces.
+    pub(crate) fn put_together(self, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Book, String> {
+        let piece = |hash: &Digest| {
+            let body = pieces.get(hash).ok_or_else(|| format!("its piece {hash} is missing"))?;
+            let plain = unpack(body)?;
+            let found = Hasher::new("piece").field(&plain).finish();
+            if found == *hash { Ok(plain) } else { Err(format!("its piece {hash} was changed")) }
+        };
+        let mut book = self.cover;
+        for hash in &self.runs {
+            let run: Vec<Entry> =
+                serde_json::from_slice(&piece(hash)?).map_err(|error| error.to_string())?;
+            book.entries.extend(run);
+        }
+        if let (Some(hash), Some(origin)) = (&self.source, &mut book.origin) {
+            let text = String::from_utf8(piece(hash)?).map_err(|error| error.to_string())?;
+            origin.source = Some(Arc::from(text));
+        }
+        Ok(book)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use loreloom_core::book::{Container, Key, Origin, TextStyle};
+
+    use super::*;
+
+    fn book(entries: usize) -> Book {
+        let mut book = Book::new("b", "B");
+        for at in 0..entries {
+            let mut entry = Entry::new(format!("b/{at}"));
+            entry.activation.keys = vec![Key::parse(&format!("key {at}"))];
+            entry.content = format!("What is known of number {at}.");
+            book.entries.push(entry);
+        }
+        book.origin = Some(Origin {
+            format: "sillytavern".to_owned(),
+            version: None,
+            container: Container::Text,
+            style: TextStyle::default(),
+            source: Some(Arc::from("{\"entries\":{}}")),
+        });
+        book
+    }
+
+    fn together(pieces: &[BookPiece]) -> Book {
+        let bodies = pieces.iter().map(|piece| (piece.hash, piece.body.clone())).collect();
+        let binding = Binding::read(&pieces.last().unwrap().body).unwrap();
+        assert_eq!(binding.needs().count(), pieces.len() - 1);
+        binding.put_together(&bodies).unwrap()
+    }
+
+    #[test]
+    fn a_book_is_put_together_as_it_was() {
+        for entries in [0, 1, 500] {
+            let book = book(entries);
+            let (_, pieces) = take_apart(&book).unwrap();
+            assert_eq!(together(&pieces), book);
+        }
+    }
+
+    #[test]
+    fn an_edit_stores_one_run_again() {
+        let before = book(2_000);
+        let mut after = before.clone();
+        after.entries[700].content.push_str(" And more.");
+        after.entries.insert(3, Entry::new("b/new"));
+        let (old, pieces) = take_apart(&before).unwrap();
+        let (new, edited) = take_apart(&after).unwrap();
+        assert_ne!(old, new);
+        let known: BTreeSet<Digest> = pieces.iter().map(|piece| piece.hash).collect();
+        let fresh = edited.iter().filter(|piece| !known.contains(&piece.hash));
+        let fresh: Vec<usize> = fresh.map(|piece| piece.body.len()).collect();
+        assert!(fresh.len() <= 5, "two runs and the binding, perhaps split: {fresh:?}");
+        assert_eq!(take_apart(&before).unwrap().0, old);
+    }
+
+    #[test]
+    fn a_missing_or_changed_piece_is_named() {
+        let (_, pieces) = take_apart(&book(3)).unwrap();
+        let binding = || Binding::read(&pieces.last().unwrap().body).unwrap();
+        let missing = binding().put_together(&FxHashMap::default()).unwrap_err();
+        assert!(missing.ends_with("is missing"), "{missing}");
+        let wrong = pieces.iter().map(|piece| (piece.hash, pack(b"[]"))).collect();
+        let changed = binding().put_together(&wrong).unwrap_err();
+        assert!(changed.ends_with("was changed"), "{changed}");
+    }
+}

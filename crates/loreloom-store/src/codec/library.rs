@@ -1,0 +1,60 @@
+//! A library as a list of books and the rules.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::Book,
+    ids::BookVersion,
+    library::{Dialect, Shelf, Volume},
+    rules::Rules,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    book::{BookPiece, take_apart},
+    pack::{pack, unpack},
+};
+
+/// A library in its column.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum KeptLibrary {
+    /// Its books are kept by themselves.
+    Listed(Listed),
+    /// Its books stand in it, as before they were kept in pieces.
+    Whole(Shelf),
+}
+
+/// Books by their versions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Listed {
+    pub(crate) volumes: Vec<(BookVersion, Dialect)>,
+    rules: Rules,
+}
+
+/// A library as a column, and the pieces of its books.
+pub(crate) fn library_parts(shelf: &Shelf) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
+    let mut listed = Listed { volumes: Vec::new(), rules: shelf.rules.clone() };
+    let mut all = Vec::new();
+    for volume in &shelf.volumes {
+        let (version, pieces) = take_apart(&volume.book)?;
+        listed.volumes.push((version, volume.dialect));
+        all.extend(pieces);
+    }
+    Ok((pack(&serde_json::to_vec(&listed)?), all))
+}
+
+/// A library from its column.
+pub(crate) fn library_from(bytes: &[u8]) -> Result<KeptLibrary, String> {
+    serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
+}
+
+impl Listed {
+    /// The library of these books, which are in order.
+    pub(crate) fn shelf(self, books: Vec<Book>) -> Shelf {
+        let dialects = self.volumes.into_iter().map(|(_, dialect)| dialect);
+        let volumes = books.into_iter().zip(dialects);
+        let volumes = volumes.map(|(book, dialect)| Volume { book: Arc::new(book), dialect });
+        Shelf { volumes: volumes.collect(), rules: self.rules }
+    }
+}
