@@ -5,6 +5,7 @@
 //! `loreloom-memory`; it names no database and no HTTP client.
 
 mod app;
+mod bookcase;
 mod guard;
 mod lore;
 mod pages;
@@ -14,6 +15,7 @@ mod story;
 
 pub use self::{
     app::{App, AppParts, Defaults},
+    bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     lore::{Lore, LoreError},
     router::router,
     story::LastTurn,

@@ -14,8 +14,8 @@ async fn a_newer_database_is_refused_and_left_alone() {
     let database = Connection::open(&file).unwrap();
     database.execute("UPDATE schema_version SET version = 99", []).unwrap();
     let refused = SqliteStore::open(&file).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 2 }), "{refused:?}");
-    let expected = "the database has schema 99, this version knows up to 2: use a newer loreloom";
+    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 3 }), "{refused:?}");
+    let expected = "the database has schema 99, this version knows up to 3: use a newer loreloom";
     assert_eq!(refused.to_string(), expected);
     let kept = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
     assert_eq!(kept, Ok(99));
@@ -90,7 +90,7 @@ fn every_primary_key_leads_with_the_tenant() {
         .unwrap();
     let names: Vec<String> =
         tables.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    assert_eq!(names.len(), 8);
+    assert!(names.len() >= 13, "{names:?}");
     for name in names {
         let first = database
             .query_row("SELECT name FROM pragma_table_info(?1) WHERE pk = 1", [&name], |row| {

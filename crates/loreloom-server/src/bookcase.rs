@@ -1,0 +1,256 @@
+//! The books and rules a tenant has set up, on its desk.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::Book,
+    ids::{BookId, BookVersion, TenantId},
+    library::{Binding, Dialect, Volume},
+    rules::Rules,
+    units::Timestamp,
+};
+use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Names of books on the desk begin so.
+const BOOKS: &str = "book/";
+/// The name of the rules on the desk.
+const RULES: &str = "rules";
+
+/// A book that stands in the bookcase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shelved {
+    /// The book as it was kept.
+    pub version: BookVersion,
+    /// Its name.
+    pub name: String,
+    /// How many entries it has.
+    pub entries: usize,
+    /// How it is read.
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// Whom it follows; nobody if it only stands there.
+    #[serde(default)]
+    pub bindings: Vec<Binding>,
+    /// Books are woven in this order.
+    #[serde(default)]
+    pub place: u32,
+}
+
+/// A book, and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its id.
+    pub id: BookId,
+    /// The revision that last changed it.
+    pub revision: u64,
+    /// The rest.
+    #[serde(flatten)]
+    pub shelved: Shelved,
+}
+
+/// Everything in the bookcase at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The desk's revision.
+    pub revision: u64,
+    /// The books, in order.
+    pub books: Vec<Standing>,
+    /// The rules, where they were set.
+    pub rules: Option<Rules>,
+}
+
+/// The books and rules of one tenant.
+#[derive(Clone, Copy)]
+pub struct Bookcase<'a> {
+    /// Where they are kept.
+    pub desk: &'a dyn Desk,
+    /// Whose they are.
+    pub tenant: &'a TenantId,
+}
+
+/// Why the bookcase could not do as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum BookcaseError {
+    /// The book is not there.
+    #[error("there is no book `{id}`")]
+    NoBook {
+        /// The id asked for.
+        id: BookId,
+    },
+    /// The store failed, or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Bookcase<'_> {
+    /// What stands in it.
+    pub async fn contents(&self) -> Result<Contents, StoreError> {
+        let revision = self.desk.revision(self.tenant).await?;
+        let mut contents = Contents { revision, ..Contents::default() };
+        for item in self.desk.items(self.tenant, "").await? {
+            if item.key == RULES {
+                contents.rules = Some(read(&item)?);
+            } else if let Some(id) = item.key.strip_prefix(BOOKS) {
+                let (id, revision) = (BookId::from(id), item.revision);
+                contents.books.push(Standing { id, revision, shelved: read(&item)? });
+            }
+        }
+        contents.books.sort_by_key(|book| book.shelved.place);
+        Ok(contents)
+    }
+
+    /// One book.
+    pub async fn find(&self, id: &BookId) -> Result<Standing, BookcaseError> {
+        let found = self.contents().await?.books.into_iter().find(|book| book.id == *id);
+        found.ok_or_else(|| BookcaseError::NoBook { id: id.clone() })
+    }
+
+    /// A book's text.
+    pub async fn book(&self, standing: &Standing) -> Result<Book, StoreError> {
+        let version = standing.shelved.version;
+        let book = self.desk.book(self.tenant, version).await?;
+        book.ok_or_else(|| StoreError::Damaged {
+            what: format!("book `{}`", standing.id),
+            reason: format!("its version {version} is missing"),
+        })
+    }
+
+    /// Puts a book in, in place of one of the same id. Returns the revision.
+    ///
+    /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
+    pub async fn put(
+        &self,
+        volume: &Volume,
+        bindings: Vec<Binding>,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let book = &volume.book;
+        let books = self.contents().await?.books;
+        let before = books.iter().find(|other| other.id == book.id);
+        let last = books.last().map_or(0, |last| last.shelved.place.saturating_add(1));
+        let shelved = Shelved {
+            version: self.desk.keep_book(self.tenant, book).await?,
+            name: book.name.clone(),
+            entries: book.entries.len(),
+            dialect: volume.dialect,
+            bindings,
+            place: before.map_or(last, |before| before.shelved.place),
+        };
+        self.set(&book.id, Some(&shelved), seen, now).await
+    }
+
+    /// Changes how a book stands there. Returns the revision.
+    pub async fn arrange(
+        &self,
+        id: &BookId,
+        seen: Option<u64>,
+        now: Timestamp,
+        arrange: impl FnOnce(&mut Shelved) + Send,
+    ) -> Result<u64, BookcaseError> {
+        let Standing { mut shelved, .. } = self.find(id).await?;
+        arrange(&mut shelved);
+        Ok(self.set(id, Some(&shelved), seen, now).await?)
+    }
+
+    /// Takes a book out. Its text stays kept, so that this can be undone.
+    pub async fn remove(
+        &self,
+        id: &BookId,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, BookcaseError> {
+        self.find(id).await?;
+        Ok(self.set(id, None, seen, now).await?)
+    }
+
+    /// Sets the rules.
+    pub async fn set_rules(
+        &self,
+        rules: &Rules,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let change = Change { key: RULES.to_owned(), value: Some(written(rules)?) };
+        self.desk.change(self.tenant, &[change], seen, now).await
+    }
+
+    async fn set(
+        &self,
+        id: &BookId,
+        shelved: Option<&Shelved>,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let value = shelved.map(written).transpose()?;
+        let change = Change { key: format!("{BOOKS}{id}"), value };
+        self.desk.change(self.tenant, &[change], seen, now).await
+    }
+}
+
+impl Standing {
+    /// The book as a volume.
+    pub fn volume(&self, book: Arc<Book>) -> Volume {
+        Volume { book, dialect: self.shelved.dialect }
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(item: &Item) -> Result<T, StoreError> {
+    T::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+        what: format!("`{}` on the desk", item.key),
+        reason: error.to_string(),
+    })
+}
+
+fn written(value: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_value(value).map_err(|error| StoreError::Contradiction {
+        rule: "what is kept has a JSON form",
+        found: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::Entry;
+    use loreloom_store::MemoryStore;
+
+    use super::*;
+
+    fn volume(id: &str, text: &str) -> Volume {
+        let mut book = Book::new(id, id.to_uppercase());
+        let mut entry = Entry::new(format!("{id}/0"));
+        text.clone_into(&mut entry.content);
+        book.entries.push(entry);
+        Volume { book: Arc::new(book), dialect: Dialect::Cards }
+    }
+
+    #[tokio::test]
+    async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
+        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let case = Bookcase { desk: &desk, tenant: &tenant };
+        let here = vec![Binding::Everywhere];
+        case.put(&volume("z", "one"), here.clone(), Some(0), Timestamp(1)).await.unwrap();
+        case.put(&volume("a", "two"), here, None, Timestamp(2)).await.unwrap();
+        let ids = |contents: &Contents| -> Vec<String> {
+            contents.books.iter().map(|book| book.id.to_string()).collect()
+        };
+        assert_eq!(ids(&case.contents().await.unwrap()), ["z", "a"], "in order of arrival");
+        case.put(&volume("z", "three"), Vec::new(), None, Timestamp(3)).await.unwrap();
+        let contents = case.contents().await.unwrap();
+        assert_eq!(ids(&contents), ["z", "a"]);
+        let book = case.book(&contents.books[0]).await.unwrap();
+        assert_eq!(book.entries[0].content, "three");
+        let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
+        case.arrange(&"z".into(), Some(3), Timestamp(4), bind).await.unwrap();
+        let removed = case.remove(&"z".into(), None, Timestamp(5)).await.unwrap();
+        assert_eq!(removed, 5);
+        let gone = case.find(&"z".into()).await.unwrap_err();
+        assert_eq!(gone.to_string(), "there is no book `z`");
+        desk.undo(&tenant, removed, Timestamp(6)).await.unwrap();
+        let back = case.find(&"z".into()).await.unwrap();
+        assert_eq!(back.shelved.bindings, [Binding::Chat("c".into())]);
+        assert_eq!(back.shelved.dialect, Dialect::Cards);
+    }
+}
