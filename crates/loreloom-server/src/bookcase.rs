@@ -117,29 +117,29 @@ impl Bookcase<'_> {
         })
     }
 
-    /// Puts a book in, in place of one of the same id. Returns the revision.
+    /// Puts books in with whom they follow, in place of those of the same ids, all in one
+    /// revision, which it returns.
     ///
     /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
     pub async fn put(
         &self,
-        volume: &Volume,
-        bindings: Vec<Binding>,
+        books: Vec<(Volume, Vec<Binding>)>,
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let book = &volume.book;
-        let books = self.contents().await?.books;
-        let before = books.iter().find(|other| other.id == book.id);
-        let last = books.last().map_or(0, |last| last.shelved.place.saturating_add(1));
-        let shelved = Shelved {
-            version: self.desk.keep_book(self.tenant, book).await?,
-            name: book.name.clone(),
-            entries: book.entries.len(),
-            dialect: volume.dialect,
-            bindings,
-            place: before.map_or(last, |before| before.shelved.place),
-        };
-        self.set(&book.id, Some(&shelved), seen, now).await
+        let there = self.contents().await?.books;
+        let mut last = there.last().map_or(0, |last| last.shelved.place.saturating_add(1));
+        let mut changes = Vec::with_capacity(books.len());
+        for (Volume { book, dialect }, bindings) in books {
+            let before = there.iter().find(|other| other.id == book.id);
+            let place = before.map_or(last, |before| before.shelved.place);
+            last = last.max(place.saturating_add(1));
+            let version = self.desk.keep_book(self.tenant, &book).await?;
+            let (name, entries) = (book.name.clone(), book.entries.len());
+            let shelved = Shelved { version, name, entries, dialect, bindings, place };
+            changes.push(change(&book.id, Some(&shelved))?);
+        }
+        self.desk.change(self.tenant, &changes, seen, now).await
     }
 
     /// Changes how a book stands there. Returns the revision.
@@ -152,7 +152,7 @@ impl Bookcase<'_> {
     ) -> Result<u64, BookcaseError> {
         let Standing { mut shelved, .. } = self.find(id).await?;
         arrange(&mut shelved);
-        Ok(self.set(id, Some(&shelved), seen, now).await?)
+        Ok(self.desk.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
     }
 
     /// Takes a book out. Its text stays kept, so that this can be undone.
@@ -163,7 +163,7 @@ impl Bookcase<'_> {
         now: Timestamp,
     ) -> Result<u64, BookcaseError> {
         self.find(id).await?;
-        Ok(self.set(id, None, seen, now).await?)
+        Ok(self.desk.change(self.tenant, &[change(id, None)?], seen, now).await?)
     }
 
     /// Sets the rules.
@@ -176,18 +176,10 @@ impl Bookcase<'_> {
         let change = Change { key: RULES.to_owned(), value: Some(written(rules)?) };
         self.desk.change(self.tenant, &[change], seen, now).await
     }
+}
 
-    async fn set(
-        &self,
-        id: &BookId,
-        shelved: Option<&Shelved>,
-        seen: Option<u64>,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let value = shelved.map(written).transpose()?;
-        let change = Change { key: format!("{BOOKS}{id}"), value };
-        self.desk.change(self.tenant, &[change], seen, now).await
-    }
+fn change(id: &BookId, shelved: Option<&Shelved>) -> Result<Change, StoreError> {
+    Ok(Change { key: format!("{BOOKS}{id}"), value: shelved.map(written).transpose()? })
 }
 
 impl Standing {
@@ -231,21 +223,21 @@ mod tests {
         let (desk, tenant) = (MemoryStore::default(), TenantId::local());
         let case = Bookcase { desk: &desk, tenant: &tenant };
         let here = vec![Binding::Everywhere];
-        case.put(&volume("z", "one"), here.clone(), Some(0), Timestamp(1)).await.unwrap();
-        case.put(&volume("a", "two"), here, None, Timestamp(2)).await.unwrap();
+        let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
+        assert_eq!(case.put(two, Some(0), Timestamp(1)).await.unwrap(), 1);
         let ids = |contents: &Contents| -> Vec<String> {
             contents.books.iter().map(|book| book.id.to_string()).collect()
         };
         assert_eq!(ids(&case.contents().await.unwrap()), ["z", "a"], "in order of arrival");
-        case.put(&volume("z", "three"), Vec::new(), None, Timestamp(3)).await.unwrap();
+        case.put(vec![(volume("z", "three"), Vec::new())], None, Timestamp(3)).await.unwrap();
         let contents = case.contents().await.unwrap();
         assert_eq!(ids(&contents), ["z", "a"]);
         let book = case.book(&contents.books[0]).await.unwrap();
         assert_eq!(book.entries[0].content, "three");
         let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
-        case.arrange(&"z".into(), Some(3), Timestamp(4), bind).await.unwrap();
+        case.arrange(&"z".into(), Some(2), Timestamp(4), bind).await.unwrap();
         let removed = case.remove(&"z".into(), None, Timestamp(5)).await.unwrap();
-        assert_eq!(removed, 5);
+        assert_eq!(removed, 4);
         let gone = case.find(&"z".into()).await.unwrap_err();
         assert_eq!(gone.to_string(), "there is no book `z`");
         desk.undo(&tenant, removed, Timestamp(6)).await.unwrap();

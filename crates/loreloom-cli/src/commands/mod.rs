@@ -1,5 +1,6 @@
 //! One module for each command; its doc comment is its help.
 
+mod books;
 mod care;
 mod chats;
 mod convert;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     /// Find the wrapped entries of a prompt
     Unwrap(unwrap::Unwrap),
+    /// Keep books with the stories: add, attach, list, undo
+    Books(books::Books),
     /// Copy all chats to a new file, while they are in use
     Backup(care::Backup),
     /// List the stored chats
@@ -80,6 +83,7 @@ impl Command {
             Self::Merge(merge) => merge.run(out),
             Self::Serve(serve) => serve.run(out),
             Self::Unwrap(unwrap) => unwrap.run(out),
+            Self::Books(books) => books.run(out),
             Self::Backup(backup) => backup.run(out),
             Self::Chats(chats) => chats.run(out),
             Self::DiffRun(diff_run) => diff_run.run(out),

@@ -1,0 +1,273 @@
+//! The bookcase: books that stay, with whom they follow.
+
+use std::{io::Write, path::PathBuf, sync::Arc};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand, ValueEnum};
+use loreloom_core::{
+    ids::{BookId, TenantId},
+    library::{Binding, Dialect, Volume},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{Clock as _, Desk, Revision};
+use loreloom_server::{Bookcase, Standing};
+
+use super::serve::runtime;
+use crate::{clock::SystemClock, data::DataArguments, files, lore::read_book, moment};
+
+/// Keep books with the stories, so that `serve` weaves from them.
+///
+/// A book follows everybody, a character, a persona, a group or one chat. Every change has
+/// a number and can be undone.
+#[derive(Debug, Args)]
+pub(crate) struct Books {
+    #[command(subcommand)]
+    what: What,
+
+    #[command(flatten)]
+    data: DataArguments,
+
+    /// Print JSON for scripts
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the books and whom they follow
+    List,
+    /// Put books in, or new versions of books that are there
+    Add {
+        /// Lorebooks or cards of any format
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+
+        /// Whom they follow: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
+        /// `chat:ID`; may be given several times. A book that is there keeps its own
+        #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
+        to: Vec<Binding>,
+
+        /// How they are read. A book that is there stays as it is
+        #[arg(long, value_enum)]
+        dialect: Option<DialectName>,
+
+        /// The id of a single book, instead of its file's name
+        #[arg(long, value_name = "BOOK")]
+        id: Option<String>,
+    },
+    /// Let a book follow somebody
+    Attach {
+        /// The book
+        book: String,
+        /// Whom, as in `add`
+        #[arg(required = true, value_name = "WHOM", value_parser = binding)]
+        to: Vec<Binding>,
+    },
+    /// Let a book no longer follow somebody
+    Detach {
+        /// The book
+        book: String,
+        /// Whom, as in `add`; everybody without one
+        #[arg(value_name = "WHOM", value_parser = binding)]
+        from: Vec<Binding>,
+    },
+    /// Take a book out; `undo` brings it back
+    Remove {
+        /// The book
+        book: String,
+    },
+    /// List the changes, newest first
+    Log {
+        /// How many
+        #[arg(long, default_value_t = 20)]
+        most: u32,
+    },
+    /// Take a change back, as a change of its own
+    Undo {
+        /// The change's number; the last one without it
+        revision: Option<u64>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DialectName {
+    /// `SillyTavern`'s World Info
+    WorldInfo,
+    /// Card books with decorators
+    Cards,
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::WorldInfo => Self::WorldInfo,
+            DialectName::Cards => Self::Cards,
+        }
+    }
+}
+
+fn binding(text: &str) -> Result<Binding, String> {
+    Binding::parse(text).ok_or_else(|| {
+        format!(
+            "a book follows `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
+             `chat:ID`, found `{text}`"
+        )
+    })
+}
+
+impl Books {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let store = self.data.open_or_make()?;
+        let tenant = TenantId::local();
+        let case = Bookcase { desk: &store, tenant: &tenant };
+        let now = SystemClock.now();
+        runtime()?.block_on(async {
+            match &self.what {
+                What::List => list(out, &case, self.json).await,
+                What::Log { most } => {
+                    let revisions = store.revisions(&tenant, None, *most).await?;
+                    log(out, &revisions, self.json)
+                }
+                other @ (What::Add { .. }
+                | What::Attach { .. }
+                | What::Detach { .. }
+                | What::Remove { .. }
+                | What::Undo { .. }) => {
+                    let revision = change(&case, other, now).await?;
+                    report(out, &case, revision, self.json).await
+                }
+            }
+        })
+    }
+}
+
+/// Carries out a change and returns its revision.
+async fn change(case: &Bookcase<'_>, what: &What, now: Timestamp) -> anyhow::Result<u64> {
+    Ok(match what {
+        What::Add { files, to, dialect, id } => {
+            add(case, files, to, *dialect, id.as_deref(), now).await?
+        }
+        What::Attach { book, to } => {
+            case.arrange(&book.as_str().into(), None, now, |shelved| {
+                shelved.bindings.extend(to.iter().cloned());
+                shelved.bindings.sort();
+                shelved.bindings.dedup();
+            })
+            .await?
+        }
+        What::Detach { book, from } => {
+            let standing = case.find(&book.as_str().into()).await?;
+            let missing = from.iter().find(|one| !standing.shelved.bindings.contains(one));
+            if let Some(missing) = missing {
+                anyhow::bail!("`{book}` does not follow `{missing}`");
+            }
+            case.arrange(&standing.id, None, now, |shelved| {
+                shelved.bindings.retain(|one| !from.is_empty() && !from.contains(one));
+            })
+            .await?
+        }
+        What::Remove { book } => case.remove(&book.as_str().into(), None, now).await?,
+        What::Undo { revision } => {
+            let revision = match revision {
+                Some(revision) => *revision,
+                None => case.desk.revision(case.tenant).await?,
+            };
+            case.desk.undo(case.tenant, revision, now).await?
+        }
+        What::List | What::Log { .. } => case.desk.revision(case.tenant).await?,
+    })
+}
+
+async fn add(
+    case: &Bookcase<'_>,
+    paths: &[PathBuf],
+    to: &[Binding],
+    dialect: Option<DialectName>,
+    id: Option<&str>,
+    now: Timestamp,
+) -> anyhow::Result<u64> {
+    anyhow::ensure!(id.is_none() || paths.len() == 1, "`--id` names a single book");
+    // All files are read before anything is written.
+    let mut volumes = Vec::new();
+    for path in paths {
+        let stem = files::stem(path);
+        let id = id.unwrap_or(&stem);
+        let book = Arc::new(read_book(path, id, &stem)?.book);
+        let twice = volumes.iter().any(|(other, _): &(Volume, _)| other.book.id == book.id);
+        anyhow::ensure!(!twice, "two files are called `{}`", book.id);
+        let there = case.find(&BookId::from(id)).await.ok();
+        let dialect = dialect.map(Dialect::from);
+        let before = there.as_ref().map(|there| there.shelved.dialect);
+        let dialect = dialect.or(before).unwrap_or_default();
+        volumes.push((Volume { book, dialect }, there));
+    }
+    let books = volumes.into_iter().map(|(volume, there)| {
+        let bindings = match there {
+            _ if !to.is_empty() => to.to_vec(),
+            Some(there) => there.shelved.bindings,
+            None => vec![Binding::Everywhere],
+        };
+        (volume, bindings)
+    });
+    Ok(case.put(books.collect(), None, now).await?)
+}
+
+async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::Result<()> {
+    let books = case.contents().await?.books;
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&books)?)?);
+    }
+    if books.is_empty() {
+        writeln!(out, "no books: `loreloom books add FILE` puts one in")?;
+    }
+    let width = books.iter().map(|book| book.id.as_str().chars().count()).max();
+    let width = width.unwrap_or(4).clamp(4, 40);
+    for (at, Standing { id, shelved, .. }) in books.iter().enumerate() {
+        if at == 0 {
+            writeln!(out, "{:<width$}  ENTRIES  READ AS     FOLLOWS", "BOOK")?;
+        }
+        let follows: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
+        let follows = if follows.is_empty() { "nobody".to_owned() } else { follows.join(", ") };
+        let dialect = match shelved.dialect {
+            Dialect::WorldInfo => "world-info",
+            Dialect::Cards => "cards",
+        };
+        let (id, entries) = (id.as_str(), shelved.entries);
+        writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {follows}")?;
+    }
+    Ok(())
+}
+
+fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Result<()> {
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(revisions)?)?);
+    }
+    for Revision { number, created, undoes, changes } in revisions {
+        let undoes = undoes.map_or(String::new(), |undone| format!(" (undoes {undone})"));
+        writeln!(out, "{number}  {} UTC{undoes}", moment::shown(*created))?;
+        for change in changes {
+            let done = match (&change.before, &change.after) {
+                (None, _) => "put in",
+                (Some(_), None) => "taken out",
+                (Some(_), Some(_)) => "changed",
+            };
+            writeln!(out, "   {} {done}", change.key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what a change did and how to take it back.
+async fn report(
+    out: &mut dyn Write,
+    case: &Bookcase<'_>,
+    revision: u64,
+    json: bool,
+) -> anyhow::Result<()> {
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::json!({ "revision": revision }))?);
+    }
+    list(out, case, false).await?;
+    writeln!(out, "\nchange {revision}; `loreloom books undo {revision}` takes it back")
+        .context("standard output")
+}
