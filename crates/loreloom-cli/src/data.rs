@@ -10,7 +10,7 @@ use loreloom_store::SqliteStore;
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DataArguments {
     /// The folder stories are kept in
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", global = true)]
     data: Option<PathBuf>,
 }
 

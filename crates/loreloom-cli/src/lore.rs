@@ -95,17 +95,6 @@ pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
     Ok(books)
 }
 
-/// Loads books under given ids, so that entries of two versions of a book are the same
-/// entries.
-pub(crate) fn load_books_as(paths: &[PathBuf], ids: &[String]) -> anyhow::Result<Vec<Arc<Book>>> {
-    let mut books: Vec<Arc<Book>> = Vec::new();
-    for (at, path) in paths.iter().enumerate() {
-        let id = ids.get(at).cloned().unwrap_or_else(|| files::stem(path));
-        books.push(Arc::new(load_book(path, &id, &books)?));
-    }
-    Ok(books)
-}
-
 impl RulesArguments {
     /// The rules these arguments name.
     pub(crate) fn rules(&self) -> Rules {

@@ -1,18 +1,18 @@
 //! What a new version of a book would have changed.
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use loreloom_core::{
     library::Library,
     replay::{Fired, TurnChange, compare},
 };
+use loreloom_formats::diff::as_versions_of;
 use serde::Serialize;
 
 use super::runs::RunArguments;
 use crate::{
-    files,
-    lore::{RulesArguments, load_books, load_books_as},
+    lore::{RulesArguments, load_books},
     tokenizer::TokenizerArguments,
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct DiffRun {
     #[arg(long, value_name = "BOOK", required = true)]
     old: Vec<PathBuf>,
 
-    /// The book as it is now; the n-th is another version of the n-th old one
+    /// The book as it is now; what it is a version of is found by its name and its entries
     #[arg(long, value_name = "BOOK", required = true)]
     new: Vec<PathBuf>,
 
@@ -54,9 +54,11 @@ impl DiffRun {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let rules = self.rules.rules();
-        let ids: Vec<String> = self.old.iter().map(|path| files::stem(path)).collect();
-        let old = Library::under(load_books(&self.old)?, &rules);
-        let new = Library::under(load_books_as(&self.new, &ids)?, &rules);
+        let old = load_books(&self.old)?;
+        let new = load_books(&self.new)?.into_iter().map(Arc::unwrap_or_clone);
+        let new = as_versions_of(old.iter().map(|book| &**book), new);
+        let old = Library::under(old, &rules);
+        let new = Library::under(new.into_iter().map(Arc::new), &rules);
         for run in self.runs.read()? {
             let before = run.lines(&old, &rules, counter.as_ref());
             let changed = compare(&before, &run.lines(&new, &rules, counter.as_ref()));

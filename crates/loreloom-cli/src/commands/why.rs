@@ -1,6 +1,8 @@
 //! A past turn, decided again.
 
-use std::io::Write;
+mod today;
+
+use std::{collections::BTreeMap, io::Write};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -8,7 +10,7 @@ use loreloom_core::{
     assemble::{Assembled, Outline, plan},
     dice::TurnDice,
     given::{Asked, Given},
-    ids::TenantId,
+    ids::{EntryId, TenantId},
     library::Library,
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
@@ -18,10 +20,12 @@ use loreloom_core::{
     turn::{Instruments, Transcript, TurnCache},
     weave::{self, Woven},
 };
+use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_memory::ports::{StoryStore as _, TurnRecord};
 use loreloom_store::travel::{Revisited, revisit};
 use serde::Serialize;
 
+use self::today::TodaysBooks;
 use super::{
     serve::runtime,
     table,
@@ -52,7 +56,8 @@ pub(crate) struct Why {
     #[arg(long, value_name = "ENTRY")]
     entry: Option<String>,
 
-    /// Also decide the turn with today's books (`--book`) and show the difference
+    /// Also decide the turn with today's books, those of `loreloom books` or of `--book`, and
+    /// show the difference
     #[arg(long)]
     with_today: bool,
 
@@ -95,6 +100,9 @@ struct Today {
     report: Report,
     verdicts: Vec<Verdict>,
     change: Option<TurnChange>,
+    /// What entries of both days are called.
+    #[serde(skip)]
+    names: BTreeMap<EntryId, String>,
 }
 
 /// A turn decided again.
@@ -126,8 +134,14 @@ impl Why {
             anyhow::Ok((heading, turn.id.0, past, library))
         })?;
         let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
+        let today = if self.with_today {
+            let today = TodaysBooks::find(&self.lore, &store, &past, library.as_ref());
+            Some(runtime()?.block_on(today)?)
+        } else {
+            None
+        };
         let library = library.map(|kept| (kept.compile(), kept.rules));
-        let answer = self.answer(turn, &past, library.as_ref(), counter.as_ref())?;
+        let answer = self.answer(turn, &past, library.as_ref(), today, counter.as_ref())?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
             return Ok(());
@@ -141,6 +155,7 @@ impl Why {
         turn: u64,
         past: &Revisited,
         library: Option<&(Library, Rules)>,
+        today: Option<TodaysBooks>,
         counter: &dyn TokenCounter,
     ) -> anyhow::Result<Answer> {
         let record = &past.record;
@@ -173,13 +188,15 @@ impl Why {
                     .to_owned(),
             ),
         }
-        if self.with_today {
+        if let Some(TodaysBooks { shelf, attachments }) = today {
             let given = record.given.as_deref();
             let given = given.context("the turn's circumstances were not stored")?;
-            let (books, rules) = (self.lore.books()?, self.lore.rules());
-            let library = Library::under(books, &rules);
-            let again = Again::decide(past, given, &library, &rules, counter)?;
-            answer.today = Some(again.today(record, &library, self.entry.as_deref()));
+            let given = Given { attachments: Some(attachments), ..given.clone() };
+            let library = shelf.compile();
+            let again = Again::decide(past, &given, &library, &shelf.rules, counter)?;
+            let mut today = again.today(record, &library, self.entry.as_deref());
+            today.names = names(&library, library_of(then.as_ref()));
+            answer.today = Some(today);
         }
         if let Some(name) = &self.entry {
             let entry = match &then {
@@ -191,6 +208,23 @@ impl Why {
         }
         Ok(answer)
     }
+}
+
+/// A prompt as lines, to be compared.
+fn prompt_text(messages: &[PromptMessage]) -> String {
+    let texts = messages.iter().map(|one| format!("[{}]\n{}", one.role.as_str(), one.content));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn library_of<'a>(then: Option<&(Again, &'a Library)>) -> Option<&'a Library> {
+    then.map(|(_, library)| *library)
+}
+
+/// What the entries of both days are called.
+fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
+    let both = then.into_iter().chain([today]);
+    let entries = both.flat_map(Library::books).flat_map(|book| &book.entries);
+    entries.map(|entry| (entry.id.clone(), entry.title().to_owned())).collect()
 }
 
 impl Again {
@@ -260,7 +294,7 @@ impl Again {
             self.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
         }
         let Self { woven, messages, verdicts } = self;
-        Today { messages, report: woven.report, verdicts, change }
+        Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
     }
 }
 
@@ -300,7 +334,8 @@ impl Today {
         };
         let why = |verdicts: &[Verdict], entry| {
             let verdict = verdicts.iter().find(|verdict| verdict.entry == entry);
-            let names = |id: &loreloom_core::ids::EntryId| id.to_string();
+            let names =
+                |id: &EntryId| self.names.get(id).cloned().unwrap_or_else(|| id.to_string());
             verdict
                 .map_or(String::new(), |verdict| format!(": {}", words::sentence(verdict, &names)))
         };
@@ -316,14 +351,17 @@ impl Today {
             }
         }
         writeln!(out)?;
-        let gone = then.messages.iter().filter(|one| !self.messages.contains(one));
-        let come = self.messages.iter().filter(|one| !then.messages.contains(one));
-        let lines = gone.map(|one| ('-', one)).chain(come.map(|one| ('+', one)));
-        for (mark, message) in lines {
-            for line in message.content.lines() {
-                writeln!(out, "{mark} {line}")?;
+        for LineChange { removed, added, .. } in
+            line_changes(&prompt_text(&then.messages), &prompt_text(&self.messages))
+        {
+            for line in removed {
+                writeln!(out, "- {line}")?;
+            }
+            for line in added {
+                writeln!(out, "+ {line}")?;
             }
         }
+        writeln!(out)?;
         print_budgets(out, &self.report)
     }
 }

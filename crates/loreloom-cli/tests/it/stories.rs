@@ -98,9 +98,12 @@ async fn a_past_turn_is_decided_again_to_the_byte() {
 async fn todays_books_show_what_changes() {
     let home = told().await;
     let home = home.path();
-    // The same book under another name is another book: put it where the old one was.
-    write(home, "book.json", NEW_BOOK);
-    let today = ["why", "--chat", "story", "--at", "3", "--with-today", "--book", "book.json"];
+    let nothing = over(&["why", "--chat", "story", "--at", "3", "--with-today"]);
+    let error = refused(home, &nothing);
+    assert!(error.starts_with("loreloom: there are no books today: say them with"), "{error}");
+    // The same book under another name is the same book.
+    write(home, "renamed.json", NEW_BOOK);
+    let today = ["why", "--chat", "story", "--at", "3", "--with-today", "--book", "renamed.json"];
     let answer = value(home, &[&today[..], &["--json"]].concat());
     assert_eq!(answer["reproduced"], true);
     let change = &answer["today"]["change"];
@@ -114,6 +117,14 @@ async fn todays_books_show_what_changes() {
         text.contains("\n- The tower leans.\n") && text.contains("\n+ He is deaf.\n"),
         "{text}"
     );
+    // What stands in the bookcase is today's without being named.
+    printed(home, &over(&["books", "add", "renamed.json", "--to", "character:Nobody"]));
+    let nothing = ["why", "--chat", "story", "--at", "3", "--with-today", "--json"];
+    let bound = value(home, &nothing);
+    assert_eq!(titles(&bound["today"]["change"]["vanished"]), ["The bell", "The tower"]);
+    printed(home, &over(&["books", "attach", "renamed", "everywhere"]));
+    let free = value(home, &nothing);
+    assert_eq!(free["today"]["change"], answer["today"]["change"]);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ pub struct LineChange {
 const MAX_PAIRS: usize = 4_000_000;
 
 /// The changes from one text to another.
-pub(super) fn changes(old: &str, new: &str) -> Vec<LineChange> {
+pub fn changes(old: &str, new: &str) -> Vec<LineChange> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
     let mut found = Vec::new();
     let (mut at_old, mut at_new) = (0, 0);

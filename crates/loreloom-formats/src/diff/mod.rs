@@ -7,16 +7,18 @@
 mod lines;
 mod merge;
 mod pairing;
+mod version;
 
 use loreloom_core::{book::Book, ids::EntryId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use self::{
-    lines::LineChange,
-    merge::{Conflict, Merged, merge},
-};
 use self::{lines::changes, pairing::pairs};
+pub use self::{
+    lines::{LineChange, changes as line_changes},
+    merge::{Conflict, Merged, merge},
+    version::as_versions_of,
+};
 use crate::crossing;
 
 /// What differs between two versions of a book.

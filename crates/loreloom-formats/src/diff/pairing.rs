@@ -5,22 +5,33 @@ use rustc_hash::FxHashMap;
 
 /// Pairs of places, in the order of the newer version.
 ///
-/// The id decides. Entries that only one side has by id are paired by their whole text,
-/// then by a name that is theirs alone; converters renumber ids, but rarely names.
+/// The id decides where the text or the name agrees with it. Converters renumber ids, so
+/// the others are paired by their whole text, then by a name that is theirs alone, and only
+/// what is left by the id alone.
 pub(super) fn pairs(old: &Book, new: &Book) -> Vec<(usize, usize)> {
+    let id = |book: &Book, entry: &Entry| Some(local_id(book, entry).to_owned());
+    let with_id = |book: &Book, entry: &Entry, mark: Option<String>| {
+        mark.map(|mark| format!("{}\0{mark}", local_id(book, entry)))
+    };
     let mut pairing = Pairing { old, new, of_new: vec![None; new.entries.len()] };
-    pairing.pair(|book, entry| Some(local_id(book, entry).to_owned()));
-    pairing.pair(|_, entry| {
-        let keys: Vec<&str> = entry.activation.keys.iter().map(Key::raw).collect();
-        let has_text = !entry.content.trim().is_empty();
-        has_text.then(|| format!("{}\0{}", keys.join("\0"), entry.content))
-    });
-    pairing.pair(|_, entry| {
-        let name = if entry.name.trim().is_empty() { &entry.comment } else { &entry.name };
-        (!name.trim().is_empty()).then(|| name.trim().to_lowercase())
-    });
+    pairing.pair(|book, entry| with_id(book, entry, text(entry)));
+    pairing.pair(|book, entry| with_id(book, entry, name(entry)));
+    pairing.pair(|_, entry| text(entry));
+    pairing.pair(|_, entry| name(entry));
+    pairing.pair(id);
     let of_new = pairing.of_new.into_iter().enumerate();
     of_new.filter_map(|(new, old)| Some((old?, new))).collect()
+}
+
+fn text(entry: &Entry) -> Option<String> {
+    let keys: Vec<&str> = entry.activation.keys.iter().map(Key::raw).collect();
+    let has_text = !entry.content.trim().is_empty();
+    has_text.then(|| format!("{}\0{}", keys.join("\0"), entry.content))
+}
+
+fn name(entry: &Entry) -> Option<String> {
+    let name = if entry.name.trim().is_empty() { &entry.comment } else { &entry.name };
+    (!name.trim().is_empty()).then(|| name.trim().to_lowercase())
 }
 
 /// The id without the book's, which may differ between versions.

@@ -1,0 +1,102 @@
+//! The books a past turn would be decided with today.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::Book,
+    ids::TenantId,
+    library::{Attachment, Cast, Dialect, Scope, Shelf, Volume},
+    rules::Rules,
+};
+use loreloom_formats::diff::as_versions_of;
+use loreloom_server::Bookcase;
+use loreloom_store::{SqliteStore, travel::Revisited};
+
+use crate::lore::LoreArguments;
+
+/// The books a turn is decided with today.
+pub(super) struct TodaysBooks {
+    pub(super) shelf: Shelf,
+    pub(super) attachments: Vec<Attachment>,
+}
+
+/// A book of today. What is not told is as it was that day.
+struct Now {
+    book: Arc<Book>,
+    dialect: Option<Dialect>,
+    scopes: Option<Vec<Scope>>,
+}
+
+impl TodaysBooks {
+    /// Today's books under the ids of that day's: those that were named, else those of the
+    /// bookcase. A book that was named is read and active as it was that day; a new one is
+    /// World Info and active everywhere.
+    pub(super) async fn find(
+        lore: &LoreArguments,
+        store: &SqliteStore,
+        past: &Revisited,
+        kept: Option<&Shelf>,
+    ) -> anyhow::Result<Self> {
+        let named = lore.books()?;
+        let (now, rules) = if named.is_empty() {
+            standing(lore, store, past).await?
+        } else {
+            let now = named.into_iter().map(|book| Now { book, dialect: None, scopes: None });
+            (now.collect(), lore.rules())
+        };
+        let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
+        let given = past.record.given.as_deref();
+        let were_active = given.and_then(|given| given.attachments.as_deref());
+        let books = now.iter().map(|now| Book::clone(&now.book));
+        let books = as_versions_of(then.iter().map(|volume| &*volume.book), books);
+        let mut today =
+            Self { shelf: Shelf { volumes: Vec::new(), rules }, attachments: Vec::new() };
+        for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
+            let before = then.iter().position(|volume| volume.book.id == book.id);
+            let was_read = before.map(|before| then[before].dialect);
+            let dialect = dialect.or(was_read).unwrap_or_default();
+            let were_scopes = before.zip(were_active).map(|(before, all)| {
+                let own = all.iter().filter(|one| one.book == before);
+                own.map(|one| one.scope).collect()
+            });
+            let scopes = scopes.or(were_scopes).unwrap_or_else(|| vec![Scope::Global]);
+            let attached = scopes.into_iter().map(|scope| Attachment { book: at, scope });
+            today.attachments.extend(attached);
+            today.shelf.volumes.push(Volume { book: Arc::new(book), dialect });
+        }
+        Ok(today)
+    }
+}
+
+/// The books of the bookcase, with why each would be active.
+async fn standing(
+    lore: &LoreArguments,
+    store: &SqliteStore,
+    past: &Revisited,
+) -> anyhow::Result<(Vec<Now>, Rules)> {
+    let tenant = TenantId::local();
+    let case = Bookcase { desk: store, tenant: &tenant };
+    let contents = case.contents().await?;
+    anyhow::ensure!(
+        !contents.books.is_empty(),
+        "there are no books today: say them with `--book FILE` or keep them with `loreloom \
+         books add FILE`"
+    );
+    let given = past.record.given.clone().unwrap_or_default();
+    let cast = Cast {
+        chat: &past.record.chat,
+        character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
+        persona: &given.user,
+        group: given.group.as_deref(),
+    };
+    let mut books = Vec::new();
+    for standing in &contents.books {
+        let scopes = standing.shelved.bindings.iter().filter_map(|one| one.scope(&cast));
+        books.push(Now {
+            book: Arc::new(case.book(standing).await?),
+            dialect: Some(standing.shelved.dialect),
+            scopes: Some(scopes.collect()),
+        });
+    }
+    Ok((books, contents.rules.unwrap_or_else(|| lore.rules())))
+}
