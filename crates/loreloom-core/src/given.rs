@@ -11,7 +11,9 @@ use crate::{
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
-    turn::{CardTexts, Forced, Host, Near, ScannedPrompt, Speaker, Transcript, Turn},
+    turn::{
+        CardTexts, Forced, Host, Near, ScannedPrompt, Scene, Selection, Speaker, Transcript, Turn,
+    },
     units::{Timestamp, Tokens},
 };
 
@@ -48,6 +50,12 @@ pub struct Given {
     /// Entries found by meaning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<Near>,
+    /// What the scene was like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
+    /// What the selecting model answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// The names its messages were told under.
     #[serde(skip_serializing_if = "is_default")]
     pub voices: Voices,
@@ -76,6 +84,8 @@ impl Given {
             user_icon: turn.host.user_icon.map(str::to_owned),
             group: turn.host.group.map(str::to_owned),
             near: turn.host.near.to_vec(),
+            scene: turn.host.scene.cloned(),
+            selection: turn.host.selection.cloned(),
             voices: Voices::of(path),
             seams: Seams::default(),
         }
@@ -141,6 +151,8 @@ impl Asked {
                 user_icon: given.user_icon.as_deref(),
                 group: given.group.as_deref(),
                 near: &given.near,
+                scene: given.scene.as_ref(),
+                selection: given.selection.as_ref(),
             },
         }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cards::CardRules,
     regex_script::RegexScript,
+    vault::{FieldDefinition, SelectionRules, VaultRules},
     worldinfo::{Quirks, WorldInfoRules},
     wrap::WrapFormat,
 };
@@ -21,6 +22,41 @@ pub struct Rules {
     pub regex_scripts: Vec<RegexScript>,
     /// How entries are wrapped on their way into the prompt, after those scripts.
     pub wrap: WrapFormat,
+    /// How a vault takes part. Left out where it is the default, so that the versions of
+    /// libraries without a vault stay as they were.
+    #[serde(skip_serializing_if = "VaultUse::is_default")]
+    pub vault: VaultUse,
+}
+
+/// How a vault takes part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VaultUse {
+    /// The vault's own rules.
+    pub rules: VaultRules,
+    /// The vault's own fields.
+    pub fields: Vec<FieldDefinition>,
+    /// How a selecting model takes part, if one does.
+    pub selection: Option<SelectionRules>,
+    /// Whether World Info looks for its keys in what the vault wove in.
+    pub feeds_world_info: bool,
+}
+
+impl Default for VaultUse {
+    fn default() -> Self {
+        Self {
+            rules: VaultRules::default(),
+            fields: FieldDefinition::built_in(),
+            selection: None,
+            feeds_world_info: false,
+        }
+    }
+}
+
+impl VaultUse {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A named set of rules.

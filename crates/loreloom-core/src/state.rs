@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{EntryId, MessageId},
     units::MessageCount,
+    vault::{VaultDelta, VaultState},
 };
 
 /// A sticky or cooldown effect that is running.
@@ -39,6 +40,13 @@ pub struct StoryState {
     /// matched them first. A chat without a user message has the default id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_match: BTreeMap<EntryId, MessageId>,
+    /// What the vault carries on.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vault: VaultState,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What one turn changed: `None` removes a record.
@@ -54,6 +62,9 @@ pub struct StateDelta {
     /// Changes to first matches.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub first_match: BTreeMap<EntryId, Option<MessageId>>,
+    /// Changes to what the vault carries on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<VaultDelta>,
 }
 
 impl StateDelta {
@@ -63,12 +74,17 @@ impl StateDelta {
             sticky: changes(&before.sticky, &after.sticky),
             cooldown: changes(&before.cooldown, &after.cooldown),
             first_match: changes(&before.first_match, &after.first_match),
+            vault: (before.vault != after.vault)
+                .then(|| VaultDelta::between(&before.vault, &after.vault)),
         }
     }
 
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.sticky.is_empty() && self.cooldown.is_empty() && self.first_match.is_empty()
+        self.sticky.is_empty()
+            && self.cooldown.is_empty()
+            && self.first_match.is_empty()
+            && self.vault.is_none()
     }
 }
 
@@ -78,6 +94,9 @@ impl StoryState {
         apply(&mut self.sticky, &delta.sticky);
         apply(&mut self.cooldown, &delta.cooldown);
         apply(&mut self.first_match, &delta.first_match);
+        if let Some(delta) = &delta.vault {
+            self.vault.apply(delta);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    book::{Entry, is_js_space},
+    book::{Entry, Extensions, is_js_space},
     chat::{GenerationType, Message, Path, Role},
     dice::Dice,
     ids::{ChatId, EntryId, MessageId, PrefixHash},
@@ -14,6 +14,7 @@ use crate::{
     scan::{Folding, HitCache, ScanText},
     tokens::TokenCounter,
     units::{MessageCount, Timestamp, Tokens},
+    vault::{Choice, Lines, Mark, VaultCache},
 };
 
 /// One turn's context. Nothing else decides what is woven in.
@@ -62,6 +63,41 @@ pub struct Host<'a> {
     pub group: Option<&'a str>,
     /// Entries whose meaning is near to the chat's.
     pub near: &'a [Near],
+    /// What the scene is like, for vaults.
+    pub scene: Option<&'a Scene>,
+    /// What the selecting model answered, where one was asked.
+    pub selection: Option<&'a Selection>,
+}
+
+/// What the scene is like, and what people want in this chat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scene {
+    /// Era, place and whatever else the vault's fields ask for.
+    #[serde(skip_serializing_if = "Extensions::is_empty")]
+    pub context: Extensions,
+    /// Folders of the vault that are looked into; none is all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<String>,
+    /// Notes that must be in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Mark>,
+    /// Notes that must not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Mark>,
+}
+
+/// What a selecting model answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selection {
+    /// It chose these, perhaps none.
+    Chosen(Vec<Choice>),
+    /// It gave no answer that could be read.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
 }
 
 /// An entry found by its meaning.
@@ -125,6 +161,7 @@ pub struct Instruments<'a> {
 pub struct TurnCache {
     world_info: FoldingCaches,
     cards: FoldingCaches,
+    pub(crate) vault: VaultCache,
 }
 
 /// One cache for each folding.
@@ -202,6 +239,8 @@ pub struct Forced {
 pub struct Transcript {
     pub(crate) messages: Vec<TranscriptMessage>,
     include_names: bool,
+    /// The same messages as vaults scan them, hidden ones too; only where a vault may ask.
+    lines: Option<Lines>,
 }
 
 /// A message as it is scanned.
@@ -216,15 +255,23 @@ pub(crate) struct TranscriptMessage {
     pub(crate) trimmed: usize,
 }
 
+impl TranscriptMessage {
+    /// The text without the speaker's name.
+    fn own_text(&self) -> &str {
+        let prefix = self.prefix.saturating_sub(self.trimmed);
+        self.scan.as_str().get(prefix..).unwrap_or_default()
+    }
+}
+
 impl Transcript {
     /// No messages yet. With `include_names`, messages are scanned as `Name: text`.
     pub fn new(include_names: bool) -> Self {
-        Self { messages: Vec::new(), include_names }
+        Self { messages: Vec::new(), include_names, lines: None }
     }
 
     /// The visible messages of a path.
     pub fn of(path: &Path, include_names: bool) -> Self {
-        let mut transcript = Self::new(include_names);
+        let mut transcript = Self::new(include_names).for_vaults();
         for item in path.items() {
             transcript.add(&item.message);
         }
@@ -234,12 +281,56 @@ impl Transcript {
     /// Appends a message of a story, unless it is hidden from the model.
     pub fn add(&mut self, message: &Message) {
         if message.is_seen() {
-            self.push(message.role, message.name.as_deref(), &message.text);
+            self.push_seen(message.role, message.name.as_deref(), &message.text);
         }
+        if let Some(lines) = &mut self.lines {
+            lines.add(message);
+        }
+    }
+
+    /// No messages yet, to be scanned by vaults too.
+    #[must_use]
+    pub fn for_vaults(self) -> Self {
+        Self { lines: Some(Lines::default()), ..self }
+    }
+
+    /// Takes the messages of a path from the `first` one on anew.
+    pub fn retell(&mut self, path: &Path, first: usize) {
+        let (before, after) = path.items().split_at(first);
+        let seen = before.iter().filter(|item| item.message.is_seen()).count();
+        self.messages.truncate(seen);
+        if let Some(lines) = &mut self.lines {
+            lines.truncate(first);
+        }
+        for item in after {
+            self.add(&item.message);
+        }
+    }
+
+    /// The messages as vaults scan them, where they were not kept along the way.
+    pub(crate) fn to_lines(&self) -> Lines {
+        let mut lines = Lines::default();
+        for message in &self.messages {
+            let name = message.name.as_deref().unwrap_or_default();
+            lines.push(name, message.own_text(), message.role == Role::User, true);
+        }
+        lines
+    }
+
+    /// The messages as vaults scan them.
+    pub(crate) fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
     }
 
     /// Appends a message.
     pub fn push(&mut self, role: Role, name: Option<&str>, text: &str) {
+        self.push_seen(role, name, text);
+        if let Some(lines) = &mut self.lines {
+            lines.push(name.unwrap_or_default(), text, role == Role::User, true);
+        }
+    }
+
+    fn push_seen(&mut self, role: Role, name: Option<&str>, text: &str) {
         let named = match name {
             Some(name) if self.include_names => format!("{name}: {text}"),
             Some(_) | None => text.to_owned(),
@@ -258,10 +349,7 @@ impl Transcript {
     /// The text of the newest message of such a role; nothing if there is none.
     fn last(&self, wanted: impl Fn(Role) -> bool) -> &str {
         let newest = self.messages.iter().rev().find(|message| wanted(message.role));
-        newest.map_or("", |message| {
-            let prefix = message.prefix.saturating_sub(message.trimmed);
-            message.scan.as_str().get(prefix..).unwrap_or_default()
-        })
+        newest.map_or("", TranscriptMessage::own_text)
     }
 
     /// How many messages there are.
@@ -283,14 +371,20 @@ impl Transcript {
             Some(last) => {
                 let scan = ScanText::new(format!("{}\n{text}", last.scan.as_str()));
                 transcript.messages.push(TranscriptMessage { scan, ..last });
+                if let Some(lines) = &mut transcript.lines {
+                    lines.push("", text, true, true);
+                }
             }
             None => transcript.push(Role::User, None, text),
         }
         transcript
     }
 
-    /// Drops all but the first `length` messages.
+    /// Drops all but the first `length` messages, none of which is hidden.
     pub fn truncate(&mut self, length: usize) {
         self.messages.truncate(length);
+        if let Some(lines) = &mut self.lines {
+            lines.truncate(length);
+        }
     }
 }

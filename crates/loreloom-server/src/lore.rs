@@ -61,7 +61,7 @@ impl Lore {
                 return Err(LoreError::TwoBooks { id: id.to_string() });
             }
         }
-        let shelf = Shelf { volumes, rules };
+        let shelf = Shelf { volumes, notes: Vec::new(), rules };
         Ok(Self {
             library: shelf.compile(),
             bindings,

@@ -32,6 +32,7 @@ use crate::{
     macros,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
+    vault::Vault,
     worldinfo::{WorldInfoRules, fingerprint, split_decorators},
 };
 
@@ -60,6 +61,7 @@ pub struct Library {
     by_id: FxHashMap<EntryId, EntryIx>,
     world_info: FoldingIndexes,
     cards: FoldingIndexes,
+    vault: Option<Arc<Vault>>,
 }
 
 /// One index for each folding.
@@ -139,7 +141,7 @@ impl Library {
     ) -> Self {
         let books = books.into_iter().map(|(book, dialect)| Volume { book, dialect });
         let volumes: Vec<Volume> = books.collect();
-        let version = version::of(&volumes, rules);
+        let version = version::of(&volumes, &[], rules);
         let (books, dialects): (Vec<Arc<Book>>, Vec<Dialect>) =
             volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();
         let mut compiler = Compiler::new(&rules.world_info, &rules.cards);
@@ -147,6 +149,23 @@ impl Library {
             compiler.add(at, book, *dialect);
         }
         compiler.finish(books, dialects, version)
+    }
+
+    pub(crate) fn with_vault(self, vault: Arc<Vault>, version: LibraryVersion) -> Self {
+        Self { vault: Some(vault), version, ..self }
+    }
+
+    /// The notes of all vaults.
+    pub fn vault(&self) -> Option<&Vault> {
+        self.vault.as_deref()
+    }
+
+    /// What people call an entry of a book or a note.
+    pub fn title(&self, id: &EntryId) -> Option<&str> {
+        let entry = self.find(id).map(|ix| self.entry(ix).title());
+        let note =
+            || self.vault().and_then(|vault| Some(vault.note(vault.find(id)?).title.as_str()));
+        entry.or_else(note)
     }
 
     /// Names what was compiled: equal versions decide alike.
@@ -381,6 +400,7 @@ impl<'rules> Compiler<'rules> {
             by_id: self.by_id,
             world_info: self.world_info.finish(),
             cards: self.cards.finish(),
+            vault: None,
         }
     }
 }

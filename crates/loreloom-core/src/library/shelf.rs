@@ -5,7 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialect, Library, version};
-use crate::{book::Book, ids::LibraryVersion, rules::Rules};
+use crate::{
+    book::Book,
+    ids::LibraryVersion,
+    rules::Rules,
+    vault::{Note, Vault},
+};
 
 /// Books side by side, each with the dialect it is read in, and the rules they are woven by.
 /// Everything that decides besides the turn itself.
@@ -14,6 +19,8 @@ use crate::{book::Book, ids::LibraryVersion, rules::Rules};
 pub struct Shelf {
     /// The books, in order.
     pub volumes: Vec<Volume>,
+    /// The notes of all vaults.
+    pub notes: Vec<Arc<Note>>,
     /// The rules.
     pub rules: Rules,
 }
@@ -37,19 +44,32 @@ impl Volume {
 impl Shelf {
     /// Books that are read as World Info.
     pub fn world_info(books: impl IntoIterator<Item = Arc<Book>>, rules: Rules) -> Self {
-        Self { volumes: books.into_iter().map(Volume::world_info).collect(), rules }
+        let volumes = books.into_iter().map(Volume::world_info).collect();
+        Self { volumes, notes: Vec::new(), rules }
     }
 
     /// What names it: equal versions decide alike.
     pub fn version(&self) -> LibraryVersion {
-        version::of(&self.volumes, &self.rules)
+        version::of(&self.volumes, &self.notes, &self.rules)
     }
 
     /// Compiles it.
     pub fn compile(&self) -> Library {
+        self.compile_after(None)
+    }
+
+    /// Compiles it, keeping what an earlier library knows about notes that did not change.
+    pub fn compile_after(&self, before: Option<&Library>) -> Library {
         let volumes = self.volumes.iter();
         let books = volumes.map(|volume| (Arc::clone(&volume.book), volume.dialect));
-        Library::compile_dialects(books, &self.rules)
+        let library = Library::compile_dialects(books, &self.rules);
+        if self.notes.is_empty() {
+            return library;
+        }
+        let before = before.and_then(Library::vault);
+        let vault =
+            Vault::compile_after(before, self.notes.iter().cloned(), &self.rules.vault.rules);
+        library.with_vault(Arc::new(vault), self.version())
     }
 }
 
@@ -58,6 +78,8 @@ impl Shelf {
 #[derive(Serialize, Deserialize)]
 struct Written {
     books: Vec<Arc<Book>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Arc<Note>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     dialects: Vec<Dialect>,
     rules: Rules,
@@ -68,7 +90,7 @@ impl From<Written> for Shelf {
         let dialects = written.dialects.into_iter().chain(std::iter::repeat(Dialect::default()));
         let volumes = written.books.into_iter().zip(dialects);
         let volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
-        Self { volumes, rules: written.rules }
+        Self { volumes, notes: written.notes, rules: written.rules }
     }
 }
 
@@ -79,7 +101,7 @@ impl From<Shelf> for Written {
         if dialects.iter().all(|dialect| *dialect == Dialect::default()) {
             dialects.clear();
         }
-        Self { books, dialects, rules: shelf.rules }
+        Self { books, notes: shelf.notes, dialects, rules: shelf.rules }
     }
 }
 

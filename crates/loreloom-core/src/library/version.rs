@@ -1,5 +1,7 @@
 //! What names a library: the hash of everything that decides.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::{Dialect, Volume};
@@ -8,13 +10,14 @@ use crate::{
     digest::Hasher,
     ids::LibraryVersion,
     rules::Rules,
+    vault::Note,
 };
 
 /// The version of these books under these rules: equal versions decide alike.
 ///
 /// Books are hashed as they are serialised, without the copy of the file they were read
 /// from, which decides nothing and is as long as all the rest.
-pub(super) fn of(volumes: &[Volume], rules: &Rules) -> LibraryVersion {
+pub(super) fn of(volumes: &[Volume], notes: &[Arc<Note>], rules: &Rules) -> LibraryVersion {
     let mut hash = Fields { hasher: Hasher::new("library"), buffer: Vec::new() };
     hash.add(rules);
     for Volume { book, .. } in volumes {
@@ -22,6 +25,14 @@ pub(super) fn of(volumes: &[Volume], rules: &Rules) -> LibraryVersion {
         for entry in &book.entries {
             hash.add(entry);
         }
+    }
+    if !notes.is_empty() {
+        hash.hasher = hash.hasher.field(b"notes");
+    }
+    for note in notes {
+        // A note's hash covers its file; where it lies decides too.
+        let hasher = hash.hasher.field(note.vault.as_bytes()).field(note.path.as_bytes());
+        hash.hasher = hasher.field(&note.hash.0).number(u64::from(note.tokens.0));
     }
     let version = hash.hasher.finish();
     if volumes.iter().all(|volume| volume.dialect == Dialect::WorldInfo) {
@@ -81,8 +92,6 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{
         book::{Entry, Key},
@@ -102,7 +111,7 @@ mod tests {
     fn everything_that_decides_changes_the_version_and_nothing_else_does() {
         let rules = Profile::Loreloom.rules();
         let volume = |book: Book| Volume::world_info(Arc::new(book));
-        let version = |book: &Book| of(&[volume(book.clone())], &rules);
+        let version = |book: &Book| of(&[volume(book.clone())], &[], &rules);
         let same = version(&book());
         assert_eq!(version(&book()), same);
         let changes: [fn(&mut Book); 6] = [
@@ -123,8 +132,8 @@ mod tests {
         assert_eq!(version(&described), same);
         let mut other = rules.clone();
         other.world_info.depth += 1;
-        assert_ne!(of(&[volume(book())], &other), same);
-        assert_ne!(of(&[volume(book()), volume(book())], &rules), same);
-        assert_ne!(of(&[], &rules), of(&[], &other));
+        assert_ne!(of(&[volume(book())], &[], &other), same);
+        assert_ne!(of(&[volume(book()), volume(book())], &[], &rules), same);
+        assert_ne!(of(&[], &[], &rules), of(&[], &[], &other));
     }
 }

@@ -73,7 +73,7 @@ impl<'a> Replay<'a> {
             path: Path::new(chat),
             voices: Voices::default(),
             rosters: FxHashMap::default(),
-            transcript: Transcript::new(loom.rules.world_info.include_names),
+            transcript: transcript(&loom),
             settled: StoryState::default(),
             here: StateDelta::default(),
             loom,
@@ -116,12 +116,7 @@ impl<'a> Replay<'a> {
             return;
         }
         if let Some(first) = self.path.retell(voices) {
-            let (before, after) = self.path.items().split_at(first);
-            let seen = before.iter().filter(|item| item.message.is_seen()).count();
-            self.transcript.truncate(seen);
-            for item in after {
-                self.transcript.add(&item.message);
-            }
+            self.transcript.retell(&self.path, first);
             self.voices = Voices::of(&self.path);
         }
     }
@@ -152,6 +147,11 @@ impl<'a> Replay<'a> {
         }
         lines
     }
+}
+
+fn transcript(loom: &Loom<'_>) -> Transcript {
+    let transcript = Transcript::new(loom.rules.world_info.include_names);
+    if loom.library.vault().is_some() { transcript.for_vaults() } else { transcript }
 }
 
 /// Where the model must have been asked in a chat of which only the messages are known:

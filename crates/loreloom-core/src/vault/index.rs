@@ -103,10 +103,15 @@ impl Vault {
         Self::of(visible(notes), rules, None)
     }
 
-    /// The vault with other notes, keeping what is known about those that did not change.
-    #[must_use]
-    pub fn replaced(self, notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
-        Self::of(visible(notes), rules, self.search)
+    /// Compiles notes, keeping what an earlier vault knows about those that did not change.
+    pub fn compile_after(
+        before: Option<&Self>,
+        notes: impl IntoIterator<Item = Arc<Note>>,
+        rules: &VaultRules,
+    ) -> Self {
+        // Links are resolved in place, which needs notes of its own.
+        let notes = notes.into_iter().map(Arc::unwrap_or_clone);
+        Self::of(visible(notes), rules, before.and_then(|before| before.search.clone()))
     }
 
     fn of(notes: Vec<Arc<Note>>, rules: &VaultRules, search: Option<Arc<Search>>) -> Self {

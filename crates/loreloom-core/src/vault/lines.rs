@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    chat::{Path, Role},
+    chat::{Message, Path, Role},
     scan::ScanText,
 };
 
@@ -29,15 +29,24 @@ impl Lines {
     pub fn of(path: &Path) -> Self {
         let mut lines = Self::default();
         for item in path.items() {
-            let message = &item.message;
-            let scanned = match message.role {
-                Role::User | Role::Assistant => !message.hidden,
-                Role::System | Role::Tool => false,
-            };
-            let name = message.name.as_deref().unwrap_or_default();
-            lines.push(name, &message.text, message.role == Role::User, scanned);
+            lines.add(&item.message);
         }
         lines
+    }
+
+    /// Appends a message of a story.
+    pub fn add(&mut self, message: &Message) {
+        let scanned = match message.role {
+            Role::User | Role::Assistant => !message.hidden,
+            Role::System | Role::Tool => false,
+        };
+        let name = message.name.as_deref().unwrap_or_default();
+        self.push(name, &message.text, message.role == Role::User, scanned);
+    }
+
+    /// Drops all but the first `length` messages.
+    pub fn truncate(&mut self, length: usize) {
+        self.0.truncate(length);
     }
 
     /// Appends a message.

@@ -356,7 +356,8 @@ impl<'a> Finder<'a> {
 }
 
 /// Whether a chat of this length is new.
-pub(super) fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
+/// Whether a chat of so many messages is new.
+pub fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
     chat_length <= rules.new_chat_threshold as usize
 }
 

@@ -56,7 +56,7 @@ pub use self::{
     index::Vault,
     lines::{Line, Lines},
     manifest::{Manifest, ManifestStyle, ManifestWords, SummaryMode, manifest},
-    matching::{FoundKeys, FuzzyUse, Matches, count_keys, find},
+    matching::{FoundKeys, FuzzyUse, Matches, count_keys, find, is_new},
     note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},
     notepad::{Extracted, extract_notes},
     picks::{Pick, Stopped},

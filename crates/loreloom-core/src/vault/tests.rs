@@ -1,5 +1,7 @@
 //! What our own rules do differently from DeepLore's, and what no rules may do.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -236,7 +238,11 @@ fn a_vault_with_other_notes_searches_like_a_new_one() {
     let before = vec![note("A", &[], "salt road"), note("B", &[], "glass orchard")];
     let after = || vec![note("C", &[], "salt mine"), note("B", &[], "glass lamp and salt")];
     let fresh = Vault::compile(after(), &rules);
-    let kept = Vault::compile(before, &rules).replaced(after(), &rules);
+    let kept = Vault::compile_after(
+        Some(&Vault::compile(before, &rules)),
+        after().into_iter().map(Arc::new),
+        &rules,
+    );
     let query = |vault: &Vault| {
         let mut found = vault.search().unwrap().query("salt lamp", 20, 0.0);
         found.sort_by_key(|one| one.ix);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    book::{Book, Entry},
+    book::Book,
     digest::Hasher,
     ids::{BookVersion, Digest},
 };
@@ -48,18 +48,8 @@ pub(crate) struct Binding {
 /// Takes a book apart. The last piece is the [`Binding`], whose hash names the book.
 pub(crate) fn take_apart(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), serde_json::Error> {
     let mut pieces = Vec::new();
-    let mut run: Vec<&Entry> = Vec::new();
-    let mut binding = Binding { cover: cover(book), runs: Vec::new(), source: None };
-    for (at, entry) in book.entries.iter().enumerate() {
-        run.push(entry);
-        let ends = Hasher::new("cut").field(&serde_json::to_vec(entry)?).finish().0[0] % USUAL_RUN;
-        if ends == 0 || run.len() == LONGEST_RUN || at + 1 == book.entries.len() {
-            let piece = BookPiece::of(&serde_json::to_vec(&run)?);
-            binding.runs.push(piece.hash);
-            pieces.push(piece);
-            run.clear();
-        }
-    }
+    let runs = cut_into_runs(&book.entries, &mut pieces)?;
+    let mut binding = Binding { cover: cover(book), runs, source: None };
     if let Some(source) = book.origin.as_ref().and_then(|origin| origin.source.as_deref()) {
         let piece = BookPiece::of(source.as_bytes());
         binding.source = Some(piece.hash);
@@ -69,6 +59,48 @@ pub(crate) fn take_apart(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), s
     let version = BookVersion(last.hash);
     pieces.push(last);
     Ok((version, pieces))
+}
+
+/// Cuts a list into runs where the items' own hashes say so, and names them.
+pub(super) fn cut_into_runs<T: Serialize>(
+    items: &[T],
+    pieces: &mut Vec<BookPiece>,
+) -> Result<Vec<Digest>, serde_json::Error> {
+    let mut names = Vec::new();
+    let mut run: Vec<&T> = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        run.push(item);
+        let ends = Hasher::new("cut").field(&serde_json::to_vec(item)?).finish().0[0] % USUAL_RUN;
+        if ends == 0 || run.len() == LONGEST_RUN || at + 1 == items.len() {
+            let piece = BookPiece::of(&serde_json::to_vec(&run)?);
+            names.push(piece.hash);
+            pieces.push(piece);
+            run.clear();
+        }
+    }
+    Ok(names)
+}
+
+/// The bytes of a piece, if it is there and says what its name says.
+fn plain(hash: &Digest, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Vec<u8>, String> {
+    let body = pieces.get(hash).ok_or_else(|| format!("its piece {hash} is missing"))?;
+    let plain = unpack(body)?;
+    let found = Hasher::new("piece").field(&plain).finish();
+    if found == *hash { Ok(plain) } else { Err(format!("its piece {hash} was changed")) }
+}
+
+/// A list that was cut into runs.
+pub(super) fn join_runs<T: for<'de> Deserialize<'de>>(
+    runs: &[Digest],
+    pieces: &FxHashMap<Digest, Vec<u8>>,
+) -> Result<Vec<T>, String> {
+    let mut items = Vec::new();
+    for hash in runs {
+        let run: Vec<T> =
+            serde_json::from_slice(&plain(hash, pieces)?).map_err(|error| error.to_string())?;
+        items.extend(run);
+    }
+    Ok(items)
 }
 
 fn cover(book: &Book) -> Book {
@@ -101,20 +133,11 @@ impl Binding {
 
     /// Puts the book together from packed pieces.
     pub(crate) fn put_together(self, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Book, String> {
-        let piece = |hash: &Digest| {
-            let body = pieces.get(hash).ok_or_else(|| format!("its piece {hash} is missing"))?;
-            let plain = unpack(body)?;
-            let found = Hasher::new("piece").field(&plain).finish();
-            if found == *hash { Ok(plain) } else { Err(format!("its piece {hash} was changed")) }
-        };
         let mut book = self.cover;
-        for hash in &self.runs {
-            let run: Vec<Entry> =
-                serde_json::from_slice(&piece(hash)?).map_err(|error| error.to_string())?;
-            book.entries.extend(run);
-        }
+        book.entries = join_runs(&self.runs, pieces)?;
         if let (Some(hash), Some(origin)) = (&self.source, &mut book.origin) {
-            let text = String::from_utf8(piece(hash)?).map_err(|error| error.to_string())?;
+            let text =
+                String::from_utf8(plain(hash, pieces)?).map_err(|error| error.to_string())?;
             origin.source = Some(Arc::from(text));
         }
         Ok(book)
@@ -125,7 +148,7 @@ impl Binding {
 mod tests {
     use std::collections::BTreeSet;
 
-    use loreloom_core::book::{Container, Key, Origin, TextStyle};
+    use loreloom_core::book::{Container, Entry, Key, Origin, TextStyle};
 
     use super::*;
 

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::Book,
-    ids::BookVersion,
+    ids::{BookVersion, Digest},
     library::{Dialect, Shelf, Volume},
     rules::Rules,
 };
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    book::{BookPiece, take_apart},
+    book::{BookPiece, cut_into_runs, join_runs, take_apart},
     pack::{pack, unpack},
 };
 
@@ -29,13 +30,17 @@ pub(crate) enum KeptLibrary {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) volumes: Vec<(BookVersion, Dialect)>,
+    /// Runs of notes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<Digest>,
     rules: Rules,
 }
 
 /// A library as a column, and the pieces of its books.
 pub(crate) fn library_parts(shelf: &Shelf) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
-    let mut listed = Listed { volumes: Vec::new(), rules: shelf.rules.clone() };
     let mut all = Vec::new();
+    let notes = cut_into_runs(&shelf.notes, &mut all)?;
+    let mut listed = Listed { volumes: Vec::new(), notes, rules: shelf.rules.clone() };
     for volume in &shelf.volumes {
         let (version, pieces) = take_apart(&volume.book)?;
         listed.volumes.push((version, volume.dialect));
@@ -50,11 +55,16 @@ pub(crate) fn library_from(bytes: &[u8]) -> Result<KeptLibrary, String> {
 }
 
 impl Listed {
-    /// The library of these books, which are in order.
-    pub(crate) fn shelf(self, books: Vec<Book>) -> Shelf {
+    /// The library of these books, which are in order, and the pieces of its notes.
+    pub(crate) fn shelf(
+        self,
+        books: Vec<Book>,
+        pieces: &FxHashMap<Digest, Vec<u8>>,
+    ) -> Result<Shelf, String> {
+        let notes = join_runs(&self.notes, pieces)?;
         let dialects = self.volumes.into_iter().map(|(_, dialect)| dialect);
         let volumes = books.into_iter().zip(dialects);
         let volumes = volumes.map(|(book, dialect)| Volume { book: Arc::new(book), dialect });
-        Shelf { volumes: volumes.collect(), rules: self.rules }
+        Ok(Shelf { volumes: volumes.collect(), notes, rules: self.rules })
     }
 }

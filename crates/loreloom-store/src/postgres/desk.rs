@@ -156,7 +156,8 @@ pub(super) async fn book(
     binding.put_together(&found).map(Some).map_err(wrong)
 }
 
-async fn pieces(
+/// Those of some pieces that are kept.
+pub(super) async fn pieces(
     client: &Client,
     tenant: &TenantId,
     hashes: &[Digest],

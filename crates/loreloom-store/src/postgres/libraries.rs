@@ -59,7 +59,8 @@ pub(super) async fn library(
         let found = desk::book(client, tenant, *book).await?;
         books.push(found.ok_or_else(|| wrong(format!("its book {book} is missing")))?);
     }
-    Ok(Some(listed.shelf(books)))
+    let pieces = desk::pieces(client, tenant, &listed.notes).await?;
+    listed.shelf(books, &pieces).map(Some).map_err(wrong)
 }
 
 async fn row(

@@ -164,13 +164,23 @@ pub(super) fn book(
     let what = || format!("book {version}");
     let Some(body) = piece(connection, tenant, version.0)? else { return Ok(None) };
     let binding = Binding::read(&body).reading(what)?;
+    let pieces = pieces(connection, tenant, binding.needs())?;
+    binding.put_together(&pieces).reading(what).map(Some)
+}
+
+/// Those of some pieces that are kept.
+pub(super) fn pieces(
+    connection: &Connection,
+    tenant: &TenantId,
+    wanted: impl Iterator<Item = Digest>,
+) -> Result<FxHashMap<Digest, Vec<u8>>, StoreError> {
     let mut pieces = FxHashMap::default();
-    for hash in binding.needs() {
+    for hash in wanted {
         if let Some(body) = piece(connection, tenant, hash)? {
             pieces.insert(hash, body);
         }
     }
-    binding.put_together(&pieces).reading(what).map(Some)
+    Ok(pieces)
 }
 
 fn piece(

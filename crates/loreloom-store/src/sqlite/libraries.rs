@@ -65,5 +65,6 @@ pub(super) fn library(
         let found = desk::book(connection, tenant, *book)?;
         books.push(found.ok_or_else(|| format!("its book {book} is missing")).reading(what)?);
     }
-    Ok(Some(listed.shelf(books)))
+    let pieces = desk::pieces(connection, tenant, listed.notes.iter().copied())?;
+    listed.shelf(books, &pieces).reading(what).map(Some)
 }

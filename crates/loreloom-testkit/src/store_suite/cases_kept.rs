@@ -13,7 +13,7 @@ use loreloom_core::{
     library::Shelf,
     rules::Profile,
     state::StateDelta,
-    turn::{CardTexts, Forced, ScannedPrompt, Speaker},
+    turn::{self, CardTexts, Forced, ScannedPrompt, Selection, Speaker},
     units::Timestamp,
 };
 use loreloom_memory::ports::StoreError;
@@ -63,6 +63,8 @@ fn given(path: &Path) -> Given {
         greeting: Some(1),
         user_icon: Some("lantern".to_owned()),
         near: Vec::new(),
+        scene: Some(turn::Scene { folders: vec!["People".to_owned()], ..turn::Scene::default() }),
+        selection: Some(Selection::Failed { reason: "timed out".to_owned() }),
         voices: Voices::of(path),
         seams: Seams {
             inserted: vec![0],

@@ -50,7 +50,7 @@ impl TodaysBooks {
         let books = now.iter().map(|now| Book::clone(&now.book));
         let books = as_versions_of(then.iter().map(|volume| &*volume.book), books);
         let mut today =
-            Self { shelf: Shelf { volumes: Vec::new(), rules }, attachments: Vec::new() };
+            Self { shelf: Shelf { rules, ..Shelf::default() }, attachments: Vec::new() };
         for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);

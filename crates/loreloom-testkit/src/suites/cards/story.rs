@@ -148,10 +148,10 @@ impl Story {
             at: None,
             dry_run: turn["dry_run"] == true,
             host: Host {
-                group: None,
                 greeting: greeting.and_then(|index| u32::try_from(index).ok()),
                 user_icon: turn["user_icon"].as_str(),
                 near: &near,
+                ..Host::default()
             },
         };
         self.play(turn, &request, state)

@@ -1,5 +1,9 @@
 //! One turn: which lore goes where, what the story carries on, and why.
 
+mod notes;
+
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -8,10 +12,11 @@ use crate::{
     ids::EntryId,
     library::{Dialect, EntryIx, Library, Roster},
     place::{Injection, Place, Provenance},
-    report::{Outcome, Report, Stop, TurnFacts, Verdict, Warning},
+    report::{BudgetUse, Outcome, Report, Stop, TurnFacts, Verdict, Warning},
     rules::Rules,
     state::{StateDelta, StoryState},
-    turn::{Instruments, Turn},
+    turn::{Instruments, ScannedPrompt, Turn},
+    vault::{Pick, Vault},
     worldinfo::{self, Activated, Bucket},
 };
 
@@ -38,19 +43,20 @@ pub fn weave(
     instruments: &mut Instruments<'_>,
 ) -> Woven {
     let Rules { world_info, wrap, .. } = rules;
+    let notes = notes::weave(library, turn, state, rules, instruments);
+    let prompts = fed(turn, notes.as_ref(), rules);
+    let turn = &Turn { prompts: &prompts, ..*turn };
     let scan =
         worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
     let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
-    let mut injections: Vec<Injection> = placed
-        .iter()
-        .map(|one| Injection {
-            place: place_of(&one.bucket),
-            role: role_of(&one.bucket),
-            text: one.text.to_string(),
-            tokens: instruments.counter.count(&one.text),
-            source: source_of(library, one.activated.ix),
-        })
-        .collect();
+    let injection = |one: &worldinfo::Placed<'_>| Injection {
+        place: place_of(&one.bucket),
+        role: role_of(&one.bucket),
+        text: one.text.to_string(),
+        tokens: instruments.counter.count(&one.text),
+        source: source_of(library, one.activated.ix),
+    };
+    let mut injections: Vec<Injection> = placed.iter().map(injection).collect();
     let places: FxHashMap<EntryIx, Place> =
         placed.iter().map(|one| (one.activated.ix, place_of(&one.bucket))).collect();
     let mut verdicts: Vec<Verdict> = scan
@@ -59,14 +65,11 @@ pub fn weave(
         .map(|one| activated(library, turn, one, places.get(&one.ix).cloned()))
         .collect();
     verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
-    let mut warnings: Vec<Warning> = scan
-        .too_slow
-        .into_iter()
-        .map(|(ix, key)| Warning::KeyTooSlow {
-            entry: library.entry(ix).title().to_owned(),
-            key: key.into(),
-        })
-        .collect();
+    let too_slow = |(ix, key): (EntryIx, Box<str>)| Warning::KeyTooSlow {
+        entry: library.entry(ix).title().to_owned(),
+        key: String::from(key),
+    };
+    let mut warnings: Vec<Warning> = scan.too_slow.into_iter().map(too_slow).collect();
     let cards = cards::scan(library, roster, turn, (state, scan.state), &rules.cards, instruments);
     let counter = instruments.counter;
     injections.extend(cards::injections(library, &cards.placed, turn, rules, counter));
@@ -76,13 +79,22 @@ pub fn weave(
     }));
     verdicts.extend(cards.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
     warnings.extend(cards.warnings);
-    let untouched = roster.len().saturating_sub(verdicts.len());
+    let mut budgets: Vec<BudgetUse> = scan.budget.into_iter().chain(cards.budgets).collect();
+    let mut after = cards.state;
+    if let Some(notes) = notes {
+        injections.extend(notes.injections);
+        verdicts.extend(notes.verdicts);
+        budgets.extend(notes.budget);
+        after.vault = notes.state;
+    }
+    let entries = roster.len() + library.vault().map_or(0, Vault::len);
+    let untouched = entries.saturating_sub(verdicts.len());
     Woven {
         hide_prompts: cards.hide_prompts,
-        delta: StateDelta::between(state, &cards.state),
+        delta: StateDelta::between(state, &after),
         report: Report {
             facts: facts(library, turn, instruments),
-            budgets: scan.budget.into_iter().chain(cards.budgets).collect(),
+            budgets,
             verdicts,
             untouched: u32::try_from(untouched).unwrap_or(u32::MAX),
             spans: Vec::new(),
@@ -90,6 +102,34 @@ pub fn weave(
         },
         injections,
     }
+}
+
+/// What World Info scans beside the chat: prompts that ask for it, and the vault's texts
+/// where the rules say so.
+fn fed<'turn>(
+    turn: &Turn<'turn>,
+    notes: Option<&notes::Notes>,
+    rules: &Rules,
+) -> Cow<'turn, [ScannedPrompt]> {
+    let Some(notes) = notes.filter(|_| rules.vault.feeds_world_info) else {
+        return Cow::Borrowed(turn.prompts);
+    };
+    let texts = notes.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
+    let mut prompts = turn.prompts.to_vec();
+    prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
+    Cow::Owned(prompts)
+}
+
+/// The notes that a selecting model may choose from this turn; `None` if there is no vault
+/// or no model is asked. What it answers goes into [`Host::selection`](crate::turn::Host).
+pub fn vault_candidates(
+    library: &Library,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> Option<Vec<Pick>> {
+    notes::candidates(library, turn, state, rules, instruments)
 }
 
 /// The verdicts of all entries of the roster: those of the report, and for entries that
@@ -117,6 +157,9 @@ pub fn verdicts(
     for (dialect, rest) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
         let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &rest);
         verdicts.extend(rest.into_iter().zip(stops).map(|(ix, stop)| stopped(library, ix, stop)));
+    }
+    if let Some(vault) = library.vault() {
+        notes::untouched(vault, &mut verdicts);
     }
     verdicts
 }
@@ -240,3 +283,6 @@ fn role_of(bucket: &Bucket) -> Role {
         | Bucket::Outlet(_) => Role::System,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Turns with a vault beside the books.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::{
+    book::{Book, Entry, Key},
+    chat::{Message, Path},
+    dice::TurnDice,
+    given::{Asked, Given},
+    ids::ChatId,
+    library::Shelf,
+    report::Reason,
+    tokens::ByteEstimate,
+    turn::{Scene, Selection, Transcript, TurnCache},
+    units::Tokens,
+    vault::{Choice, Confidence, Mark, Note, SelectionRules, hash_of},
+};
+
+fn note(title: &str, key: &str, content: &str) -> Note {
+    let mut note = Note::new("", &format!("{title}.md"), title);
+    note.keys = vec![key.to_owned()];
+    content.clone_into(&mut note.content);
+    note.hash = hash_of(content);
+    note.counted(&ByteEstimate)
+}
+
+fn shelf() -> Shelf {
+    let mut book = Book::new("b", "B");
+    let mut entry = Entry::new("b/0");
+    entry.activation.keys = vec![Key::parse("harbour")];
+    entry.content = "The harbour silts up.".to_owned();
+    entry.name = "Harbour".to_owned();
+    book.entries = vec![entry];
+    let mut shelf = Shelf::world_info([Arc::new(book)], Rules::default());
+    let mut bell = note("Bell", "bell", "The bell hangs over the harbour.");
+    bell.cooldown = Some(2.0);
+    shelf.notes = vec![Arc::new(bell), Arc::new(note("Tower", "tower", "The tower leans."))];
+    shelf
+}
+
+fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, given: Given) -> Woven {
+    let library = shelf.compile();
+    let roster = Roster::all(&library, shelf.rules.world_info.strategy);
+    let said = texts.iter().map(|text| Message::new(Role::User, Some("Mira"), *text));
+    let path = Path::of(ChatId::from("c"), said);
+    let transcript = Transcript::of(&path, true);
+    let asked = Asked { context: Tokens(4000), given, ..Asked::default() };
+    let turn = asked.turn(&path, &transcript);
+    let mut dice = TurnDice::at(0, turn.chat, turn.answers);
+    let mut cache = TurnCache::default();
+    let mut instruments =
+        Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+    weave(&library, &roster, &turn, state, &shelf.rules, &mut instruments)
+}
+
+fn texts(woven: &Woven) -> Vec<&str> {
+    woven.injections.iter().map(|one| one.text.as_str()).collect()
+}
+
+fn has(woven: &Woven, part: &str) -> bool {
+    texts(woven).iter().any(|text| text.contains(part))
+}
+
+#[test]
+fn notes_are_woven_beside_books_and_their_pauses_carry_over() {
+    let shelf = shelf();
+    let first = woven(&shelf, &["I hear a bell."], &StoryState::default(), Given::default());
+    assert!(has(&first, "The bell hangs"), "{:?}", texts(&first));
+    assert!(!has(&first, "The tower leans."));
+    assert_eq!(first.report.untouched, 2, "the harbour's entry and the tower's note");
+    let mut state = StoryState::default();
+    state.apply(&first.delta);
+    let second = woven(&shelf, &["A bell.", "A bell again."], &state, Given::default());
+    assert!(!has(&second, "The bell hangs"), "it pauses: {:?}", texts(&second));
+    let bell = second.report.verdicts.iter().find(|verdict| verdict.title == "Bell").unwrap();
+    assert!(matches!(bell.outcome, Outcome::Stopped(Stop::Resting { .. })), "{bell:?}");
+    let given = Given { dry_run: true, ..Given::default() };
+    assert!(woven(&shelf, &["bell"], &StoryState::default(), given).delta.is_empty());
+}
+
+#[test]
+fn the_vaults_text_reaches_world_info_only_if_the_rules_say_so() {
+    let mut shelf = shelf();
+    let turn =
+        |shelf: &Shelf| woven(shelf, &["I hear a bell."], &StoryState::default(), Given::default());
+    assert!(!has(&turn(&shelf), "silts up"));
+    shelf.rules.vault.feeds_world_info = true;
+    assert!(has(&turn(&shelf), "silts up"));
+}
+
+#[test]
+fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
+    let mut shelf = shelf();
+    let mark = |title: &str| Mark { title: title.to_owned(), vault: None };
+    let scene = Scene { pins: vec![mark("tower")], blocks: vec![mark("bell")], ..Scene::default() };
+    let given = Given { scene: Some(scene), ..Given::default() };
+    let pinned = woven(&shelf, &["I hear a bell."], &StoryState::default(), given);
+    assert!(has(&pinned, "The tower leans.") && !has(&pinned, "The bell hangs"));
+
+    shelf.rules.vault.selection = Some(SelectionRules::default());
+    let both = ["The bell in the tower."];
+    let answered = |selection| {
+        let given = Given { selection: Some(selection), ..Given::default() };
+        woven(&shelf, &both, &StoryState::default(), given)
+    };
+    let tower = Choice {
+        title: "Tower".to_owned(),
+        confidence: Confidence::High,
+        reason: "it is seen".to_owned(),
+    };
+    let chosen = answered(Selection::Chosen(vec![tower]));
+    assert!(has(&chosen, "The tower leans.") && !has(&chosen, "The bell hangs"));
+    let verdict = chosen.report.verdicts.iter().find(|one| one.title == "Tower").unwrap();
+    let Outcome::Activated { trigger, .. } = &verdict.outcome else { panic!("{verdict:?}") };
+    assert!(matches!(&trigger.reason, Reason::Selected { confidence, .. } if confidence == "high"));
+    let failed = answered(Selection::Failed { reason: "timed out".to_owned() });
+    assert!(has(&failed, "The tower leans.") && has(&failed, "The bell hangs"));
+}
+
+#[test]
+fn a_note_that_changes_makes_another_library() {
+    let before = shelf();
+    let mut after = before.clone();
+    after.notes[1] = Arc::new(note("Tower", "tower", "The tower fell."));
+    assert_ne!(before.version(), after.version());
+    let library = before.compile();
+    assert_eq!(library.version(), before.version());
+    let next = after.compile_after(Some(&library));
+    assert_eq!(next.version(), after.version());
+    assert_eq!(next.vault().map(Vault::len), Some(2));
+    let written = serde_json::to_string(&after).unwrap();
+    assert_eq!(serde_json::from_str::<Shelf>(&written).unwrap(), after);
+}
