@@ -11,13 +11,17 @@ use clap::{Args, ValueEnum};
 use loreloom_core::{
     book::Book,
     library::{Binding, Volume},
+    regex_script::RegexScript,
     rules::{Profile, Rules},
+    turn::{Near, Transcript},
     wrap::WrapFormat,
 };
 use loreloom_formats::{ImportOptions, Imported, Severity, import};
+use loreloom_llm::embed::StaticEmbedder;
+use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::Lore;
 
-use crate::files;
+use crate::{commands::runtime, files};
 
 /// Which lore is used, and by which rules.
 #[derive(Clone, Debug, Args)]
@@ -50,6 +54,39 @@ pub(crate) struct RulesArguments {
     /// `{{content}}` and so on
     #[arg(long, default_value_t = WrapFormat::None, value_name = "FORMAT")]
     wrap: WrapFormat,
+
+    /// A `SillyTavern` regex script file, applied to entries on their way into the prompt;
+    /// may be given several times
+    #[arg(long = "regex-script", value_name = "FILE", value_parser = ScriptFile::read)]
+    regex_scripts: Vec<ScriptFile>,
+
+    /// How near in meaning to the newest messages an entry marked `vectorized` must be, as
+    /// the cosine of their vectors
+    #[arg(long, value_name = "COSINE")]
+    near: Option<f64>,
+}
+
+/// The scripts of one file: `SillyTavern` exports one script or a list of them.
+#[derive(Clone, Debug)]
+struct ScriptFile(Vec<RegexScript>);
+
+impl ScriptFile {
+    fn read(path: &str) -> anyhow::Result<Self> {
+        let bytes = files::read(Path::new(path))?;
+        let json: serde_json::Value = serde_json::from_slice(&bytes)?;
+        let scripts = match json {
+            serde_json::Value::Array(scripts) => scripts,
+            script => vec![script],
+        };
+        let scripts = scripts.into_iter().map(serde_json::from_value);
+        let scripts: Vec<RegexScript> = scripts
+            .collect::<Result<_, _>>()
+            .context("a regex script needs at least `findRegex`")?;
+        if let Some(bad) = scripts.iter().find(|script| !script.compiles()) {
+            anyhow::bail!("`{}` is no regular expression", bad.find_regex);
+        }
+        Ok(Self(scripts))
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -86,6 +123,20 @@ impl LoreArguments {
     }
 }
 
+/// The entries whose meaning is near to what was said last, by the embedder in the binary.
+pub(crate) fn near(lore: &Lore, transcript: &Transcript) -> anyhow::Result<Vec<Near>> {
+    let (library, rules) = (lore.library(), lore.rules());
+    let mut entries = library.books().iter().flat_map(|book| &book.entries);
+    if !entries.any(|entry| rules.world_info.vectors.compares(entry)) {
+        return Ok(Vec::new());
+    }
+    let embedder = StaticEmbedder::embedded();
+    Ok(runtime()?.block_on(async {
+        let vectors = LoreVectors::of(library, rules, embedder, None).await?;
+        vectors.near(library, transcript, rules, embedder).await
+    })?)
+}
+
 /// Loads books, each with the name of its file as its id.
 pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
     let mut books: Vec<Arc<Book>> = Vec::new();
@@ -109,6 +160,11 @@ impl RulesArguments {
         if let Some(percent) = self.budget {
             rules.world_info.budget_percent = percent;
         }
+        if let Some(threshold) = self.near {
+            rules.world_info.vectors.threshold = threshold;
+        }
+        let scripts = self.regex_scripts.iter().flat_map(|file| &file.0);
+        rules.regex_scripts.extend(scripts.cloned());
         rules.wrap = self.wrap.clone();
         rules
     }

@@ -71,13 +71,22 @@ impl RegexScript {
         !self.disabled && self.prompt_only && self.placement.contains(&WORLD_INFO) && in_depth
     }
 
+    /// Whether its expression can be used.
+    pub fn compiles(&self) -> bool {
+        self.regex().is_some()
+    }
+
+    fn regex(&self) -> Option<JsRegex> {
+        match Key::parse(&self.find_regex) {
+            Key::Regex(key) => JsRegex::new(&key.pattern, &key.flags),
+            Key::Literal(pattern) => JsRegex::new(&pattern, ""),
+        }
+    }
+
     /// The text after the script; as it was if the expression does not compile or needs too
     /// much.
     pub fn apply(&self, text: &str, macros: &MacroValues<'_>) -> String {
-        let regex = match Key::parse(&self.find_regex) {
-            Key::Regex(key) => JsRegex::new(&key.pattern, &key.flags),
-            Key::Literal(pattern) => JsRegex::new(&pattern, ""),
-        };
+        let regex = self.regex();
         let Some(matches) = regex.and_then(|regex| regex.find_all(text)) else {
             return text.to_owned();
         };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{EntryId, MessageId},
+    macros::{VariableChanges, Variables},
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -40,6 +41,9 @@ pub struct StoryState {
     /// matched them first. A chat without a user message has the default id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub first_match: BTreeMap<EntryId, MessageId>,
+    /// What lore has written to variables.
+    #[serde(default, skip_serializing_if = "Variables::is_empty")]
+    pub variables: Variables,
     /// What the vault carries on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vault: VaultState,
@@ -65,6 +69,9 @@ pub struct StateDelta {
     /// Changes to what the vault carries on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<VaultDelta>,
+    /// Changes to variables.
+    #[serde(skip_serializing_if = "VariableChanges::is_empty")]
+    pub variables: VariableChanges,
 }
 
 impl StateDelta {
@@ -76,6 +83,10 @@ impl StateDelta {
             first_match: changes(&before.first_match, &after.first_match),
             vault: (before.vault != after.vault)
                 .then(|| VaultDelta::between(&before.vault, &after.vault)),
+            variables: VariableChanges {
+                local: changes(&before.variables.local, &after.variables.local),
+                global: changes(&before.variables.global, &after.variables.global),
+            },
         }
     }
 
@@ -85,6 +96,7 @@ impl StateDelta {
             && self.cooldown.is_empty()
             && self.first_match.is_empty()
             && self.vault.is_none()
+            && self.variables.is_empty()
     }
 }
 
@@ -97,28 +109,35 @@ impl StoryState {
         if let Some(delta) = &delta.vault {
             self.vault.apply(delta);
         }
+        self.write(&delta.variables);
+    }
+
+    /// Writes variables.
+    pub fn write(&mut self, changes: &VariableChanges) {
+        apply(&mut self.variables.local, &changes.local);
+        apply(&mut self.variables.global, &changes.global);
     }
 }
 
-pub(crate) fn changes<V: Copy + PartialEq>(
-    before: &BTreeMap<EntryId, V>,
-    after: &BTreeMap<EntryId, V>,
-) -> BTreeMap<EntryId, Option<V>> {
+pub(crate) fn changes<K: Ord + Clone, V: Clone + PartialEq>(
+    before: &BTreeMap<K, V>,
+    after: &BTreeMap<K, V>,
+) -> BTreeMap<K, Option<V>> {
     let gone = before.keys().filter(|id| !after.contains_key(id)).map(|id| (id.clone(), None));
     let set = after
         .iter()
         .filter(|(id, value)| before.get(id) != Some(value))
-        .map(|(id, value)| (id.clone(), Some(*value)));
+        .map(|(id, value)| (id.clone(), Some(value.clone())));
     gone.chain(set).collect()
 }
 
-pub(crate) fn apply<V: Copy>(
-    records: &mut BTreeMap<EntryId, V>,
-    delta: &BTreeMap<EntryId, Option<V>>,
+pub(crate) fn apply<K: Ord + Clone, V: Clone>(
+    records: &mut BTreeMap<K, V>,
+    delta: &BTreeMap<K, Option<V>>,
 ) {
     for (id, change) in delta {
         match change {
-            Some(value) => records.insert(id.clone(), *value),
+            Some(value) => records.insert(id.clone(), value.clone()),
             None => records.remove(id),
         };
     }
@@ -151,6 +170,22 @@ mod tests {
         folded.apply(&delta);
         assert_eq!(folded, after);
         assert!(StateDelta::between(&after, &after).is_empty());
+    }
+
+    #[test]
+    fn variables_are_set_and_removed_by_a_delta() {
+        let state = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let variables = Variables { local: pairs.collect(), ..Variables::default() };
+            StoryState { variables, ..StoryState::default() }
+        };
+        let (before, after) = (state(&[("a", "1"), ("b", "2")]), state(&[("b", "3"), ("c", "")]));
+        let delta = StateDelta::between(&before, &after);
+        let json = r#"{"variables":{"local":{"a":null,"b":"3","c":""}}}"#;
+        assert_eq!(serde_json::to_string(&delta).unwrap(), json);
+        let mut folded = before;
+        folded.apply(&serde_json::from_str(json).unwrap());
+        assert_eq!(folded, after);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     library::{Cast, Dialect},
     macros::MacroValues,
     scan::{Folding, HitCache, ScanText},
+    texts::Occurrences,
     tokens::TokenCounter,
     units::{MessageCount, Timestamp, Tokens},
     vault::{Choice, Lines, Mark, VaultCache},
@@ -159,21 +160,34 @@ pub struct Instruments<'a> {
 /// Hits of texts seen before, for one library.
 #[derive(Debug, Default)]
 pub struct TurnCache {
-    world_info: FoldingCaches,
-    cards: FoldingCaches,
+    world_info: DialectCache,
+    cards: DialectCache,
     pub(crate) vault: VaultCache,
 }
 
-/// One cache for each folding.
-pub(crate) type FoldingCaches = [HitCache; Folding::ALL.len()];
+/// The caches of a dialect: what a word is differs between them.
+#[derive(Debug, Default)]
+struct DialectCache {
+    hits: [HitCache; Folding::ALL.len()],
+    /// What the running turn found. Kept only for its memory, which grows to what a turn of
+    /// this chat needs.
+    occurrences: Occurrences,
+}
 
 impl TurnCache {
-    /// The caches of a dialect: what a word is differs between them.
-    pub(crate) fn of(&mut self, dialect: Dialect) -> &mut FoldingCaches {
-        match dialect {
+    /// What a dialect found in texts seen before, and room for what this turn finds.
+    pub(crate) fn begin(
+        &mut self,
+        dialect: Dialect,
+    ) -> (&mut [HitCache; Folding::ALL.len()], &mut Occurrences) {
+        let cache = match dialect {
             Dialect::WorldInfo => &mut self.world_info,
             Dialect::Cards => &mut self.cards,
+        };
+        for found in &mut cache.occurrences {
+            found.clear();
         }
+        (&mut cache.hits, &mut cache.occurrences)
     }
 }
 
@@ -350,6 +364,11 @@ impl Transcript {
     fn last(&self, wanted: impl Fn(Role) -> bool) -> &str {
         let newest = self.messages.iter().rev().find(|message| wanted(message.role));
         newest.map_or("", TranscriptMessage::own_text)
+    }
+
+    /// The texts of the newest messages, newest first, without the names before them.
+    pub fn newest(&self, count: usize) -> impl Iterator<Item = &str> {
+        self.messages.iter().rev().take(count).map(TranscriptMessage::own_text)
     }
 
     /// How many messages there are.

@@ -30,6 +30,7 @@ pub mod event;
 pub mod hardware;
 pub mod ids;
 pub mod inject;
+pub mod lore_vectors;
 pub mod migrate;
 pub mod model_test;
 mod number;

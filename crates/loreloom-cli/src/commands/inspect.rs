@@ -1,9 +1,14 @@
 //! Saying what a file is.
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use loreloom_core::book::Entry;
+use loreloom_core::{
+    book::{Book, Entry},
+    library::{EntryIx, Library},
+    report::{Warning, words},
+    rules::Rules,
+};
 use loreloom_formats::{Format, ImportNote};
 use serde::Serialize;
 
@@ -31,7 +36,26 @@ struct Found<'a> {
     disabled: usize,
     constant: usize,
     regex_keys: usize,
+    /// Keys that look like regular expressions and are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_regexes: Vec<NotRegex>,
     notes: &'a [ImportNote],
+}
+
+#[derive(Serialize)]
+struct NotRegex {
+    entry: String,
+    key: String,
+}
+
+/// The keys of a book that look like regular expressions and are none.
+fn not_regexes(book: &Book) -> Vec<NotRegex> {
+    let library = Library::under([Arc::new(book.clone())], &Rules::default());
+    let told = |(ix, key): (EntryIx, &str)| NotRegex {
+        entry: library.entry(ix).title().to_owned(),
+        key: key.to_owned(),
+    };
+    library.not_regexes().map(told).collect()
 }
 
 impl Inspect {
@@ -65,6 +89,7 @@ impl Inspect {
                     .flat_map(|entry| &entry.activation.keys)
                     .filter(is_regex)
                     .count(),
+                not_regexes: not_regexes(&imported.book),
                 notes: &imported.notes,
             };
             if self.json {
@@ -90,6 +115,10 @@ impl Found<'_> {
             "  entries    {} ({} constant, {} switched off, {} regex keys)",
             self.entries, self.constant, self.disabled, self.regex_keys
         )?;
+        for NotRegex { entry, key } in &self.not_regexes {
+            let (entry, key) = (entry.clone(), key.clone());
+            writeln!(out, "  {}", words::warning(&Warning::KeyNotARegex { entry, key }))?;
+        }
         for note in self.notes {
             writeln!(out, "  {note}")?;
         }

@@ -25,6 +25,8 @@ use std::io::Write;
 
 use clap::Subcommand;
 
+pub(crate) use self::serve::runtime;
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -129,7 +129,7 @@ pub(super) fn app(
 }
 
 /// A runtime for one command.
-pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -29,7 +29,7 @@ pub(crate) fn print(
             Outcome::Stopped(_) => ("out", "-".to_owned()),
         };
         let title = cut(&verdict.title, width);
-        let why = words::sentence(verdict, &names);
+        let why = words::chain(verdict, verdicts, &names);
         writeln!(out, "{title:<width$}  {word:<8}  {tokens:>6}  {why}")?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use loreloom_core::{
     ids::{ChatId, EntryId},
     library::{Library, Volume},
     prompt::PromptMessage,
-    report::{Outcome, Report, Verdict},
+    report::{Outcome, Report, Verdict, words},
     state::StoryState,
     tokens::TokenCounter,
     turn::{CardTexts, Host, Speaker, Transcript, Turn},
@@ -130,6 +130,7 @@ impl Weave {
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
+        let near = lore::near(&lore, &transcript)?;
         let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
         let turn = Turn {
             chat: path.chat(),
@@ -146,7 +147,7 @@ impl Weave {
             seed: self.seed,
             at: None,
             dry_run: false,
-            host: Host::default(),
+            host: Host { near: &near, ..Host::default() },
         };
         let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt, card)?;
         if self.json {
@@ -204,6 +205,9 @@ impl Output {
         for budget in &self.report.budgets {
             let tokenizer = &self.report.facts.tokenizer;
             writeln!(out, "lore: {} of {} tokens ({tokenizer})", budget.used, budget.limit)?;
+        }
+        for warning in &self.report.warnings {
+            writeln!(out, "note: {}", words::warning(warning))?;
         }
         if let Some(verdicts) = &self.verdicts {
             writeln!(out)?;

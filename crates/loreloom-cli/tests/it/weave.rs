@@ -172,3 +172,110 @@ fn bad_files_are_refused_with_file_and_place() {
     let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--generation", "loud"]));
     assert!(error.contains("found `loud`"), "{error}");
 }
+
+const CHAIN: &str = r#"{"entries":{
+  "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"The bell hangs on a rope.","position":0},
+  "1":{"uid":1,"key":["rope"],"comment":"The rope","content":"The rope was made by Odo.","position":0},
+  "2":{"uid":2,"key":["Odo"],"comment":"Odo","content":"He is dead.","position":0},
+  "3":{"uid":3,"key":["/od(o/i"],"comment":"Broken","content":"x","position":0}
+}}"#;
+
+#[test]
+fn why_follows_an_entry_down_to_what_was_said_and_names_broken_keys() {
+    let home = home();
+    write(home.path(), "chain.json", CHAIN);
+    let arguments = ["weave", "--book", "chain.json", "--chat", "messages.json", "--why"];
+    let text = printed(home.path(), &arguments);
+    let said = "“Odo” in the text of The rope; before the character \
+                <- The rope: “rope” in the text of The bell <- The bell: “bell” in message 1 (user)";
+    assert!(text.contains(said), "{text}");
+    let note = "the key “/od(o/i” is no valid regular expression and is looked for as plain text";
+    assert!(text.contains(&format!("note: Broken: {note}\n")), "{text}");
+    let inspected = printed(home.path(), &["inspect", "chain.json"]);
+    assert!(inspected.contains(&format!("  Broken: {note}\n")), "{inspected}");
+}
+
+#[test]
+fn vectorized_entries_are_found_by_meaning() {
+    let home = home();
+    write(
+        home.path(),
+        "meaning.json",
+        r#"{"entries":{
+          "0":{"uid":0,"key":[],"vectorized":true,"comment":"Food","content":"The man eats bread and cheese for dinner.","position":0},
+          "1":{"uid":1,"key":[],"vectorized":true,"comment":"Law","content":"Parliament taxes the import of copper wire.","position":0},
+          "2":{"uid":2,"key":["zyx"],"comment":"Keyed","content":"The man eats bread and cheese for dinner.","position":0}
+        }}"#,
+    );
+    write(
+        home.path(),
+        "dinner.json",
+        r#"[{"role":"user","content":"A man is eating a piece of bread for dinner."}]"#,
+    );
+    let arguments = ["weave", "--book", "meaning.json", "--chat", "dinner.json", "--why", "--json"];
+    let woven: Value = serde_json::from_str(&printed(home.path(), &arguments)).unwrap();
+    let outcome = |at: usize| woven["verdicts"][at]["outcome"].clone();
+    let trigger = &outcome(0)["trigger"];
+    assert_eq!(
+        (&woven["verdicts"][0]["title"], &trigger["reason"]["code"]),
+        (&"Food".into(), &"semantic".into())
+    );
+    assert_eq!(trigger["reason"]["threshold"], 0.25);
+    assert!(trigger["reason"]["score"].as_f64().unwrap() > 0.6, "{woven}");
+    assert_eq!(outcome(1)["code"], "not_near");
+    assert_eq!(outcome(2)["code"], "no_key_found");
+    let strict = [
+        "weave",
+        "--book",
+        "meaning.json",
+        "--chat",
+        "dinner.json",
+        "--near",
+        "0.99",
+        "--explain",
+        "Food",
+    ];
+    let text = printed(home.path(), &strict);
+    assert!(
+        text.contains("Food would have fired with: lower the threshold of meaning to 0."),
+        "{text}"
+    );
+}
+
+#[test]
+fn regex_scripts_change_entries_on_their_way() {
+    let home = home();
+    write(
+        home.path(),
+        "scripts.json",
+        r#"[{"scriptName":"a","findRegex":"/cracked/","replaceString":"whole","placement":[5],"promptOnly":true},
+            {"scriptName":"b","findRegex":"/bell/","replaceString":"gong","placement":[1],"promptOnly":true}]"#,
+    );
+    let text = printed(
+        home.path(),
+        &weave(&["--chat", "messages.json", "--regex-script", "scripts.json"]),
+    );
+    assert!(text.contains("[system]\nThe bell is whole.\n"), "{text}");
+    write(home.path(), "bad.json", r#"{"findRegex":"/(/"}"#);
+    let error =
+        refused(home.path(), &weave(&["--chat", "messages.json", "--regex-script", "bad.json"]));
+    assert!(error.contains("`/(/` is no regular expression"), "{error}");
+}
+
+#[test]
+fn variables_go_from_entry_to_entry() {
+    let home = home();
+    write(
+        home.path(),
+        "variables.json",
+        r#"{"entries":{
+          "0":{"uid":0,"constant":true,"order":20,"content":"{{setvar::who::Odo}}{{incvar::seen}} seen","position":0},
+          "1":{"uid":1,"key":["rope"],"order":30,"content":"{{setvar::who::Mira}}","position":0},
+          "2":{"uid":2,"constant":true,"order":10,"content":"It was {{getvar::who}}.","position":0}
+        }}"#,
+    );
+    let arguments = ["weave", "--book", "variables.json", "--chat", "messages.json"];
+    let text = printed(home.path(), &arguments);
+    assert!(text.contains("It was Odo.\n"), "{text}");
+    assert!(text.contains("1 seen\n"), "{text}");
+}

@@ -82,7 +82,7 @@ impl Scanner<'_> {
 
     /// File order is what authors expect; ids are random, but one engine sorts by them.
     fn tie(&self, a: EntryIx, b: EntryIx) -> Ordering {
-        let rank = |ix: EntryIx| self.roster.ranks(ix).first().copied();
+        let rank = |ix: EntryIx| self.roster.ranks(ix).next();
         match self.rules.ties {
             Ties::File => rank(a).cmp(&rank(b)),
             Ties::Id => {

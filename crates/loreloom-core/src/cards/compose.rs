@@ -30,7 +30,7 @@ impl Piece {
 
     /// How near in meaning it is, if that is why it is here.
     pub(super) fn near(&self) -> Option<f64> {
-        if let Reason::Semantic { score } = self.trigger.reason { Some(score) } else { None }
+        if let Reason::Semantic { score, .. } = self.trigger.reason { Some(score) } else { None }
     }
 }
 

@@ -180,10 +180,12 @@ impl<'a> Scanner<'a> {
         if !matches!(key.probe, Probe::Dynamic) {
             return key.probe.clone();
         }
-        let macros = &self.macros;
+        let (macros, variables) = (&self.macros, &self.effects.state.variables);
         let known = (key.raw.clone(), key.mode);
         let resolved = self.resolved.entry(known);
-        resolved.or_insert_with(|| keys::resolve(key, &macros.expand(&key.raw))).clone()
+        resolved
+            .or_insert_with(|| keys::resolve(key, &macros.expand_reading(&key.raw, variables)))
+            .clone()
     }
 
     /// Chance, once an entry and turn.

@@ -17,7 +17,7 @@ use crate::{
     chat::Role,
     dice::{Dice, Roll},
     library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
-    macros::{Draw, MacroValues},
+    macros::{Draw, MacroValues, VariableChanges, Variables},
     place::Place,
     report::{BudgetUse, KeyMatch, Reason, ScanPhase, Stop, Trigger, Warning},
     state::StoryState,
@@ -110,6 +110,10 @@ pub(super) struct Scanner<'a> {
     is_active: FxHashSet<EntryIx>,
     failed: FxHashSet<EntryIx>,
     pub(super) stops: FxHashMap<EntryIx, Stop>,
+    /// What accepted entries wrote, in order: visible at once, kept only if they are sent.
+    written: Vec<(EntryIx, VariableChanges)>,
+    /// The variables before any of that.
+    unwritten: Variables,
 }
 
 impl<'a> Scanner<'a> {
@@ -148,10 +152,13 @@ impl<'a> Scanner<'a> {
             is_active: FxHashSet::default(),
             failed: FxHashSet::default(),
             stops: FxHashMap::default(),
+            written: Vec::new(),
+            unwritten: Variables::default(),
         }
     }
 
     fn run(mut self) -> CardScan {
+        self.unwritten = self.effects.state.variables.clone();
         self.live.clone_from(&self.roster.cards().always);
         let forced = self.turn.forced.iter().map(|forced| &forced.entry);
         let remembered = self.state.first_match.keys();
@@ -241,7 +248,15 @@ impl<'a> Scanner<'a> {
                 Roll::Macro(entry, draw.index)
             })
         };
-        self.macros.expand_rolling(body, &mut roll).into_owned()
+        let (mut writes, variables) = (VariableChanges::default(), &self.effects.state.variables);
+        let text = self.macros.expand_rolling(body, variables, &mut writes, &mut roll);
+        let text = text.into_owned();
+        if !writes.is_empty() {
+            self.effects.state.write(&writes);
+            self.resolved.clear();
+            self.written.push((ix, writes));
+        }
+        text
     }
 
     /// The text that the entry accepted last adds to what is scanned.
@@ -297,7 +312,7 @@ impl<'a> Scanner<'a> {
     fn located(&mut self, key: &CompiledKey, terms: &Terms) -> (KeyMatch, Option<Location>) {
         let probe = self.probe(key);
         let location = self.texts.locate(key, &probe, Self::reach(terms));
-        let expanded = self.macros.expand(&key.raw);
+        let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
         let told = KeyMatch {
             key: key.raw.to_string(),
             expanded: (*expanded != *key.raw).then(|| expanded.into_owned()),
@@ -339,9 +354,17 @@ impl<'a> Scanner<'a> {
             }
         }));
         let mut stopped: Vec<(EntryIx, Stop)> = self.stops.drain().collect();
-        stopped.sort_by_key(|(ix, _)| self.roster.ranks(*ix).first().copied());
-        let state = std::mem::take(&mut self.effects.state);
+        stopped.sort_by_key(|(ix, _)| self.roster.ranks(*ix).next());
+        let mut state = std::mem::take(&mut self.effects.state);
+        let (written, unwritten) =
+            (std::mem::take(&mut self.written), std::mem::take(&mut self.unwritten));
         let placed = self.place();
+        state.variables = unwritten;
+        for (ix, writes) in written {
+            if placed.iter().any(|one| one.ix == ix) {
+                state.write(&writes);
+            }
+        }
         CardScan { placed, stopped, state, budgets, hide_prompts, warnings }
     }
 
@@ -381,7 +404,7 @@ impl<'a> Scanner<'a> {
             .iter()
             .filter_map(|near| Some((near.score, self.library.find(&near.entry)?)))
             .filter(|(_, ix)| self.library.dialect_of(*ix) == Dialect::Cards)
-            .filter(|(_, ix)| !self.roster.ranks(*ix).is_empty())
+            .filter(|(_, ix)| self.roster.ranks(*ix).next().is_some())
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut taken = 0;
@@ -404,6 +427,6 @@ impl<'a> Scanner<'a> {
         let spent = terms.once && self.state.first_match.get(id).is_some_and(|turn| *turn != now);
         let suppressed = terms.force == Some(Force::Suppress);
         let free = terms.enabled && !suppressed && !spent && !self.is_active(ix);
-        free.then(|| Found::by(Reason::Semantic { score }, false))
+        free.then(|| Found::by(Reason::Semantic { score, threshold: None }, false))
     }
 }

@@ -96,6 +96,20 @@ impl CompiledKey {
         Self { raw: raw.into(), mode, probe }
     }
 
+    /// Whether it has the form of a regular expression, but is none: `/bel(l/`, `/bell/x`.
+    pub(crate) fn is_failed_regex(&self) -> bool {
+        let plain = matches!(self.probe, Probe::Pattern { .. } | Probe::Text { .. });
+        let form = self.raw.trim_matches(is_js_space).strip_prefix('/').and_then(|rest| {
+            let (pattern, flags) = rest.rsplit_once('/')?;
+            Some((!pattern.is_empty(), flags))
+        });
+        // Letters that are no flag anywhere make it a path: `/usr/bin`.
+        let flags = |flags: &str| {
+            flags.bytes().all(|flag| b"dgimsuvyx".contains(&flag.to_ascii_lowercase()))
+        };
+        plain && form.is_some_and(|(pattern, letters)| pattern && flags(letters))
+    }
+
     /// A key that is in no index, exactly as written.
     pub(crate) fn unfiled(raw: &str, mode: KeyMode) -> Self {
         Self { raw: raw.into(), mode, probe: Probe::of(raw, mode) }
@@ -139,4 +153,28 @@ impl Probe {
 /// Whether a literal can lie across two of the joined texts.
 pub(crate) fn spans_texts(literal: &str) -> bool {
     literal.contains(['\n', '\u{1}'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_only_looks_like_a_regular_expression_is_noticed() {
+        let mode = KeyMode { folding: Folding::Lower, whole_words: true };
+        for (raw, failed) in [
+            ("/bel(l/i", true),
+            ("/bell/ii", true),
+            ("/bell/x", true),
+            (" /[z-a]/ ", true),
+            ("/bell/i", false),
+            ("bell", false),
+            ("/usr/bin", false),
+            ("//", false),
+            ("/{{char}}(/", false),
+        ] {
+            let key = CompiledKey::new(raw, mode, |_, _| PatternId(0));
+            assert_eq!(key.is_failed_regex(), failed, "{raw}");
+        }
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) use self::{
     roster::{MOST_MESSAGES, messages},
 };
 use crate::{
-    book::{Book, Entry, Force, Key},
+    book::{Book, Entry, Force, Key, MatchSources, Recursion, Timed},
     cards::{CardEntry, CardRules},
     ids::{EntryId, LibraryVersion},
     macros,
@@ -62,6 +62,8 @@ pub struct Library {
     world_info: FoldingIndexes,
     cards: FoldingIndexes,
     vault: Option<Arc<Vault>>,
+    /// Keys that look like regular expressions and are none.
+    not_regexes: Vec<(EntryIx, Box<str>)>,
 }
 
 /// One index for each folding.
@@ -85,6 +87,9 @@ pub struct CompiledEntry {
     pub(crate) groups: Vec<Box<str>>,
     /// Only entries with timed effects have one.
     pub(crate) fingerprint: Option<u64>,
+    /// Whether nothing but its keys decides: no filter, effect, chance, group or macro. Such
+    /// entries, nearly all of a large book, are judged without looking at the entry itself.
+    pub(crate) plain: bool,
     /// Whether it must be looked at although no literal key touched it.
     pub(crate) always: bool,
     /// What its decorators and fields say together; only in card books.
@@ -214,6 +219,12 @@ impl Library {
         self.by_id.get(id).copied()
     }
 
+    /// Keys of World Info that look like regular expressions but do not compile, and are
+    /// therefore looked for as plain text, slashes included.
+    pub fn not_regexes(&self) -> impl Iterator<Item = (EntryIx, &str)> {
+        self.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
+    }
+
     /// What compiling found out about an entry.
     pub(crate) fn compiled(&self, ix: EntryIx) -> &CompiledEntry {
         &self.entries[ix.0 as usize]
@@ -247,6 +258,7 @@ struct Compiler<'rules> {
     by_id: FxHashMap<EntryId, EntryIx>,
     world_info: Filing,
     cards: Filing,
+    not_regexes: Vec<(EntryIx, Box<str>)>,
 }
 
 /// The literals of a dialect while they are collected, by folding.
@@ -303,6 +315,7 @@ impl<'rules> Compiler<'rules> {
             by_id: FxHashMap::default(),
             world_info: Filing::default(),
             cards: Filing::default(),
+            not_regexes: Vec::new(),
         }
     }
 
@@ -335,6 +348,8 @@ impl<'rules> Compiler<'rules> {
         for key in &keys {
             always |= !self.world_info.touch(ix, key);
         }
+        let failed = keys.iter().chain(&secondary).filter(|key| key.is_failed_regex());
+        self.not_regexes.extend(failed.map(|key| (ix, key.raw.clone())));
         CompiledEntry {
             book: 0,
             place: 0,
@@ -344,6 +359,7 @@ impl<'rules> Compiler<'rules> {
             secondary,
             groups: group_names(&entry.group.names),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
+            plain: !always && is_plain(entry) && !macros::is_dynamic(decorated.body),
             always,
             dynamic: macros::is_dynamic(decorated.body),
             body: decorated.body.into(),
@@ -367,6 +383,7 @@ impl<'rules> Compiler<'rules> {
             secondary: Vec::new(),
             groups: Vec::new(),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
+            plain: false,
             always,
             dynamic: false,
             body: "".into(),
@@ -401,8 +418,34 @@ impl<'rules> Compiler<'rules> {
             world_info: self.world_info.finish(),
             cards: self.cards.finish(),
             vault: None,
+            not_regexes: self.not_regexes,
         }
     }
+}
+
+/// Whether an entry has keys and nothing else to say about when it fires.
+fn is_plain(entry: &Entry) -> bool {
+    let Entry { activation, group, recursion, budget, .. } = entry;
+    let filters = &activation.filters;
+    let unfiltered =
+        filters.triggers.is_empty() && filters.characters.is_empty() && filters.tags.is_empty();
+    let unconditional = activation.enabled
+        && !activation.constant
+        && !activation.vectorized
+        && activation.force.is_none()
+        && activation.timed == Timed::default();
+    let certain = activation.probability.is_none_or(|chance| (chance - 100.0).abs() < f64::EPSILON);
+    let everywhere =
+        activation.scan.messages.is_none() && activation.sources == MatchSources::default();
+    let alone = !activation.secondary.active || activation.secondary.keys.is_empty();
+    unfiltered
+        && unconditional
+        && certain
+        && everywhere
+        && alone
+        && group.names.is_empty()
+        && *recursion == Recursion::default()
+        && !budget.ignore
 }
 
 fn is_timed(entry: &Entry) -> bool {

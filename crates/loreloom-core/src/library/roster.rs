@@ -37,7 +37,7 @@ pub struct Roster {
     strategy: Strategy,
     /// By rank. An entry of a book that is attached twice stands here twice.
     order: Vec<EntryIx>,
-    ranks: FxHashMap<EntryIx, Vec<u32>>,
+    ranks: Ranks,
     /// Ranks to look at whatever the text says.
     always: Vec<u32>,
     /// Distinct recursion levels that entries wait for, ascending.
@@ -47,6 +47,32 @@ pub struct Roster {
     /// The furthest any entry of its own scans.
     deepest: u32,
     cards: CardRoster,
+}
+
+/// Where entries stand in a roster.
+#[derive(Debug, Default)]
+struct Ranks {
+    /// By entry; [`NO_RANK`] if it takes no part. Dense, because every hit asks.
+    first: Vec<u32>,
+    /// Further ranks of entries whose book is attached more than once.
+    again: FxHashMap<EntryIx, Vec<u32>>,
+}
+
+const NO_RANK: u32 = u32::MAX;
+
+impl Ranks {
+    fn add(&mut self, ix: EntryIx, rank: u32) {
+        match &mut self.first[ix.0 as usize] {
+            first if *first == NO_RANK => *first = rank,
+            _ => self.again.entry(ix).or_default().push(rank),
+        }
+    }
+
+    fn of(&self, ix: EntryIx) -> impl Iterator<Item = u32> {
+        let first = self.first.get(ix.0 as usize).copied().filter(|rank| *rank != NO_RANK);
+        let again = if self.again.is_empty() { None } else { self.again.get(&ix) };
+        first.into_iter().chain(again.into_iter().flatten().copied())
+    }
 }
 
 /// The entries of card books that take part, in file order. They form one pool.
@@ -121,12 +147,11 @@ impl Roster {
     }
 
     fn of(library: &Library, order: Vec<EntryIx>, card_books: Vec<usize>) -> Self {
-        let mut ranks: FxHashMap<EntryIx, Vec<u32>> = FxHashMap::default();
-        ranks.reserve(order.len());
+        let mut ranks = Ranks { first: vec![NO_RANK; library.len()], ..Ranks::default() };
         let mut roster = Self {
             attachments: Vec::new(),
             strategy: Strategy::default(),
-            ranks: FxHashMap::default(),
+            ranks: Ranks::default(),
             always: Vec::new(),
             levels: Vec::new(),
             timed: FxHashMap::default(),
@@ -136,7 +161,7 @@ impl Roster {
         };
         for (rank, &ix) in order.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
-            ranks.entry(ix).or_default().push(rank);
+            ranks.add(ix, rank);
             let (compiled, entry) = (library.compiled(ix), library.entry(ix));
             if compiled.always {
                 roster.always.push(rank);
@@ -156,17 +181,12 @@ impl Roster {
         Self { order, ranks, ..roster }
     }
 
-    fn add_cards(
-        &mut self,
-        library: &Library,
-        books: Vec<usize>,
-        ranks: &mut FxHashMap<EntryIx, Vec<u32>>,
-    ) {
+    fn add_cards(&mut self, library: &Library, books: Vec<usize>, ranks: &mut Ranks) {
         let cards = &mut self.cards;
         cards.order = books.iter().flat_map(|&book| library.entries_of(book)).collect();
         cards.books = books;
         for (rank, &ix) in (0_u32..).zip(&cards.order) {
-            ranks.entry(ix).or_default().push(rank);
+            ranks.add(ix, rank);
             let compiled = library.compiled(ix);
             if compiled.always {
                 cards.always.push(rank);
@@ -207,8 +227,9 @@ impl Roster {
         self.order[rank as usize]
     }
 
-    pub(crate) fn ranks(&self, ix: EntryIx) -> &[u32] {
-        self.ranks.get(&ix).map_or(&[], Vec::as_slice)
+    /// The ranks of an entry, ascending.
+    pub(crate) fn ranks(&self, ix: EntryIx) -> impl Iterator<Item = u32> {
+        self.ranks.of(ix)
     }
 
     pub(crate) fn always(&self) -> &[u32] {

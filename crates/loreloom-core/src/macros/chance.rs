@@ -105,7 +105,13 @@ fn dice(text: &str) -> Option<(u32, u32, i64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::MacroValues;
+    use super::*;
+    use crate::macros::{MacroValues, VariableChanges, Variables};
+
+    fn expand(values: &MacroValues<'_>, text: &str, roll: &mut dyn FnMut(Draw) -> f64) -> String {
+        let (variables, mut writes) = (Variables::default(), VariableChanges::default());
+        values.expand_rolling(text, &variables, &mut writes, roll).into_owned()
+    }
 
     #[test]
     fn rolls_decide_choices_and_dice() {
@@ -121,14 +127,15 @@ mod tests {
             ("{{roll:0}}{{roll:x}}{{roll:101d6}}", 0.5, ""),
             ("{{random}}", 0.5, ""),
         ] {
-            assert_eq!(values.expand_rolling(text, &mut |_| roll), expected, "{text}");
+            assert_eq!(expand(&values, text, &mut |_| roll), expected, "{text}");
         }
     }
 
     #[test]
     fn each_macro_of_a_text_has_its_own_roll() {
         let mut draws = Vec::new();
-        MacroValues::default().expand_rolling(
+        expand(
+            &MacroValues::default(),
             "{{random::a::b}} {{pick::a::b}} {{roll:2d6}}",
             &mut |draw| {
                 draws.push((draw.index, draw.lasting));

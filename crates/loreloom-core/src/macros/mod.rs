@@ -6,10 +6,14 @@
 
 mod chance;
 mod time;
+mod variables;
 
 use std::{borrow::Cow, cell::RefCell};
 
-pub use self::chance::Draw;
+pub use self::{
+    chance::Draw,
+    variables::{VariableChanges, Variables},
+};
 use crate::units::{Timestamp, Tokens};
 
 /// Nested macros deeper than this are left alone.
@@ -55,6 +59,10 @@ type Roller<'a> = RefCell<&'a mut dyn FnMut(Draw) -> f64>;
 struct Expansion<'values, 'roller> {
     values: &'values MacroValues<'values>,
     roller: Option<Roller<'roller>>,
+    /// The variables that are read, where somebody keeps any.
+    variables: Option<&'values Variables>,
+    /// Where those go that are written.
+    writes: Option<RefCell<&'roller mut VariableChanges>>,
     /// Random macros so far, which tells them apart.
     drawn: RefCell<u32>,
 }
@@ -82,17 +90,40 @@ impl MacroValues<'_> {
     /// `text` with its macros replaced. Random macros stay: this is for keys and prompts,
     /// which must not depend on chance.
     pub fn expand<'text>(&self, text: &'text str) -> Cow<'text, str> {
-        Expansion { values: self, roller: None, drawn: RefCell::default() }.expand(text)
+        self.expansion().expand(text)
+    }
+
+    /// The same with variables, which are only read: this is for keys.
+    pub fn expand_reading<'text>(
+        &self,
+        text: &'text str,
+        variables: &Variables,
+    ) -> Cow<'text, str> {
+        Expansion { variables: Some(variables), ..self.expansion() }.expand(text)
     }
 
     /// `text` with its macros replaced, random ones by what `roll` gives in `0.0..1.0`.
+    /// What it writes to variables is added to `writes`.
     pub fn expand_rolling<'text>(
         &self,
         text: &'text str,
+        variables: &Variables,
+        writes: &mut VariableChanges,
         roll: &mut dyn FnMut(Draw) -> f64,
     ) -> Cow<'text, str> {
-        let roller = Some(RefCell::new(roll));
-        Expansion { values: self, roller, drawn: RefCell::default() }.expand(text)
+        Expansion {
+            roller: Some(RefCell::new(roll)),
+            variables: Some(variables),
+            writes: Some(RefCell::new(writes)),
+            ..self.expansion()
+        }
+        .expand(text)
+    }
+
+    /// An expansion in which nobody rolls and nobody keeps variables.
+    fn expansion<'roller>(&self) -> Expansion<'_, 'roller> {
+        let drawn = RefCell::default();
+        Expansion { values: self, roller: None, variables: None, writes: None, drawn }
     }
 }
 
@@ -160,12 +191,13 @@ impl Expansion<'_, '_> {
             Some(rest) => (true, rest.trim()),
             None => (false, condition.trim()),
         };
+        if let Some(value) = self.condition_variable(condition) {
+            return is_falsy(&value) == negated;
+        }
         let written = self.write(condition, depth);
         // A bare name stands for its macro.
         let value = self.named(&written).map_or(written.clone(), Cow::into_owned);
-        let falsy =
-            matches!(value.trim().to_ascii_lowercase().as_str(), "" | "false" | "off" | "0");
-        falsy == negated
+        is_falsy(&value) == negated
     }
 
     fn named(&self, inner: &str) -> Option<Cow<'_, str>> {
@@ -178,7 +210,8 @@ impl Expansion<'_, '_> {
             None => (inner, ""),
         };
         let name = name.trim().to_ascii_lowercase();
-        self.chance(&name, argument).or_else(|| {
+        let drawn = self.chance(&name, argument);
+        drawn.or_else(|| self.variable(&name, argument)).or_else(|| {
             let argument = argument.trim_start_matches([':', ' ']);
             self.value(&name, argument)
         })
@@ -212,6 +245,10 @@ impl Expansion<'_, '_> {
         };
         Some(Cow::Borrowed(value))
     }
+}
+
+fn is_falsy(value: &str) -> bool {
+    matches!(value.trim().to_ascii_lowercase().as_str(), "" | "false" | "off" | "0")
 }
 
 /// The condition of an opening `{{if …}}`.

@@ -94,6 +94,9 @@ pub enum Reason {
     Semantic {
         /// How near.
         score: f64,
+        /// How near it had to be, where that was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threshold: Option<f64>,
     },
 }
 
@@ -183,6 +186,13 @@ pub enum Stop {
     NoKeys,
     /// None of its keys was found.
     NoKeyFound,
+    /// It is found by meaning, and its meaning is not near enough to the chat's.
+    NotNear {
+        /// How near it is; `None` if others are nearer.
+        score: Option<f64>,
+        /// How near it had to be.
+        threshold: f64,
+    },
     /// A key was found, but further back than it scans.
     OutOfReach {
         /// The key.
@@ -386,7 +396,7 @@ impl Stop {
             Self::Suppressed | Self::Once { .. } => 7,
             Self::Gate { .. } => 8,
             Self::Excluded { .. } => 9,
-            Self::NoKeys | Self::NoKeyFound => 10,
+            Self::NoKeys | Self::NoKeyFound | Self::NotNear { .. } => 10,
             Self::OutOfReach { .. } => 11,
             Self::Required { .. } => 12,
             Self::Secondary { .. } => 13,
@@ -421,6 +431,7 @@ impl Stop {
             Self::Suppressed => "suppressed",
             Self::NoKeys => "no_keys",
             Self::NoKeyFound => "no_key_found",
+            Self::NotNear { .. } => "not_near",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::Secondary { .. } => "secondary",
             Self::Group { .. } => "group",
@@ -444,5 +455,28 @@ impl Stop {
             Self::Excluded { .. } => "excluded",
             Self::Required { .. } => "required",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// The codes of this file, read from the `match`es that give them.
+    fn codes() -> Vec<&'static str> {
+        let lines = include_str!("verdict.rs").lines().map(str::trim);
+        let coded =
+            lines.filter(|line| line.starts_with("Self::") || line.starts_with("Outcome::"));
+        coded.filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\",")).collect()
+    }
+
+    #[test]
+    fn every_code_is_in_the_book_and_no_other() {
+        let book = include_str!("../../../../docs/verdicts.md");
+        let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
+        let mut codes = codes();
+        assert_eq!(codes.len(), 49);
+        codes.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, codes);
     }
 }

@@ -1,7 +1,9 @@
 //! Verdicts in plain English, for the command line.
 
-use super::{Gate, GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict};
-use crate::{book::SelectiveLogic, ids::EntryId, place::Place};
+use super::{
+    Gate, GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict, Warning,
+};
+use crate::{book::SelectiveLogic, cards::Problem, ids::EntryId, place::Place};
 
 /// What people call an entry.
 pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
@@ -17,6 +19,56 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
             }
         }
         Outcome::Stopped(stop) => self::stop(stop, names),
+    }
+}
+
+/// The same with all it took: an entry that another brought in is followed by why that one
+/// fired, down to what was said.
+pub fn chain(verdict: &Verdict, all: &[Verdict], names: Names<'_>) -> String {
+    let mut text = sentence(verdict, names);
+    let mut seen = vec![&verdict.entry];
+    let mut parent = parent_of(verdict);
+    while let Some(entry) = parent.filter(|entry| !seen.contains(entry)) {
+        let Some(verdict) = all.iter().find(|verdict| verdict.entry == *entry) else { break };
+        let Outcome::Activated { trigger, .. } = &verdict.outcome else { break };
+        text = format!("{text} <- {}: {}", names(entry), reason(trigger, names));
+        seen.push(entry);
+        parent = parent_of(verdict);
+    }
+    text
+}
+
+fn parent_of(verdict: &Verdict) -> Option<&EntryId> {
+    match &verdict.outcome {
+        Outcome::Activated { trigger, .. } => trigger.parents.first(),
+        Outcome::Stopped(_) => None,
+    }
+}
+
+/// A warning as a sentence.
+pub fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::KeyTooSlow { entry, key } => format!(
+            "{entry}: the key {} takes too many steps and was taken as not found",
+            quoted(key)
+        ),
+        Warning::KeyUnusable { entry, key } => {
+            format!("{entry}: the key {} cannot be used and never matches", quoted(key))
+        }
+        Warning::KeyNotARegex { entry, key } => format!(
+            "{entry}: the key {} is no valid regular expression and is looked for as plain text",
+            quoted(key)
+        ),
+        Warning::Decorator { entry, line, problem } => {
+            let why = match problem {
+                Problem::Unknown => "nobody knows it",
+                Problem::BadArgument => "its argument is missing or of the wrong kind",
+                Problem::Conflict => "another decorator leaves it nothing to say",
+                Problem::Unsupported => "the front end cannot do it",
+                Problem::NoDecoratorAbove => "it is a fallback of nothing",
+            };
+            format!("{entry}: the line {} does nothing: {why}", quoted(line))
+        }
     }
 }
 
@@ -51,7 +103,10 @@ fn reason(trigger: &Trigger, names: Names<'_>) -> String {
             format!("chosen by the selecting model ({confidence}): {why}")
         }
         Reason::Kept { .. } => "matched before and is kept".to_owned(),
-        Reason::Semantic { score } => format!("near in meaning ({score:.2})"),
+        Reason::Semantic { score, threshold: None } => format!("near in meaning ({score:.2})"),
+        Reason::Semantic { score, threshold: Some(threshold) } => {
+            format!("near in meaning to the newest messages ({score:.2}, needed {threshold:.2})")
+        }
     }
 }
 
@@ -121,6 +176,12 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),
         Stop::NoKeyFound => "none of its keys was found".to_owned(),
+        Stop::NotNear { score: Some(score), threshold } => {
+            format!("its meaning is not near enough ({score:.2}, needed {threshold:.2})")
+        }
+        Stop::NotNear { score: None, threshold } => {
+            format!("found by meaning only, and not among the nearest (needed {threshold:.2})")
+        }
         Stop::OutOfReach { key, distance, depth } => format!(
             "{} is {} back, but only the last {depth} messages are scanned",
             quoted(key),
@@ -134,7 +195,7 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
         Stop::Budget { needed, left } => {
-            format!("needs {}, {} left", count(needed.0, "token"), left.0)
+            format!("needs {}, only {} left", count(needed.0, "token"), left.0)
         }
         Stop::OverBudget { needed, limit } => {
             format!("needs {}, the whole budget is {}", count(needed.0, "token"), limit.0)
@@ -143,12 +204,10 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Gate { gate } => self::gate(gate),
         Stop::Excluded { found } => format!("{} was found, which forbids it", list(found)),
         Stop::Required { missing } => format!("it also needs one of {}", list(missing)),
-        Stop::BudgetClosed { needed } => {
-            format!(
-                "an entry before it did not fit, so its {} were not tried",
-                count(needed.0, "token")
-            )
-        }
+        Stop::BudgetClosed { needed } => format!(
+            "an entry before it did not fit, which closed the budget; it has {}",
+            count(needed.0, "token")
+        ),
         Stop::Warmup { .. }
         | Stop::Resting { .. }
         | Stop::Context { .. }
@@ -286,7 +345,10 @@ mod tests {
                 },
                 "“bell” was found, but none of “tower”, “rope” was",
             ),
-            (Stop::Budget { needed: Tokens(40), left: Tokens(12) }, "needs 40 tokens, 12 left"),
+            (
+                Stop::Budget { needed: Tokens(40), left: Tokens(12) },
+                "needs 40 tokens, only 12 left",
+            ),
             (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
             (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),
             (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),

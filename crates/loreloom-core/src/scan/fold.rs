@@ -69,7 +69,7 @@ impl Folding {
         matches!(self, Self::Lower | Self::LowerCollapsed | Self::LowerSquashed)
     }
 
-    fn blanks(self) -> Blanks {
+    pub(super) fn blanks(self) -> Blanks {
         match self {
             Self::Exact | Self::Lower => Blanks::Kept,
             Self::ExactCollapsed | Self::LowerCollapsed => Blanks::Collapsed,

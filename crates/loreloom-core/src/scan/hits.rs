@@ -4,13 +4,14 @@ use std::{hash::Hasher as _, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::{Folding, LiteralIndex, PatternId, WordRule};
+use super::{Blanks, Folding, LiteralIndex, PatternId, WordRule, raw_span};
 
 /// A text that is scanned, with its hash so that an unchanged message costs nothing.
 #[derive(Clone, Debug)]
 pub struct ScanText {
     text: Arc<str>,
     hash: u64,
+    ascii: bool,
 }
 
 impl ScanText {
@@ -19,7 +20,7 @@ impl ScanText {
         let text = text.into();
         let mut hasher = FxHasher::default();
         hasher.write(text.as_bytes());
-        Self { hash: hasher.finish(), text }
+        Self { hash: hasher.finish(), ascii: text.is_ascii(), text }
     }
 
     /// The text.
@@ -30,6 +31,12 @@ impl ScanText {
     /// Its bytes' hash: equal texts have equal hashes, not the other way round.
     pub fn hash(&self) -> u64 {
         self.hash
+    }
+
+    /// The bytes of the text that a span of its folded form stands for.
+    pub fn raw_span(&self, folding: Folding, span: (usize, usize)) -> (usize, usize) {
+        let unmoved = self.ascii && folding.blanks() == Blanks::Kept;
+        if unmoved { span } else { raw_span(&self.text, folding, span) }
     }
 
     fn same(&self, other: &Self) -> bool {

@@ -2,7 +2,7 @@
 
 mod notes;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,9 +15,11 @@ use crate::{
     report::{BudgetUse, Outcome, Report, Stop, TurnFacts, Verdict, Warning},
     rules::Rules,
     state::{StateDelta, StoryState},
+    tokens::TokenCounter,
     turn::{Instruments, ScannedPrompt, Turn},
+    units::Tokens,
     vault::{Pick, Vault},
-    worldinfo::{self, Activated, Bucket},
+    worldinfo::{self, Activated, Bucket, Placed},
 };
 
 /// What a turn decided.
@@ -49,11 +51,11 @@ pub fn weave(
     let scan =
         worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
     let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
-    let injection = |one: &worldinfo::Placed<'_>| Injection {
+    let injection = |one: &Placed<'_>| Injection {
         place: place_of(&one.bucket),
         role: role_of(&one.bucket),
         text: one.text.to_string(),
-        tokens: instruments.counter.count(&one.text),
+        tokens: sent_tokens(one, instruments.counter),
         source: source_of(library, one.activated.ix),
     };
     let mut injections: Vec<Injection> = placed.iter().map(injection).collect();
@@ -65,11 +67,7 @@ pub fn weave(
         .map(|one| activated(library, turn, one, places.get(&one.ix).cloned()))
         .collect();
     verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
-    let too_slow = |(ix, key): (EntryIx, Box<str>)| Warning::KeyTooSlow {
-        entry: library.entry(ix).title().to_owned(),
-        key: String::from(key),
-    };
-    let mut warnings: Vec<Warning> = scan.too_slow.into_iter().map(too_slow).collect();
+    let mut warnings = warnings(library, roster, scan.too_slow);
     let cards = cards::scan(library, roster, turn, (state, scan.state), &rules.cards, instruments);
     let counter = instruments.counter;
     injections.extend(cards::injections(library, &cards.placed, turn, rules, counter));
@@ -81,6 +79,9 @@ pub fn weave(
     warnings.extend(cards.warnings);
     let mut budgets: Vec<BudgetUse> = scan.budget.into_iter().chain(cards.budgets).collect();
     let mut after = cards.state;
+    if turn.dry_run {
+        after.variables.clone_from(&state.variables);
+    }
     if let Some(notes) = notes {
         injections.extend(notes.injections);
         verdicts.extend(notes.verdicts);
@@ -147,21 +148,54 @@ pub fn verdicts(
 ) -> Vec<Verdict> {
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
     let all = roster.entries().iter().chain(roster.card_entries()).copied();
-    let rest: Vec<EntryIx> = all.filter(|&ix| !known.contains(&library.entry(ix).id)).collect();
+    let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
+    // A touched entry may have been stopped for want of a key in reach: say how near it was.
+    let vague = (0..).zip(&report.verdicts).filter(|(_, verdict)| is_vague(verdict));
+    let vague = vague.filter_map(|(at, one)| Some((Some(at), library.find(&one.entry)?)));
+    let (cards, world_info): (Vec<(Option<usize>, EntryIx)>, Vec<_>) =
+        vague.chain(rest).partition(|&(_, ix)| library.dialect_of(ix) == Dialect::Cards);
     let mut verdicts = report.verdicts.clone();
-    for verdict in &mut verdicts {
-        near_miss(verdict, library, roster, turn, state, rules, instruments);
-    }
-    let (cards, world_info): (Vec<EntryIx>, Vec<EntryIx>) =
-        rest.into_iter().partition(|&ix| library.dialect_of(ix) == Dialect::Cards);
-    for (dialect, rest) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
-        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &rest);
-        verdicts.extend(rest.into_iter().zip(stops).map(|(ix, stop)| stopped(library, ix, stop)));
+    for (dialect, open) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
+        let entries: Vec<EntryIx> = open.iter().map(|&(_, ix)| ix).collect();
+        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &entries);
+        for ((at, ix), stop) in open.into_iter().zip(stops) {
+            match at.and_then(|at: usize| verdicts.get_mut(at)) {
+                Some(verdict) => verdict.outcome = Outcome::Stopped(stop),
+                None => verdicts.push(stopped(library, ix, stop)),
+            }
+        }
     }
     if let Some(vault) = library.vault() {
         notes::untouched(vault, &mut verdicts);
     }
     verdicts
+}
+
+/// What was decided about one entry of the roster, as [`verdicts`] tells it.
+#[expect(clippy::too_many_arguments, reason = "a turn's inputs, passed on as they are")]
+pub(crate) fn outcome_of(
+    entry: &EntryId,
+    report: &Report,
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> Option<Outcome> {
+    let known = report.verdicts.iter().find(|verdict| verdict.entry == *entry);
+    if let Some(verdict) = known.filter(|verdict| !is_vague(verdict)) {
+        return Some(verdict.outcome.clone());
+    }
+    let ix = library.find(entry).filter(|ix| roster.ranks(*ix).next().is_some())?;
+    let dialect = library.dialect_of(ix);
+    let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &[ix]);
+    stops.into_iter().next().map(Outcome::Stopped)
+}
+
+/// Whether looking further back may say more.
+fn is_vague(verdict: &Verdict) -> bool {
+    verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
 }
 
 #[expect(clippy::too_many_arguments, reason = "a turn's inputs, passed on as they are")]
@@ -186,27 +220,6 @@ fn untouched(
         Dialect::Cards => {
             let rules = &rules.cards;
             cards::judge_untouched(library, roster, turn, state, rules, instruments, rest)
-        }
-    }
-}
-
-/// A touched entry may have been stopped for want of a key in reach: say how near it was.
-fn near_miss(
-    verdict: &mut Verdict,
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) {
-    if verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
-        && let Some(ix) = library.find(&verdict.entry)
-    {
-        let dialect = library.dialect_of(ix);
-        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &[ix]);
-        if let Some(stop) = stops.into_iter().next() {
-            verdict.outcome = Outcome::Stopped(stop);
         }
     }
 }
@@ -251,6 +264,31 @@ fn verdict(library: &Library, ix: EntryIx, outcome: Outcome) -> Verdict {
         entry: entry.id.clone(),
         title: entry.title().to_owned(),
         outcome,
+    }
+}
+
+/// What a person should know about the keys of World Info.
+fn warnings(
+    library: &Library,
+    roster: &Roster,
+    too_slow: Vec<(EntryIx, Box<str>)>,
+) -> Vec<Warning> {
+    let title = |ix: EntryIx| library.entry(ix).title().to_owned();
+    let slow = too_slow.into_iter();
+    let slow = slow.map(|(ix, key)| Warning::KeyTooSlow { entry: title(ix), key: key.into() });
+    let here = |ix: EntryIx| roster.ranks(ix).next().is_some();
+    let failed = library.not_regexes().filter(|(ix, _)| here(*ix));
+    let failed =
+        failed.map(|(ix, key)| Warning::KeyNotARegex { entry: title(ix), key: key.to_owned() });
+    slow.chain(failed).collect()
+}
+
+/// The tokens of a text as it is sent: counted again only if it changed on its way.
+fn sent_tokens(placed: &Placed<'_>, counter: &dyn TokenCounter) -> Tokens {
+    if Arc::ptr_eq(&placed.text, &placed.activated.text) {
+        placed.activated.tokens
+    } else {
+        counter.count(&placed.text)
     }
 }
 

@@ -11,52 +11,98 @@ use crate::{
     units::MessageCount,
 };
 
-/// How a candidate came about.
+/// How a candidate came about. Small, because a turn moves hundreds of them.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    pub(super) reason: Reason,
+    pub(super) why: Why,
     pub(super) reach: Reach,
     /// The primary key that was found, and the secondary ones.
-    pub(super) primary: Option<usize>,
-    pub(super) secondary: Vec<usize>,
+    pub(super) primary: Option<u32>,
+    pub(super) secondary: Box<[u32]>,
+}
+
+/// The reasons that World Info knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    Key,
+    Constant,
+    Sticky(MessageCount),
+    Decorator,
+    Forced,
+    Near { score: f64, threshold: f64 },
+}
+
+impl Found {
+    fn by(why: Why, reach: Reach) -> Self {
+        Self { why, reach, primary: None, secondary: Box::default() }
+    }
+}
+
+impl Why {
+    pub(super) fn reason(self) -> Reason {
+        match self {
+            Self::Key => Reason::Key,
+            Self::Constant => Reason::Constant,
+            Self::Sticky(until) => Reason::Sticky { until },
+            Self::Decorator => Reason::Decorator,
+            Self::Forced => Reason::Forced,
+            Self::Near { score, threshold } => {
+                Reason::Semantic { score, threshold: Some(threshold) }
+            }
+        }
+    }
 }
 
 impl Scanner<'_> {
     /// Judges the entry at a rank.
     pub(super) fn judge(&mut self, rank: u32) -> Result<Seat, Stop> {
-        let ix = self.roster.at(rank);
-        let entry = self.library.entry(ix);
-        let force = self.library.compiled(ix).force;
+        let (library, ix) = (self.library, self.roster.at(rank));
+        let compiled = library.compiled(ix);
+        if compiled.plain && self.forced.is_empty() && self.near.is_empty() {
+            let found = self.match_keys(ix, self.default_reach())?;
+            return Ok(Seat::stored(rank, ix, compiled, found));
+        }
+        let entry = library.entry(ix);
         let sticky = self.effects.sticky(ix);
         check_filters(self.turn, entry)?;
         self.check_timing(ix, entry, sticky.is_some())?;
         let reach = self.reach(entry);
-        let stored = |reason| {
-            let found = Found { reason, reach, primary: None, secondary: Vec::new() };
-            Ok(Seat::stored(rank, ix, found))
-        };
-        if force == Some(Force::Activate) {
-            return stored(Reason::Decorator);
+        let stored = |why| Ok(Seat::stored(rank, ix, compiled, Found::by(why, reach)));
+        match compiled.force {
+            Some(Force::Activate) => return stored(Why::Decorator),
+            Some(Force::Suppress) => return Err(Stop::Suppressed),
+            None => {}
         }
-        if force == Some(Force::Suppress) {
-            return Err(Stop::Suppressed);
-        }
-        let slot = self.library.compiled(ix).slot;
-        if let Some(forced) = self.forced.get(&slot) {
-            let found =
-                Found { reason: Reason::Forced, reach, primary: None, secondary: Vec::new() };
+        if let Some(forced) = self.forced.get(&compiled.slot) {
+            let found = Found::by(Why::Forced, reach);
             return Ok(match &forced.instead {
-                Some(instead) => Seat::instead(ix, instead, found),
-                None => Seat::stored(rank, ix, found),
+                Some(instead) => Seat::instead((rank, ix), compiled.slot, instead, found),
+                None => Seat::stored(rank, ix, compiled, found),
             });
         }
+        if let Some(score) = self.near.of(ix) {
+            let why = Why::Near { score, threshold: self.rules.vectors.threshold };
+            return Ok(Seat::first(rank, ix, compiled, Found::by(why, reach)));
+        }
         if entry.activation.constant {
-            return stored(Reason::Constant);
+            return stored(Why::Constant);
         }
         if let Some(until) = sticky {
-            return stored(Reason::Sticky { until });
+            return stored(Why::Sticky(until));
         }
-        self.match_keys(ix, reach).map(|found| Seat::stored(rank, ix, found))
+        let found = self.match_keys(ix, reach).map_err(|stop| self.not_near(ix, entry, stop))?;
+        Ok(Seat::stored(rank, ix, compiled, found))
+    }
+
+    /// What to say about an entry without a found key that meaning could have let in.
+    fn not_near(&self, ix: EntryIx, entry: &Entry, stop: Stop) -> Stop {
+        if stop != Stop::NoKeys && stop != Stop::NoKeyFound {
+            return stop;
+        }
+        let threshold = self.rules.vectors.threshold;
+        let unknown = stop == Stop::NoKeys && self.rules.vectors.compares(entry);
+        let unknown = unknown.then_some(Stop::NotNear { score: None, threshold });
+        self.near.refusal(ix).or(unknown).unwrap_or(stop)
     }
 
     fn check_timing(&self, ix: EntryIx, entry: &Entry, sticky: bool) -> Result<(), Stop> {
@@ -82,20 +128,25 @@ impl Scanner<'_> {
 
     /// What an entry's keys are looked for in.
     pub(super) fn reach(&self, entry: &Entry) -> Reach {
-        let depth = entry
-            .activation
-            .scan
-            .messages
-            .unwrap_or_else(|| f64::from(self.rules.depth) + f64::from(self.skew));
+        let own = entry.activation.scan.messages;
+        let reach = own.map_or_else(|| self.default_reach(), |depth| self.reach_of(depth));
+        let cards = if reach.messages == 0 { 0 } else { card_bits(entry.activation.sources) };
+        Reach { cards, ..reach }
+    }
+
+    /// The reach of an entry that says nothing about it.
+    fn default_reach(&self) -> Reach {
+        self.reach_of(f64::from(self.rules.depth) + f64::from(self.skew))
+    }
+
+    fn reach_of(&self, depth: f64) -> Reach {
         match messages(depth) {
             // No text at all, not even the other parts.
             0 => Reach { messages: 0, cards: 0, prompts: false, lore: false },
-            messages => Reach {
-                messages,
-                cards: card_bits(entry.activation.sources),
-                prompts: true,
-                lore: self.phase != ScanPhase::MinActivations,
-            },
+            messages => {
+                let lore = self.phase != ScanPhase::MinActivations;
+                Reach { messages, cards: 0, prompts: true, lore }
+            }
         }
     }
 
@@ -105,27 +156,45 @@ impl Scanner<'_> {
         if compiled.keys.is_empty() {
             return Err(Stop::NoKeys);
         }
-        let primary = (0..compiled.keys.len())
-            .find(|&at| self.holds(ix, &compiled.keys[at], reach))
+        let primary = (0_u32..)
+            .zip(&compiled.keys)
+            .find(|(_, key)| self.holds(ix, key, reach))
             .ok_or(Stop::NoKeyFound)?;
-        let secondary = &library.entry(ix).activation.secondary;
-        let mut found = Vec::new();
-        if secondary.active && !compiled.secondary.is_empty() {
-            found = (0..compiled.secondary.len())
-                .filter(|&at| self.holds(ix, &compiled.secondary[at], reach))
-                .collect();
-            if !passes(secondary.logic, found.len(), compiled.secondary.len()) {
-                let raw = |at: &usize| compiled.secondary[*at].raw.to_string();
-                let missing = (0..compiled.secondary.len()).filter(|at| !found.contains(at));
-                return Err(Stop::Secondary {
-                    key: compiled.keys[primary].raw.to_string(),
-                    logic: secondary.logic,
-                    missing: missing.map(|at| raw(&at)).collect(),
-                    found: found.iter().map(raw).collect(),
-                });
-            }
+        let (primary, key) = primary;
+        let found = Found { primary: Some(primary), ..Found::by(Why::Key, reach) };
+        if compiled.plain || compiled.secondary.is_empty() {
+            return Ok(found);
         }
-        Ok(Found { reason: Reason::Key, reach, primary: Some(primary), secondary: found })
+        let secondary = self.match_secondary(ix, key, reach)?;
+        Ok(Found { secondary, ..found })
+    }
+
+    /// The secondary keys that are found, if they let the entry in.
+    fn match_secondary(
+        &mut self,
+        ix: EntryIx,
+        primary: &CompiledKey,
+        reach: Reach,
+    ) -> Result<Box<[u32]>, Stop> {
+        let keys = &self.library.compiled(ix).secondary;
+        let secondary = &self.library.entry(ix).activation.secondary;
+        if !secondary.active {
+            return Ok(Box::default());
+        }
+        let holds: Vec<bool> = keys.iter().map(|key| self.holds(ix, key, reach)).collect();
+        let these = |wanted: bool| (0_u32..).zip(&holds).filter(move |(_, held)| **held == wanted);
+        let found: Box<[u32]> = these(true).map(|(at, _)| at).collect();
+        if passes(secondary.logic, found.len(), keys.len()) {
+            return Ok(found);
+        }
+        let told =
+            |wanted: bool| these(wanted).map(|(at, _)| keys[at as usize].raw.to_string()).collect();
+        Err(Stop::Secondary {
+            key: primary.raw.to_string(),
+            logic: secondary.logic,
+            missing: told(false),
+            found: told(true),
+        })
     }
 
     /// Whether a key is found in reach, after its macros.
@@ -140,8 +209,9 @@ impl Scanner<'_> {
     /// The probe of a key with macros, resolved once a scan.
     pub(super) fn resolve(&mut self, key: &CompiledKey) -> Probe {
         let known = (key.raw.clone(), key.mode);
-        let macros = &self.macros;
-        self.resolved.entry(known).or_insert_with(|| key.resolve(&macros.expand(&key.raw))).clone()
+        let (macros, variables) = (&self.macros, &self.effects.state.variables);
+        let expand = || key.resolve(&macros.expand_reading(&key.raw, variables));
+        self.resolved.entry(known).or_insert_with(expand).clone()
     }
 }
 

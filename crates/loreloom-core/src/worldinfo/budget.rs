@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     dice::Roll,
-    macros::Draw,
+    macros::{Draw, VariableChanges},
     report::Stop,
     tokens::Measure,
     units::Tokens,
@@ -40,12 +40,14 @@ impl Scanner<'_> {
         let base = self.counter.tokens(self.running);
         let newline = self.counter.measure("\n");
         let mut taken = Measure::default();
-        let ignores = |seat: &Seat| seat.entry(self.library).budget.ignore;
-        let mut ignoring = candidates.iter().filter(|seat| ignores(seat)).count();
+        let ignores = |seat: &&Seat| seat.ignores_budget(self.library);
+        let mut ignoring = candidates.iter().filter(ignores).count();
+        self.activated.reserve(candidates.len());
+        self.places.reserve(candidates.len());
         let mut rendered = Vec::with_capacity(candidates.len());
         let mut closed = false;
         for seat in candidates {
-            let ignore = seat.entry(self.library).budget.ignore;
+            let ignore = seat.ignores_budget(self.library);
             ignoring -= usize::from(ignore);
             closed |= self.overflowed && !ignore && ignoring == 0;
             if closed || (self.overflowed && !ignore) {
@@ -66,7 +68,7 @@ impl Scanner<'_> {
                 rendered.push(Rendered { seat, text, wrapped: None });
                 continue;
             }
-            let text = self.render(&seat);
+            let (text, writes) = self.render(&seat);
             let wrapped = self.wrapped(&seat, &text);
             let wrapped_measure = wrapped.as_ref().map(|one| one.measure);
             let measure = wrapped_measure.unwrap_or_else(|| self.counter.measure(&text));
@@ -81,14 +83,26 @@ impl Scanner<'_> {
                 self.stop(seat.key, Stop::Budget { needed, left: left.unwrap_or_default() });
             } else {
                 self.activate(&seat, &text, wrapped);
+                self.write(&writes);
             }
             rendered.push(Rendered { seat, text, wrapped: wrapped_measure });
         }
         rendered
     }
 
+    /// Keeps what an activated entry writes to variables, for keys and texts after it.
+    fn write(&mut self, writes: &VariableChanges) {
+        if !writes.is_empty() {
+            self.effects.state.write(writes);
+            self.resolved.clear();
+        }
+    }
+
     /// Chance: sticky entries and those without a probability do not roll.
     fn roll(&mut self, seat: &Seat) -> Result<(), Stop> {
+        if seat.plain {
+            return Ok(());
+        }
         let entry = seat.entry(self.library);
         let Some(probability) = entry.activation.probability else { return Ok(()) };
         // Certainty needs no roll, which others would have to do without.
@@ -99,10 +113,12 @@ impl Scanner<'_> {
         if roll <= probability { Ok(()) } else { Err(Stop::Chance { roll, probability }) }
     }
 
-    fn render(&mut self, seat: &Seat) -> Arc<str> {
+    /// A candidate's text, and what it writes if it is sent.
+    fn render(&mut self, seat: &Seat) -> (Arc<str>, VariableChanges) {
+        let mut writes = VariableChanges::default();
         let compiled = self.library.compiled(seat.ix);
         if !seat.is_sent() && !compiled.dynamic {
-            return Arc::clone(&compiled.body);
+            return (Arc::clone(&compiled.body), writes);
         }
         let entry = &seat.entry(self.library).id;
         let dice = &mut *self.dice;
@@ -113,7 +129,9 @@ impl Scanner<'_> {
                 Roll::Macro(entry, draw.index)
             })
         };
-        self.macros.expand_rolling(seat.body(self.library), &mut roll).into()
+        let (body, variables) = (seat.body(self.library), &self.effects.state.variables);
+        let text = self.macros.expand_rolling(body, variables, &mut writes, &mut roll).into();
+        (text, writes)
     }
 
     /// The candidate as it would be sent, where entries are wrapped.
@@ -136,7 +154,7 @@ impl Scanner<'_> {
     }
 
     fn activate(&mut self, seat: &Seat, text: &Arc<str>, wrapped: Option<Candidate>) {
-        let slot = self.library.compiled(seat.ix).slot;
+        let slot = seat.slot;
         let (cause, wrapping, tokens) = match wrapped {
             Some(Candidate { cause, wrapping, tokens, .. }) => (cause, Some(wrapping), tokens),
             None => (self.cause(seat), None, self.counter.count(text)),

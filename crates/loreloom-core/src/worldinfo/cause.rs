@@ -1,9 +1,9 @@
 //! Why an entry fired, kept small until somebody reads it.
 
-use super::{pass::Scanner, seat::Seat};
+use super::{activation::Why, pass::Scanner, seat::Seat};
 use crate::{
     library::{CompiledKey, EntryIx, Library, Probe},
-    report::{KeyMatch, Reason, ScanPhase, Trigger},
+    report::{KeyMatch, ScanPhase, Trigger},
     texts::{Location, PartRef, Reach},
     turn::Turn,
 };
@@ -11,20 +11,22 @@ use crate::{
 /// Why an entry fired.
 #[derive(Clone, Debug)]
 pub(super) struct Cause {
-    reason: Reason,
+    why: Why,
     phase: ScanPhase,
     pass: u32,
     depth: u32,
     primary: Option<Located>,
-    secondary: Vec<Located>,
-    parents: Vec<EntryIx>,
+    secondary: Box<[Located]>,
+    parents: Box<[EntryIx]>,
 }
 
 /// A key of the entry that was found.
 #[derive(Clone, Debug)]
 struct Located {
-    key: usize,
+    key: u32,
     at: Option<Location>,
+    /// The key after macros, where it has any: they may say something else later.
+    expanded: Option<Box<str>>,
 }
 
 impl Scanner<'_> {
@@ -33,23 +35,24 @@ impl Scanner<'_> {
         let library = self.library;
         let compiled = library.compiled(seat.ix);
         let found = &seat.found;
-        let primary = found.primary.map(|key| self.located(key, &compiled.keys[key], found.reach));
+        let primary =
+            found.primary.map(|key| self.located(key, &compiled.keys[key as usize], found.reach));
         let by_lore =
             |one: &Located| matches!(one.at, Some(Location { part: PartRef::Lore(_), .. }));
         let parents = match &primary {
             Some(one) if by_lore(one) => {
-                let key = &compiled.keys[one.key];
+                let key = &compiled.keys[one.key as usize];
                 let probe = self.probe(key);
-                self.texts.parents(key, &probe)
+                self.texts.parents(key, &probe).into()
             }
-            Some(_) | None => Vec::new(),
+            Some(_) | None => Box::default(),
         };
         let secondary = found.secondary.iter();
         let secondary =
-            secondary.map(|&key| self.located(key, &compiled.secondary[key], found.reach));
+            secondary.map(|&key| self.located(key, &compiled.secondary[key as usize], found.reach));
         Cause {
             secondary: secondary.collect(),
-            reason: found.reason.clone(),
+            why: found.why,
             phase: self.phase,
             pass: self.count,
             depth: found.reach.messages,
@@ -58,14 +61,18 @@ impl Scanner<'_> {
         }
     }
 
-    fn located(&mut self, at: usize, key: &CompiledKey, reach: Reach) -> Located {
+    fn located(&mut self, at: u32, key: &CompiledKey, reach: Reach) -> Located {
         let place = if matches!(key.probe, Probe::Dynamic) {
             let probe = self.resolve(key);
             self.texts.locate(key, &probe, reach)
         } else {
             self.texts.locate(key, &key.probe, reach)
         };
-        Located { key: at, at: place }
+        let expanded = matches!(key.probe, Probe::Dynamic).then(|| {
+            let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
+            Box::from(&*expanded)
+        });
+        Located { key: at, at: place, expanded }
     }
 }
 
@@ -73,18 +80,17 @@ impl Cause {
     /// The trigger metadata of the entry at `ix`.
     pub(super) fn trigger(&self, ix: EntryIx, library: &Library, turn: &Turn<'_>) -> Trigger {
         let compiled = library.compiled(ix);
-        let macros = turn.macros();
         let told = |keys: &[CompiledKey], one: &Located| {
-            let raw = &keys[one.key].raw;
-            let expanded = macros.expand(raw);
+            let raw = &keys[one.key as usize].raw;
+            let expanded = one.expanded.as_ref().filter(|expanded| *expanded != raw);
             KeyMatch {
                 key: raw.to_string(),
-                expanded: (*expanded != **raw).then(|| expanded.into_owned()),
+                expanded: expanded.map(ToString::to_string),
                 at: one.at.map(|location| location.place(library, turn)),
             }
         };
         Trigger {
-            reason: self.reason.clone(),
+            reason: self.why.reason(),
             phase: self.phase,
             pass: self.pass,
             depth: self.depth,

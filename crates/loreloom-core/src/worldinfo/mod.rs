@@ -10,6 +10,7 @@ mod cause;
 mod decorators;
 mod fingerprint;
 mod groups;
+mod near;
 mod output;
 mod pass;
 #[cfg(test)]
@@ -29,6 +30,6 @@ pub use self::{
     fingerprint::{cyrb53, fingerprint},
     output::{Bucket, DEFAULT_DEPTH, Placed, format_world_info, place},
     pass::{Activated, Pass, Scan, scan, scan_wrapping},
-    rules::{Quirks, Strategy, WorldInfoRules},
+    rules::{Quirks, Strategy, VectorRules, WorldInfoRules},
     untouched::judge_untouched,
 };

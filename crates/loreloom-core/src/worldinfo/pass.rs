@@ -8,6 +8,7 @@ use super::{
     WorldInfoRules,
     budget::Rendered,
     cause::Cause,
+    near::Nearness,
     seat::{Seat, SeatKey},
     timed::Effects,
 };
@@ -149,6 +150,7 @@ pub(super) struct Scanner<'a> {
     pub(super) macros: MacroValues<'a>,
     pub(super) effects: Effects,
     pub(super) forced: FxHashMap<EntryIx, &'a Forced>,
+    pub(super) near: Nearness,
     pub(super) resolved: FxHashMap<(Box<str>, KeyMode), Probe>,
     /// Ranks to look at, ascending.
     live: Vec<u32>,
@@ -198,6 +200,8 @@ impl<'a> Scanner<'a> {
         live.extend(effects.sticky_entries().filter(ours).flat_map(|ix| roster.ranks(ix)));
         // Entries that share a slot are all replaced by what the host sent.
         live.extend(forced.keys().copied().filter(ours).flat_map(|slot| roster.ranks(slot)));
+        let near = Nearness::judge(turn.host.near, library, roster, rules);
+        live.extend(near.entries().flat_map(|ix| roster.ranks(ix)));
         let mut levels: Vec<u32> = roster.levels().to_vec();
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
         Self {
@@ -212,6 +216,7 @@ impl<'a> Scanner<'a> {
             macros: turn.macros(),
             effects,
             forced,
+            near,
             resolved: FxHashMap::default(),
             live,
             phase: ScanPhase::Initial,
@@ -253,26 +258,29 @@ impl<'a> Scanner<'a> {
         let rendered = self.fit(candidates);
         let successful: Vec<&Rendered> =
             rendered.iter().filter(|one| !self.failed.contains(&one.seat.key)).collect();
-        let feeding: Vec<Fed> = successful
-            .iter()
-            .filter(|one| !one.seat.entry(self.library).recursion.prevent)
-            .map(|one| (one.seat.ix, Arc::clone(&one.text), one.wrapped))
-            .collect();
-        let slots = |seats: &mut dyn Iterator<Item = &Seat>| {
-            seats.map(|seat| self.library.compiled(seat.ix).slot).collect()
-        };
+        let feeds =
+            |one: &&Rendered| one.seat.plain || !one.seat.entry(self.library).recursion.prevent;
+        let feeding = successful.iter().copied().filter(feeds);
+        let any = feeding.clone().next().is_some();
         let mut pass = Pass {
             phase: self.phase,
             next: None,
-            candidates: slots(&mut rendered.iter().map(|one| &one.seat)),
-            successful: slots(&mut successful.iter().map(|one| &one.seat)),
+            candidates: rendered.iter().map(|one| one.seat.slot).collect(),
+            successful: successful.iter().map(|one| one.seat.slot).collect(),
             total: self.activated.len(),
             overflowed: self.overflowed,
             level: 0,
         };
-        let next = self.next_phase(!feeding.is_empty());
+        let may_feed =
+            self.rules.recursive || !self.levels.is_empty() || self.rules.min_activations > 0;
+        let fed: Vec<Fed> = if may_feed {
+            feeding.map(|one| (one.seat.ix, Arc::clone(&one.text), one.wrapped)).collect()
+        } else {
+            Vec::new()
+        };
+        let next = self.next_phase(any);
         if next.is_some() {
-            self.feed(feeding);
+            self.feed(fed);
         }
         pass.next = next;
         pass.level = self.level;
@@ -291,8 +299,7 @@ impl<'a> Scanner<'a> {
         let mut candidates = Vec::new();
         for &rank in &live {
             let key = SeatKey::Rank(rank);
-            let slot = self.library.compiled(self.roster.at(rank)).slot;
-            if self.failed.contains(&key) || self.places.contains_key(&slot) {
+            if self.failed.contains(&key) || self.is_placed(rank) {
                 continue;
             }
             match self.judge(rank) {
@@ -302,6 +309,12 @@ impl<'a> Scanner<'a> {
         }
         self.live = live;
         candidates
+    }
+
+    /// Whether the entry at a rank, or one that shares its result, is activated.
+    fn is_placed(&self, rank: u32) -> bool {
+        !self.places.is_empty()
+            && self.places.contains_key(&self.library.compiled(self.roster.at(rank)).slot)
     }
 
     /// Remembers why an entry was stopped: the rule that stopped it when it got furthest.
@@ -364,22 +377,13 @@ impl<'a> Scanner<'a> {
             }
         }
         let used = self.activated.iter().map(|one| one.tokens).sum();
-        let mut stopped: Vec<(SeatKey, Stop)> = self
-            .stops
-            .into_iter()
-            .filter(|(key, _)| match key {
-                SeatKey::Sent(ix) => !self.places.contains_key(&self.library.compiled(*ix).slot),
-                SeatKey::Rank(rank) => {
-                    let ix = self.roster.at(*rank);
-                    !self.places.contains_key(&self.library.compiled(ix).slot)
-                }
-            })
-            .collect();
+        let (places, library, roster) = (&self.places, self.library, self.roster);
+        let placed =
+            |key: SeatKey| places.contains_key(&library.compiled(roster.at(key.rank())).slot);
+        let mut stopped: Vec<(SeatKey, Stop)> =
+            self.stops.into_iter().filter(|(key, _)| !placed(*key)).collect();
         stopped.sort_by_key(|(key, _)| *key);
-        let stopped = stopped.into_iter().map(|(key, stop)| match key {
-            SeatKey::Sent(ix) => (ix, stop),
-            SeatKey::Rank(rank) => (self.roster.at(rank), stop),
-        });
+        let stopped = stopped.into_iter().map(|(key, stop)| (self.roster.at(key.rank()), stop));
         Scan {
             stopped: stopped.collect(),
             too_slow: self.texts.take_too_slow(),

@@ -15,7 +15,7 @@ use crate::{
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{CardTexts, Forced, Host, Instruments, Transcript, Turn, TurnCache},
     units::{Depth, Tokens},
     weave::{Woven, weave},
 };
@@ -120,6 +120,23 @@ prop_compose! {
 }
 
 fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec<Woven> {
+    woven_with(entries, chat, rules, context, (Memory::Warm, &[]))
+}
+
+/// Whether the turns of a chat share their cache.
+#[derive(Clone, Copy, PartialEq)]
+enum Memory {
+    Warm,
+    Cold,
+}
+
+fn woven_with(
+    entries: &[Entry],
+    chat: &[String],
+    rules: &Rules,
+    context: u32,
+    (memory, forced): (Memory, &[Forced]),
+) -> Vec<Woven> {
     let mut book = Book::new("b", "B");
     for (at, entry) in entries.iter().enumerate() {
         book.entries.push(Entry { id: format!("b/{at}").as_str().into(), ..entry.clone() });
@@ -132,6 +149,9 @@ fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec
     for (at, text) in chat.iter().enumerate() {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
         transcript.push(role, Some("Mira"), text);
+        if memory == Memory::Cold {
+            cache = TurnCache::default();
+        }
         let turn = Turn {
             chat: &id,
             prefix: PrefixHash::default(),
@@ -142,7 +162,7 @@ fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec
             user: "Mira",
             card: &CardTexts::default(),
             prompts: &[],
-            forced: &[],
+            forced,
             context: Tokens(context),
             seed: 3,
             at: None,
@@ -185,6 +205,49 @@ proptest! {
         for (first, second) in first.iter().zip(&second) {
             prop_assert_eq!(&first.injections, &second.injections);
             prop_assert_eq!(format!("{:?}", first.report), format!("{:?}", second.report));
+        }
+    }
+
+    #[test]
+    fn a_chat_that_was_seen_before_is_decided_like_a_new_one(
+        entries in prop::collection::vec(entry(), 0..6),
+        chat in prop::collection::vec(words(), 0..5),
+        rules in rules(),
+    ) {
+        let warm = woven(&entries, &chat, &rules, 400);
+        let cold = woven_with(&entries, &chat, &rules, 400, (Memory::Cold, &[]));
+        for (warm, cold) in warm.iter().zip(&cold) {
+            prop_assert_eq!(&warm.injections, &cold.injections);
+            prop_assert_eq!(format!("{:?}", warm.report), format!("{:?}", cold.report));
+        }
+    }
+
+    /// Entries with nothing but keys are judged by fewer rules, except while something is
+    /// forced: forcing a disabled entry must make no difference to them.
+    #[test]
+    fn plain_entries_are_judged_as_all_rules_would(
+        keys in prop::collection::vec(prop::collection::vec(key(), 1..3), 0..5),
+        entries in prop::collection::vec(entry(), 0..3),
+        chat in prop::collection::vec(words(), 0..4),
+        rules in rules(),
+    ) {
+        let plain = keys.iter().map(|keys| {
+            let mut entry = Entry::new("");
+            entry.activation.keys = keys.iter().map(|key| Key::parse(key)).collect();
+            entry.content = "the tower bell".to_owned();
+            entry.placement.position = Position::BeforeCharacter;
+            entry
+        });
+        let mut off = Entry::new("");
+        off.activation.enabled = false;
+        let all: Vec<Entry> = plain.chain(entries).chain([off]).collect();
+        let id = format!("b/{}", all.len() - 1);
+        let forced = [Forced { entry: id.as_str().into(), instead: None }];
+        let fast = woven(&all, &chat, &rules, 400);
+        let slow = woven_with(&all, &chat, &rules, 400, (Memory::Warm, &forced));
+        for (fast, slow) in fast.iter().zip(&slow) {
+            prop_assert_eq!(format!("{:?}", but(fast, &id)), format!("{:?}", but(slow, &id)));
+            prop_assert_eq!(&fast.injections, &slow.injections);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scan::WordRule;
+use crate::{book::Entry, scan::WordRule};
 
 /// The settings of World Info. The default is what SillyTavern ships with, without its
 /// defects.
@@ -36,6 +36,8 @@ pub struct WorldInfoRules {
     pub max_recursion_steps: u32,
     /// What a word is.
     pub words: WordRule,
+    /// Entries that are found by meaning.
+    pub vectors: VectorRules,
     /// Peer behaviour that we would not choose.
     pub quirks: Quirks,
 }
@@ -56,8 +58,38 @@ impl Default for WorldInfoRules {
             strategy: Strategy::CharacterFirst,
             max_recursion_steps: 0,
             words: WordRule::Ascii,
+            vectors: VectorRules::default(),
             quirks: Quirks::default(),
         }
+    }
+}
+
+/// How entries are found by meaning. The defaults are those of SillyTavern's Vector Storage.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VectorRules {
+    /// Messages, from the newest, that entries are compared with.
+    pub messages: u32,
+    /// How near an entry must be at least: the cosine of two vectors.
+    pub threshold: f64,
+    /// Entries at the most, nearest first; 0 is off.
+    pub max_entries: u32,
+    /// Whether all entries are compared, not only those marked `vectorized`.
+    pub all: bool,
+}
+
+impl Default for VectorRules {
+    fn default() -> Self {
+        Self { messages: 2, threshold: 0.25, max_entries: 5, all: false }
+    }
+}
+
+impl VectorRules {
+    /// Whether an entry is compared: constant and disabled ones have no use for it.
+    pub fn compares(&self, entry: &Entry) -> bool {
+        let activation = &entry.activation;
+        let wanted = activation.vectorized || self.all;
+        self.max_entries > 0 && wanted && activation.enabled && !activation.constant
     }
 }
 

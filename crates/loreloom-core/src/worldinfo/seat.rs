@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::activation::Found;
 use crate::{
     book::Entry,
-    library::{EntryIx, Library, group_names},
+    library::{CompiledEntry, EntryIx, Library, group_names},
 };
 
 /// A candidate: an entry of the roster, or an object the host sent in its place.
@@ -13,31 +13,63 @@ use crate::{
 pub(super) struct Seat {
     pub(super) key: SeatKey,
     pub(super) ix: EntryIx,
+    /// The entry whose result it shares.
+    pub(super) slot: EntryIx,
+    /// Whether nothing but its keys decides.
+    pub(super) plain: bool,
     pub(super) found: Found,
     instead: Option<Arc<Entry>>,
 }
 
 /// Which candidate a roll belongs to. An object sent by the host is not the stored entry,
-/// so its failed roll is rolled again in the next pass.
+/// so its failed roll is rolled again in the next pass. Either holds the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum SeatKey {
     /// Sorts before all others.
-    Sent(EntryIx),
+    Sent(u32),
     Rank(u32),
 }
 
+impl SeatKey {
+    pub(super) fn rank(self) -> u32 {
+        match self {
+            Self::Sent(rank) | Self::Rank(rank) => rank,
+        }
+    }
+}
+
 impl Seat {
-    pub(super) fn stored(rank: u32, ix: EntryIx, found: Found) -> Self {
-        Self { key: SeatKey::Rank(rank), ix, found, instead: None }
+    /// The stored entry at a rank.
+    pub(super) fn stored(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
+        let CompiledEntry { slot, plain, .. } = *compiled;
+        Self { key: SeatKey::Rank(rank), ix, slot, plain, found, instead: None }
     }
 
-    pub(super) fn instead(ix: EntryIx, entry: &Arc<Entry>, found: Found) -> Self {
-        Self { key: SeatKey::Sent(ix), ix, found, instead: Some(Arc::clone(entry)) }
+    /// The stored entry at a rank, put before all others.
+    pub(super) fn first(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
+        let key = SeatKey::Sent(rank);
+        Self { key, ix, slot: compiled.slot, plain: false, found, instead: None }
+    }
+
+    /// What the host sent in place of the entry at a rank.
+    pub(super) fn instead(
+        (rank, ix): (u32, EntryIx),
+        slot: EntryIx,
+        entry: &Arc<Entry>,
+        found: Found,
+    ) -> Self {
+        let key = SeatKey::Sent(rank);
+        Self { key, ix, slot, plain: false, found, instead: Some(Arc::clone(entry)) }
     }
 
     /// The entry whose rules hold for this candidate.
     pub(super) fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
         self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
+    }
+
+    /// Whether it takes no part in the budget.
+    pub(super) fn ignores_budget(&self, library: &Library) -> bool {
+        !self.plain && self.entry(library).budget.ignore
     }
 
     pub(super) fn is_sent(&self) -> bool {
@@ -58,6 +90,9 @@ impl Seat {
 
     /// The inclusion groups it competes in.
     pub(super) fn groups(&self, library: &Library) -> Vec<Box<str>> {
+        if self.plain {
+            return Vec::new();
+        }
         match &self.instead {
             Some(entry) => group_names(&entry.group.names),
             None => library.compiled(self.ix).groups.clone(),

@@ -31,7 +31,7 @@ pub fn judge_untouched(
 
 impl Scanner<'_> {
     fn stop_of(&mut self, ix: EntryIx) -> Stop {
-        let rank = self.roster.ranks(ix).first().copied();
+        let rank = self.roster.ranks(ix).next();
         match rank.map(|rank| self.judge(rank)) {
             Some(Err(Stop::NoKeyFound)) => self.out_of_reach(ix).unwrap_or(Stop::NoKeyFound),
             Some(Err(stop)) => stop,

@@ -56,22 +56,20 @@ impl WordPiece {
 
     /// The pieces of a text.
     pub fn pieces(&self, text: &str) -> Vec<Piece> {
-        let mut pieces = Vec::with_capacity(text.len() / 4 + 1);
-        let mut word = String::new();
-        for letter in normalized(text) {
-            let alone = is_punctuation(letter);
-            if !alone && !letter.is_whitespace() {
-                word.push(letter);
-                continue;
-            }
-            self.take_apart(&word, &mut pieces);
-            word.clear();
-            if alone {
-                self.take_apart(letter.encode_utf8(&mut [0; 4]), &mut pieces);
+        let mut reader = Reader { words: self, word: String::new(), pieces: Vec::new() };
+        reader.pieces.reserve(text.len() / 4 + 1);
+        // Normalisation never moves a character over an ASCII one, so the parts between them
+        // can be normalised alone, and ASCII needs none of it.
+        for part in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
+            match str::from_utf8(part) {
+                Ok(part) if part.is_ascii() => part.bytes().for_each(|byte| reader.ascii(byte)),
+                Ok(part) => normalized(part).for_each(|letter| reader.letter(letter)),
+                // Neighbouring bytes of one character are both not ASCII: parts are text.
+                Err(_) => {}
             }
         }
-        self.take_apart(&word, &mut pieces);
-        pieces
+        reader.end_word();
+        reader.pieces
     }
 
     /// Adds the pieces of one word, or the unknown piece if any part of it is unknown.
@@ -95,6 +93,46 @@ impl WordPiece {
             pieces.push(piece);
             rest = &rest[end..];
         }
+    }
+}
+
+/// Collects the letters of words and takes each word apart.
+struct Reader<'words> {
+    words: &'words WordPiece,
+    word: String,
+    pieces: Vec<Piece>,
+}
+
+impl Reader<'_> {
+    fn ascii(&mut self, byte: u8) {
+        if byte.is_ascii_alphanumeric() {
+            self.word.push(char::from(byte.to_ascii_lowercase()));
+        } else if byte.is_ascii_punctuation() {
+            self.alone(char::from(byte));
+        } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            self.end_word();
+        }
+    }
+
+    fn letter(&mut self, letter: char) {
+        if is_punctuation(letter) {
+            self.alone(letter);
+        } else if letter.is_whitespace() {
+            self.end_word();
+        } else {
+            self.word.push(letter);
+        }
+    }
+
+    /// A character that is a word of its own.
+    fn alone(&mut self, letter: char) {
+        self.end_word();
+        self.words.take_apart(letter.encode_utf8(&mut [0; 4]), &mut self.pieces);
+    }
+
+    fn end_word(&mut self) {
+        self.words.take_apart(&self.word, &mut self.pieces);
+        self.word.clear();
     }
 }
 

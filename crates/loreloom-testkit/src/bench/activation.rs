@@ -8,10 +8,12 @@ use loreloom_core::{
     dice::TurnDice,
     ids::{ChatId, PrefixHash},
     library::{Library, Roster},
+    rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
     units::Tokens,
+    weave::{Woven, weave},
     worldinfo::{Scan, WorldInfoRules, scan},
 };
 
@@ -42,6 +44,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         }
     }
     long_chat(print)?;
+    memory(print)?;
     compile(print)
 }
 
@@ -59,15 +62,16 @@ struct Bench {
     library: Library,
     roster: Roster,
     transcript: Transcript,
-    rules: WorldInfoRules,
+    rules: Rules,
     automaton: CharwiseDoubleArrayAhoCorasick<u32>,
     folded: String,
 }
 
 impl Bench {
     fn new(inputs: &Inputs, rules: WorldInfoRules) -> Self {
-        let library = Library::compile([Arc::clone(&inputs.book)], &rules);
-        let roster = Roster::all(&library, rules.strategy);
+        let rules = Rules { world_info: rules, ..Rules::default() };
+        let library = Library::under([Arc::clone(&inputs.book)], &rules);
+        let roster = Roster::all(&library, rules.world_info.strategy);
         let mut keys: Vec<String> = inputs
             .book
             .entries
@@ -95,6 +99,26 @@ impl Bench {
     }
 
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
+        self.decide(transcript, cache, |turn, instruments| {
+            let state = StoryState::default();
+            scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
+        })
+    }
+
+    /// A whole turn as a host runs it: texts, places, report and state.
+    fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
+        self.decide(transcript, cache, |turn, instruments| {
+            let state = StoryState::default();
+            weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
+        })
+    }
+
+    fn decide<R>(
+        &self,
+        transcript: &Transcript,
+        cache: &mut TurnCache,
+        decide: impl FnOnce(&Turn<'_>, &mut Instruments<'_>) -> R,
+    ) -> R {
         let chat = ChatId::from("bench");
         let turn = Turn {
             chat: &chat,
@@ -115,14 +139,7 @@ impl Bench {
         };
         let mut dice = TurnDice::at(0, &chat, None);
         let mut instruments = Instruments { counter: &ByteEstimate, dice: &mut dice, cache };
-        scan(
-            &self.library,
-            &self.roster,
-            &turn,
-            &StoryState::default(),
-            &self.rules,
-            &mut instruments,
-        )
+        decide(&turn, &mut instruments)
     }
 
     fn turn(
@@ -167,17 +184,54 @@ fn long_chat(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     bench.scan(&bench.transcript, &mut cache);
     let line = inputs.chat.first().map(|(_, _, text)| text.as_str()).unwrap_or_default();
     let mut at = 0;
-    let next = median_micros(LIMIT, || {
+    let mut grown = || {
         at += 1;
         let mut transcript = bench.transcript.clone();
         let text = format!("{at} {}", line.chars().take(490).collect::<String>());
         transcript.push(Role::User, Some("Mira"), &text);
-        bench.scan(&transcript, &mut cache)
-    });
-    let clone = median_micros(LIMIT, || bench.transcript.clone());
-    let figure = Figure::new("next turn, 50000 entries, 200k window", next - clone, "µs");
-    print(figure.against((next - clone) / 100.0, "of the limit of 100 µs"));
+        transcript
+    };
+    let grow = median_micros(LIMIT, &mut grown);
+    let next = median_micros(LIMIT, || bench.scan(&grown(), &mut cache)) - grow;
+    let figure = Figure::new("next turn, 50000 entries, 200k window", next, "µs");
+    print(figure.against(next / 100.0, "of the limit of 100 µs"));
+    let whole = median_micros(LIMIT, || bench.weave(&grown(), &mut cache)) - grow;
+    let fired = bench.weave(&grown(), &mut cache).injections.len();
+    let name = format!("the same with texts and report, {fired} fire");
+    print(Figure::new(name, whole, "µs"));
     Ok(())
+}
+
+/// What an entry costs in memory once its book is compiled, beyond the book itself: how much
+/// the process grows by several copies, so that memory it had to spare hardly counts.
+fn memory(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    for (entries, copies) in [(10_000, 40), (50_000_u32, 8)] {
+        let inputs = Inputs::load(entries as usize, "2k")?;
+        let rules = rules(true, false);
+        // Not every system tells.
+        let Some(before) = resident_pages() else { return Ok(()) };
+        let compiled: Vec<(Library, Roster)> = (0..copies)
+            .map(|_| {
+                let library = Library::compile([Arc::clone(&inputs.book)], &rules);
+                let roster = Roster::all(&library, rules.strategy);
+                (library, roster)
+            })
+            .collect();
+        let pages = resident_pages().unwrap_or(before).saturating_sub(before);
+        drop(compiled);
+        let bytes = f64::from(pages) * PAGE / f64::from(entries * copies);
+        print(Figure::new(format!("memory of a compiled entry, of {entries}"), bytes, "bytes"));
+    }
+    Ok(())
+}
+
+const PAGE: f64 = 4096.0;
+
+/// The pages of memory the process occupies, on Linux.
+fn resident_pages() -> Option<u32> {
+    #[expect(clippy::disallowed_methods, reason = "a file of the kernel, missing elsewhere")]
+    let numbers = std::fs::read_to_string("/proc/self/statm").ok()?;
+    numbers.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn compile(print: &mut dyn FnMut(Figure)) -> Result<(), String> {

@@ -75,7 +75,7 @@ fn activated<'a>(
         }
         Reason::Sticky { until } => format!("sticky until {}", until.0),
         Reason::Decorator => "activate".to_owned(),
-        Reason::Semantic { score } => format!("semantic {score}"),
+        Reason::Semantic { score, .. } => format!("semantic {score}"),
         Reason::Constant
         | Reason::Forced
         | Reason::Kept { .. }
@@ -138,6 +138,7 @@ fn stopped(stop: &Stop) -> String {
         | Stop::Suppressed
         | Stop::NoKeys
         | Stop::NoKeyFound
+        | Stop::NotNear { .. }
         | Stop::Group { .. }
         | Stop::Once { .. }
         | Stop::Warmup { .. }

@@ -5,106 +5,29 @@
 //! and whether a key is in reach of an entry is answered from where it occurs. Only
 //! regular expressions, which may span parts, see the joined text.
 
+mod location;
+mod occurrence;
+mod reach;
+
 use std::{rc::Rc, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use crate::{
-    book::MatchSources,
-    library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
-    report::{MatchPlace, TextSource},
-    scan::{Folding, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_span},
-    turn::{CardTexts, FoldingCaches, ScannedPrompt, Transcript, Turn, TurnCache},
+pub(crate) use self::{
+    location::{Location, PartRef},
+    occurrence::Occurrences,
+    reach::{Reach, card_bits},
 };
-
-/// What an entry's keys are looked for in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Reach {
-    /// Messages, from the newest.
-    pub(crate) messages: u32,
-    /// Which card texts, one bit each in the order of [`card_texts`].
-    pub(crate) cards: u8,
-    /// Whether the prompts count.
-    pub(crate) prompts: bool,
-    /// Whether the text of activated entries counts.
-    pub(crate) lore: bool,
-}
-
-/// The card texts an entry looks into.
-pub(crate) fn card_bits(sources: MatchSources) -> u8 {
-    [
-        sources.persona,
-        sources.description,
-        sources.personality,
-        sources.depth_prompt,
-        sources.scenario,
-        sources.creator_notes,
-    ]
-    .iter()
-    .enumerate()
-    .fold(0, |bits, (at, &wanted)| bits | (u8::from(wanted) << at))
-}
-
-fn card_texts(card: &CardTexts) -> [&str; 6] {
-    [
-        &card.persona,
-        &card.description,
-        &card.personality,
-        &card.depth_prompt,
-        &card.scenario,
-        &card.creator_notes,
-    ]
-}
-
-/// Where a pattern occurs. The word half holds only occurrences that stand alone as words.
-#[derive(Clone, Copy, Debug, Default)]
-struct Occurrence {
-    any: Places,
-    word: Places,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Places {
-    /// One more than the index, from the oldest, of the newest message; 0 is none.
-    newest: u32,
-    /// Where in that message.
-    in_newest: (u32, u32),
-    cards: u8,
-    prompts: bool,
-    /// One more than the place in `Texts::chain` of the last lore text; 0 is none.
-    lore: u32,
-}
-
-/// A lore text that holds a pattern, and the link before it.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    lore: u32,
-    at: (u32, u32),
-    before: u32,
-}
-
-/// Where a key was found: bytes of one part as it is scanned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
-    pub(crate) part: PartRef,
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-}
-
-/// A part of a turn's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PartRef {
-    /// A message, counted from the oldest.
-    Message(u32),
-    /// A card text, in the order of [`card_texts`].
-    Card(u32),
-    /// A prompt, in the order of those that are not empty.
-    Prompt(u32),
-    /// The text of an activated entry.
-    Lore(EntryIx),
-    /// Several parts together.
-    Joined,
-}
+use self::{
+    location::{location, raw_location},
+    occurrence::{Link, Occurrence, Part, Places},
+    reach::card_texts,
+};
+use crate::{
+    library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster, spans_texts},
+    scan::{Folding, HitCache, Hits, PatternId, RegexOutcome, ScanText, WordRule, raw_span},
+    turn::{CardTexts, ScannedPrompt, Transcript, TurnCache},
+};
 
 /// The parts of a turn's text.
 pub(crate) struct Texts<'a> {
@@ -119,24 +42,14 @@ pub(crate) struct Texts<'a> {
     /// Number of lore texts at the end of each batch.
     batches: Vec<usize>,
     words: WordRule,
-    cache: &'a mut FoldingCaches,
-    /// By folding.
-    occurrences: [FxHashMap<PatternId, Occurrence>; Folding::ALL.len()],
+    cache: &'a mut [HitCache; Folding::ALL.len()],
+    occurrences: &'a mut Occurrences,
     /// Messages scanned so far, from the newest.
     scanned: usize,
-    seen: Vec<bool>,
     /// Ranks touched since they were last taken.
     touched: Vec<u32>,
     joined: FxHashMap<(Reach, usize), Rc<str>>,
     too_slow: Vec<(EntryIx, Box<str>)>,
-}
-
-#[derive(Clone, Copy)]
-enum Part {
-    Message(u32),
-    Card(usize),
-    Prompt,
-    Lore(u32),
 }
 
 impl<'a> Texts<'a> {
@@ -150,6 +63,7 @@ impl<'a> Texts<'a> {
     ) -> Self {
         let cards = card_texts(card).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
+        let (cache, occurrences) = cache.begin(dialect);
         let mut texts = Self {
             library,
             roster,
@@ -161,10 +75,9 @@ impl<'a> Texts<'a> {
             chain: Vec::new(),
             batches: Vec::new(),
             words,
-            cache: cache.of(dialect),
-            occurrences: Default::default(),
+            cache,
+            occurrences,
             scanned: 0,
-            seen: vec![false; library.len()],
             touched: Vec::new(),
             joined: FxHashMap::default(),
             too_slow: Vec::new(),
@@ -186,12 +99,13 @@ impl<'a> Texts<'a> {
 
     /// Makes sure that the newest `depth` messages are scanned.
     pub(crate) fn reach_back(&mut self, depth: u32) {
-        let total = self.transcript.messages.len();
+        let transcript = self.transcript;
+        let total = transcript.messages.len();
         let wanted = (depth.min(MOST_MESSAGES) as usize).min(total);
         while self.scanned < wanted {
             let at = total - 1 - self.scanned;
-            let text = self.transcript.messages[at].scan.clone();
-            self.scan(&text, Part::Message(u32::try_from(at).unwrap_or(u32::MAX)));
+            let text = &transcript.messages[at].scan;
+            self.scan(text, Part::Message(u32::try_from(at).unwrap_or(u32::MAX)));
             self.scanned += 1;
         }
     }
@@ -235,15 +149,15 @@ impl<'a> Texts<'a> {
             let hits =
                 cache.get_or_find(text, |text| Hits::find(&index.literals, folding, words, text));
             for hit in hits.iter() {
-                let occurrence = occurrences.entry(hit.pattern).or_default();
+                let occurrence = occurrences.entry(hit.pattern).or_insert_with(|| {
+                    for &ix in index.touched(hit.pattern) {
+                        self.touched.extend(self.roster.ranks(ix));
+                    }
+                    Occurrence::default()
+                });
                 occurrence.any.add(part, hit.any, &mut self.chain);
                 if let Some(at) = hit.word {
                     occurrence.word.add(part, at, &mut self.chain);
-                }
-                for &ix in index.touched(hit.pattern) {
-                    if !std::mem::replace(&mut self.seen[ix.0 as usize], true) {
-                        self.touched.extend_from_slice(self.roster.ranks(ix));
-                    }
                 }
             }
         }
@@ -408,7 +322,7 @@ impl<'a> Texts<'a> {
         let places = if word { occurrence.word } else { occurrence.any };
         if self.newest_in_reach(places, reach) {
             let at = places.newest - 1;
-            let text = self.transcript.messages[at as usize].scan.as_str();
+            let text = &self.transcript.messages[at as usize].scan;
             return Some(raw_location(PartRef::Message(at), text, folding, places.in_newest));
         }
         if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
@@ -416,7 +330,7 @@ impl<'a> Texts<'a> {
         }
         let first = self.chained(places).last()?;
         let (text, ix) = &self.lore[first.lore as usize];
-        Some(raw_location(PartRef::Lore(*ix), text.as_str(), folding, first.at))
+        Some(raw_location(PartRef::Lore(*ix), text, folding, first.at))
     }
 
     /// Where a pattern stands in card texts or prompts.
@@ -434,7 +348,7 @@ impl<'a> Texts<'a> {
             let hits = Hits::find(literals, folding, self.words, text.as_str());
             let hit = *hits.get(pattern)?;
             let span = if word { hit.word? } else { hit.any };
-            Some(raw_location(part, text.as_str(), folding, span))
+            Some(raw_location(part, text, folding, span))
         })
     }
 
@@ -473,67 +387,5 @@ impl<'a> Texts<'a> {
         };
         parents.dedup();
         parents
-    }
-}
-
-fn location(part: PartRef, (start, end): (usize, usize)) -> Location {
-    let byte = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Location { part, start: byte(start), end: byte(end) }
-}
-
-/// A span of the folded text as bytes of the text itself.
-fn raw_location(part: PartRef, text: &str, folding: Folding, (start, end): (u32, u32)) -> Location {
-    location(part, raw_span(text, folding, (start as usize, end as usize)))
-}
-
-impl Location {
-    /// The place as reports tell it.
-    pub(crate) fn place(&self, library: &Library, turn: &Turn<'_>) -> MatchPlace {
-        let (start, end) = (self.start as usize, self.end as usize);
-        let source = match self.part {
-            PartRef::Message(index) => {
-                let message = &turn.transcript.messages[index as usize];
-                let Some(start) = (start + message.trimmed).checked_sub(message.prefix) else {
-                    return MatchPlace { source: TextSource::Speaker { index }, start, end };
-                };
-                let end = end + message.trimmed - message.prefix;
-                let name = message.name.as_deref().map(str::to_owned);
-                let source = TextSource::Message { index, role: message.role, name };
-                return MatchPlace { source, start, end };
-            }
-            PartRef::Card(at) => [
-                TextSource::Persona,
-                TextSource::Description,
-                TextSource::Personality,
-                TextSource::DepthPrompt,
-                TextSource::Scenario,
-                TextSource::CreatorNotes,
-            ][at as usize]
-                .clone(),
-            PartRef::Prompt(at) => {
-                TextSource::Prompt { name: turn.prompts[at as usize].name.clone() }
-            }
-            PartRef::Lore(ix) => TextSource::Entry { entry: library.entry(ix).id.clone() },
-            PartRef::Joined => TextSource::Joined,
-        };
-        MatchPlace { source, start, end }
-    }
-}
-
-impl Places {
-    fn add(&mut self, part: Part, at: (u32, u32), chain: &mut Vec<Link>) {
-        match part {
-            Part::Message(index) if index < self.newest => {}
-            Part::Message(index) => {
-                self.newest = index + 1;
-                self.in_newest = at;
-            }
-            Part::Card(at) => self.cards |= 1 << at,
-            Part::Prompt => self.prompts = true,
-            Part::Lore(lore) => {
-                chain.push(Link { lore, at, before: self.lore });
-                self.lore = u32::try_from(chain.len()).unwrap_or(u32::MAX);
-            }
-        }
     }
 }

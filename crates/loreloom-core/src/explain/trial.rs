@@ -1,0 +1,277 @@
+//! A turn run again with changes.
+
+use std::{rc::Rc, sync::Arc};
+
+use super::{Case, Change};
+use crate::{
+    book::{Book, Entry, Force, Key, SelectiveLogic},
+    chat::Role,
+    ids::EntryId,
+    library::{Dialect, Library, Roster},
+    report::{Gate, Outcome, Stop},
+    rules::Rules,
+    state::StoryState,
+    turn::{Instruments, Transcript, Turn, TurnCache},
+    units::{MessageCount, Tokens},
+    weave::{outcome_of, weave},
+};
+
+/// The turn with some changes made.
+#[derive(Clone)]
+pub(super) struct Trial<'a> {
+    case: &'a Case<'a>,
+    entry: &'a EntryId,
+    book: usize,
+    place: usize,
+    changed: Entry,
+    /// The books with the changed entry, where it was changed.
+    compiled: Option<Rc<(Library, Roster)>>,
+    rules: Rules,
+    transcript: Transcript,
+    state: StoryState,
+    pub(super) changes: Vec<Change>,
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(case: &'a Case<'a>, entry: &'a EntryId) -> Option<Self> {
+        let books = case.library.books();
+        let (book, place) = books.iter().enumerate().find_map(|(at, book)| {
+            Some((at, book.entries.iter().position(|one| one.id == *entry)?))
+        })?;
+        Some(Self {
+            case,
+            entry,
+            book,
+            place,
+            changed: books[book].entries[place].clone(),
+            compiled: None,
+            rules: case.rules.clone(),
+            transcript: case.turn.transcript.clone(),
+            state: case.state.clone(),
+            changes: Vec::new(),
+        })
+    }
+
+    /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
+    pub(super) fn run(&self) -> Option<Stop> {
+        let (library, roster) = match &self.compiled {
+            Some(compiled) => (&compiled.0, &compiled.1),
+            None => (self.case.library, self.case.roster),
+        };
+        let turn = Turn { transcript: &self.transcript, ..*self.case.turn };
+        let (state, rules) = (&self.state, &self.rules);
+        let (mut dice, mut cache) = (self.case.dice.clone(), TurnCache::default());
+        let counter = self.case.counter;
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+        let woven = weave(library, roster, &turn, state, rules, &mut instruments);
+        let outcome = outcome_of(
+            self.entry,
+            &woven.report,
+            library,
+            roster,
+            &turn,
+            state,
+            rules,
+            &mut instruments,
+        );
+        match outcome? {
+            Outcome::Activated { .. } => None,
+            Outcome::Stopped(stop) => Some(stop),
+        }
+    }
+
+    /// The books with the changed entry, compiled.
+    fn compile(&mut self) {
+        let books = self.case.library.books().iter().enumerate().map(|(at, book)| {
+            let dialect = self.case.library.dialect(at);
+            if at != self.book {
+                return (Arc::clone(book), dialect);
+            }
+            let mut entries = book.entries.clone();
+            entries[self.place] = self.changed.clone();
+            (Arc::new(Book { entries, ..Book::clone(book) }), dialect)
+        });
+        let library = Library::compile_dialects(books, &self.rules);
+        let roster = self.case.roster.over(&library);
+        self.compiled = Some(Rc::new((library, roster)));
+    }
+
+    /// The smallest change that gets an entry past a rule.
+    pub(super) fn change_for(&self, stop: &Stop) -> Option<Change> {
+        Some(match stop {
+            Stop::Disabled => Change::Enable,
+            Stop::Trigger { .. } => Change::AnyGeneration,
+            Stop::Character { .. } | Stop::Tag { .. } => Change::AnyCharacter,
+            Stop::Delay { until } | Stop::Cooldown { until } => Change::Wait { until: *until },
+            Stop::RecursionLevel { .. } => Change::NoRecursionLevel,
+            Stop::ExcludedFromRecursion => Change::AllowRecursion,
+            Stop::Suppressed => Change::DropDecorator,
+            Stop::NoKeys | Stop::NotNear { score: None, .. } => Change::MakeConstant,
+            Stop::NotNear { score: Some(score), .. } => {
+                // Two digits are what people set.
+                Change::Nearness { threshold: (score * 100.0).floor() / 100.0 }
+            }
+            Stop::NoKeyFound => self.say_a_key(),
+            Stop::OutOfReach { distance, .. } => Change::ScanDepth { messages: distance + 1 },
+            Stop::Required { missing }
+            | Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
+                Change::Say { words: missing.iter().take(1).cloned().collect() }
+            }
+            Stop::Secondary { logic: SelectiveLogic::AndAll, missing, .. } => {
+                Change::Say { words: missing.clone() }
+            }
+            Stop::Secondary { .. } => Change::IgnoreSecondary,
+            Stop::Group { .. } => Change::LeaveGroups,
+            Stop::Chance { roll, .. } => self.higher_probability(*roll),
+            Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
+                self.larger_budget()?
+            }
+            Stop::Gate { gate: Gate::After { wanted, .. } } => {
+                Change::Wait { until: MessageCount(*wanted) }
+            }
+            Stop::Gate { gate: Gate::Every { wanted, count } } => {
+                Change::Wait { until: MessageCount(count.next_multiple_of(*wanted)) }
+            }
+            Stop::Gate {
+                gate: Gate::Greeting { .. } | Gate::GreetingOver | Gate::UserIcon { .. },
+            }
+            | Stop::Once { .. }
+            | Stop::Excluded { .. }
+            // The vault's rules are not these books' to change.
+            | Stop::Warmup { .. }
+            | Stop::Resting { .. }
+            | Stop::Context { .. }
+            | Stop::Folder { .. }
+            | Stop::Blocked
+            | Stop::Reinjection { .. }
+            | Stop::Requires { .. }
+            | Stop::Excludes { .. }
+            | Stop::Stripped { .. }
+            | Stop::MaxEntries { .. }
+            | Stop::NotSelected => return None,
+        })
+    }
+
+    /// Lets the newest message say a key; expressions are not turned into words.
+    fn say_a_key(&self) -> Change {
+        let key = self.changed.activation.keys.iter().find_map(|key| match key {
+            Key::Literal(text) if !text.trim().is_empty() => Some(text),
+            Key::Literal(_) | Key::Regex(_) => None,
+        });
+        let macros = self.case.turn.macros();
+        let expand = |key| macros.expand_reading(key, &self.state.variables).into_owned();
+        key.map_or(Change::MakeConstant, |key| Change::Say { words: vec![expand(key)] })
+    }
+
+    /// Card books need more than the roll, World Info no less.
+    fn higher_probability(&self, roll: f64) -> Change {
+        let percent = match self.dialect() {
+            Dialect::WorldInfo => roll.ceil(),
+            Dialect::Cards => roll.floor() + 1.0,
+        };
+        Change::Probability { percent: percent.min(100.0) }
+    }
+
+    /// The least budget that lets the entry in, by halving between too little and enough.
+    fn larger_budget(&self) -> Option<Change> {
+        let fits = |tokens: u32| {
+            let mut trial = self.clone();
+            trial.apply(&Change::Budget { tokens: Tokens(tokens) });
+            let budget = |stop: &Stop| {
+                matches!(
+                    stop,
+                    Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. }
+                )
+            };
+            !trial.run().as_ref().is_some_and(budget)
+        };
+        let most = self.case.turn.context.0.max(1);
+        if !fits(most) {
+            return None;
+        }
+        let (mut too_little, mut enough) = (0, most);
+        while too_little + 1 < enough {
+            let middle = u32::midpoint(too_little, enough);
+            if fits(middle) { enough = middle } else { too_little = middle }
+        }
+        Some(Change::Budget { tokens: Tokens(enough) })
+    }
+
+    /// Makes a change.
+    pub(super) fn apply(&mut self, change: &Change) {
+        let before = self.changed.clone();
+        self.change(change);
+        if self.changed != before {
+            self.compile();
+        }
+    }
+
+    fn change(&mut self, change: &Change) {
+        let activation = &mut self.changed.activation;
+        match change {
+            Change::Enable => activation.enabled = true,
+            Change::MakeConstant => activation.constant = true,
+            Change::AnyGeneration => activation.filters.triggers.clear(),
+            Change::AnyCharacter => {
+                activation.filters.characters.clear();
+                activation.filters.tags.clear();
+            }
+            Change::ScanDepth { messages } => {
+                activation.scan.messages = Some(f64::from(*messages));
+                self.drop_decorator("@@scan_depth");
+            }
+            Change::Say { words } => {
+                self.transcript = self.transcript.with_text(&words.join(" "));
+            }
+            Change::IgnoreSecondary => activation.secondary.active = false,
+            Change::Wait { until } => self.wait(*until),
+            Change::AllowRecursion => self.changed.recursion.exclude = false,
+            Change::NoRecursionLevel => self.changed.recursion.delay_level = 0,
+            Change::DropDecorator => {
+                activation.force = activation.force.filter(|force| *force != Force::Suppress);
+                let lines = self.changed.content.lines();
+                let kept: Vec<&str> =
+                    lines.filter(|line| line.trim() != "@@dont_activate").collect();
+                self.changed.content = kept.join("\n");
+            }
+            Change::LeaveGroups => self.changed.group.names.clear(),
+            Change::Probability { percent } => {
+                activation.probability = Some(*percent);
+                self.drop_decorator("@@probability");
+            }
+            Change::Nearness { threshold } => self.rules.world_info.vectors.threshold = *threshold,
+            Change::Budget { tokens } if self.dialect() == Dialect::Cards => {
+                self.rules.cards.budget_floor = tokens.0;
+            }
+            Change::Budget { tokens } => {
+                self.rules.world_info.budget_percent = 100.0;
+                self.rules.world_info.budget_cap = tokens.0;
+            }
+        }
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.case.library.dialect(self.book)
+    }
+
+    /// Removes a decorator that would overrule the changed field.
+    fn drop_decorator(&mut self, name: &str) {
+        if self.dialect() == Dialect::Cards {
+            let said = |line: &str| line.split_whitespace().next() == Some(name);
+            let lines = self.changed.content.lines().filter(|line| !said(line));
+            self.changed.content = lines.collect::<Vec<_>>().join("\n");
+        }
+    }
+
+    /// Lets the chat grow: the newest message is said again and again, so that what it
+    /// holds stays in reach.
+    fn wait(&mut self, until: MessageCount) {
+        while self.transcript.len() < until.0 as usize {
+            let again = self.transcript.messages.last().cloned();
+            match again {
+                Some(message) => self.transcript.messages.push(message),
+                None => self.transcript.push(Role::User, None, ""),
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What an entry's keys are looked for in.
+
+use crate::{book::MatchSources, turn::CardTexts};
+
+/// What an entry's keys are looked for in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reach {
+    /// Messages, from the newest.
+    pub(crate) messages: u32,
+    /// Which card texts, one bit each in the order of [`card_texts`].
+    pub(crate) cards: u8,
+    /// Whether the prompts count.
+    pub(crate) prompts: bool,
+    /// Whether the text of activated entries counts.
+    pub(crate) lore: bool,
+}
+
+/// The card texts an entry looks into.
+pub(crate) fn card_bits(sources: MatchSources) -> u8 {
+    [
+        sources.persona,
+        sources.description,
+        sources.personality,
+        sources.depth_prompt,
+        sources.scenario,
+        sources.creator_notes,
+    ]
+    .iter()
+    .enumerate()
+    .fold(0, |bits, (at, &wanted)| bits | (u8::from(wanted) << at))
+}
+
+pub(super) fn card_texts(card: &CardTexts) -> [&str; 6] {
+    [
+        &card.persona,
+        &card.description,
+        &card.personality,
+        &card.depth_prompt,
+        &card.scenario,
+        &card.creator_notes,
+    ]
+}
