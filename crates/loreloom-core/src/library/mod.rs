@@ -64,6 +64,8 @@ pub struct Library {
     vault: Option<Arc<Vault>>,
     /// Keys that look like regular expressions and are none.
     not_regexes: Vec<(EntryIx, Box<str>)>,
+    /// Entries by the slot they share, without the first.
+    sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
 }
 
 /// One index for each folding.
@@ -225,6 +227,11 @@ impl Library {
         self.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
     }
 
+    /// All entries that share one result.
+    pub(crate) fn sharing(&self, slot: EntryIx) -> impl Iterator<Item = EntryIx> {
+        [slot].into_iter().chain(self.sharing.get(&slot).into_iter().flatten().copied())
+    }
+
     /// What compiling found out about an entry.
     pub(crate) fn compiled(&self, ix: EntryIx) -> &CompiledEntry {
         &self.entries[ix.0 as usize]
@@ -259,6 +266,7 @@ struct Compiler<'rules> {
     world_info: Filing,
     cards: Filing,
     not_regexes: Vec<(EntryIx, Box<str>)>,
+    sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
 }
 
 /// The literals of a dialect while they are collected, by folding.
@@ -316,6 +324,7 @@ impl<'rules> Compiler<'rules> {
             world_info: Filing::default(),
             cards: Filing::default(),
             not_regexes: Vec::new(),
+            sharing: FxHashMap::default(),
         }
     }
 
@@ -331,6 +340,9 @@ impl<'rules> Compiler<'rules> {
                 Dialect::WorldInfo => self.compile(ix, slot, book, entry),
                 Dialect::Cards => self.compile_card(ix, book, entry),
             };
+            if slot != ix && dialect == Dialect::WorldInfo {
+                self.sharing.entry(slot).or_default().push(ix);
+            }
             compiled.book = u32::try_from(at).unwrap_or(u32::MAX);
             compiled.place = u32::try_from(place).unwrap_or(u32::MAX);
             self.entries.push(compiled);
@@ -419,6 +431,7 @@ impl<'rules> Compiler<'rules> {
             cards: self.cards.finish(),
             vault: None,
             not_regexes: self.not_regexes,
+            sharing: self.sharing,
         }
     }
 }

@@ -239,10 +239,17 @@ impl<'a> Texts<'a> {
             return Rc::clone(joined);
         }
         let mut out = String::new();
+        // World Info begins with the messages even where there are none.
+        let opened = self.dialect == Dialect::WorldInfo && reach.messages > 0;
+        if opened {
+            out.push('\u{1}');
+        }
         let mut last_batch = None;
-        for (text, _, batch) in self.parts(reach) {
+        for (at, (text, part, batch)) in self.parts(reach).into_iter().enumerate() {
             let same_batch = batch.is_some() && batch == last_batch;
-            out.push_str(match (out.is_empty(), same_batch) {
+            let first = at == 0 && (!opened || matches!(part, PartRef::Message(_)));
+            out.push_str(match (first, same_batch) {
+                (true, _) if opened => "",
                 (true, _) => "\u{1}",
                 (false, true) => "\n",
                 (false, false) => "\n\u{1}",

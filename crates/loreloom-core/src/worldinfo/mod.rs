@@ -17,6 +17,8 @@ mod pass;
 mod properties;
 mod rules;
 mod seat;
+#[cfg(test)]
+mod tests;
 mod timed;
 mod untouched;
 

@@ -199,7 +199,8 @@ impl<'a> Scanner<'a> {
         let ours = |ix: &EntryIx| library.dialect_of(*ix) == Dialect::WorldInfo;
         live.extend(effects.sticky_entries().filter(ours).flat_map(|ix| roster.ranks(ix)));
         // Entries that share a slot are all replaced by what the host sent.
-        live.extend(forced.keys().copied().filter(ours).flat_map(|slot| roster.ranks(slot)));
+        let sharing = forced.keys().copied().filter(ours).flat_map(|slot| library.sharing(slot));
+        live.extend(sharing.flat_map(|ix| roster.ranks(ix)));
         let near = Nearness::judge(turn.host.near, library, roster, rules);
         live.extend(near.entries().flat_map(|ix| roster.ranks(ix)));
         let mut levels: Vec<u32> = roster.levels().to_vec();

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::{Quirks, split_decorators};
 use crate::{
     book::{Entry, Timed},
     ids::EntryId,
@@ -33,8 +34,13 @@ impl Effects {
         length: MessageCount,
     ) -> Self {
         let mut effects = Self::dry(state);
+        let entry_of = |id: &EntryId, record: &TimedRecord| {
+            let fingerprint = record.fingerprint?;
+            let timed = roster.with_fingerprint(fingerprint);
+            timed.or_else(|| untimed(library, roster, id, fingerprint))
+        };
         for (id, record) in &state.sticky {
-            let found = record.fingerprint.and_then(|one| roster.with_fingerprint(one));
+            let found = entry_of(id, record);
             match judge(record, found, length, |ix| timed(library, ix).sticky.is_some()) {
                 Fate::Inert => {}
                 Fate::Running(ix) => {
@@ -50,7 +56,7 @@ impl Effects {
             }
         }
         for (id, record) in &effects.state.cooldown.clone() {
-            let found = record.fingerprint.and_then(|one| roster.with_fingerprint(one));
+            let found = entry_of(id, record);
             match judge(record, found, length, |ix| timed(library, ix).cooldown.is_some()) {
                 Fate::Inert => {}
                 Fate::Running(ix) => {
@@ -116,6 +122,20 @@ impl Effects {
             }
         }
     }
+}
+
+/// The entry of an id, if it has no effects but the fingerprint of a record. Fingerprints
+/// of such entries are not kept, so only the one the record names is tried.
+fn untimed(library: &Library, roster: &Roster, id: &EntryId, fingerprint: u64) -> Option<EntryIx> {
+    let ix = library.find(id)?;
+    let here = roster.ranks(ix).next().is_some() && library.compiled(ix).fingerprint.is_none();
+    let entry = library.entry(ix);
+    let print = || {
+        // The print covers the text without its decorators, whatever becomes of lone ones.
+        let decorated = split_decorators(&entry.content, Quirks::sillytavern_1_19());
+        super::fingerprint(entry, &library.book(ix).name, &decorated)
+    };
+    (here && print() == fingerprint).then_some(ix)
 }
 
 fn timed(library: &Library, ix: EntryIx) -> Timed {

@@ -1,0 +1,218 @@
+//! Rules that no recorded case covers.
+
+use std::sync::Arc;
+
+use super::{VectorRules, WorldInfoRules};
+use crate::{
+    book::{Book, Entry, Key, Position},
+    chat::{GenerationType, Role},
+    dice::TurnDice,
+    ids::{ChatId, EntryId, PrefixHash},
+    library::{Library, Roster},
+    macros::Variables,
+    report::{Outcome, Reason, Stop},
+    rules::Rules,
+    state::StoryState,
+    tokens::ByteEstimate,
+    turn::{CardTexts, Forced, Host, Instruments, Near, Transcript, Turn, TurnCache},
+    units::Tokens,
+    weave::{Woven, weave},
+};
+
+/// A turn with nothing special about it.
+struct Plain<'a> {
+    entries: &'a [Entry],
+    chat: &'a [&'a str],
+    rules: WorldInfoRules,
+    state: StoryState,
+    near: &'a [Near],
+    forced: &'a [Forced],
+    context: u32,
+    dry_run: bool,
+}
+
+impl Default for Plain<'_> {
+    fn default() -> Self {
+        Self {
+            entries: &[],
+            chat: &["the bell"],
+            rules: WorldInfoRules::default(),
+            state: StoryState::default(),
+            near: &[],
+            forced: &[],
+            context: 8192,
+            dry_run: false,
+        }
+    }
+}
+
+impl Plain<'_> {
+    fn weave(&self) -> Woven {
+        let mut book = Book::new("b", "B");
+        book.entries.extend(self.entries.iter().cloned());
+        let rules = Rules { world_info: self.rules.clone(), ..Rules::default() };
+        let library = Library::under([Arc::new(book)], &rules);
+        let roster = Roster::all(&library, rules.world_info.strategy);
+        let mut transcript = Transcript::new(false);
+        for text in self.chat {
+            transcript.push(Role::User, None, text);
+        }
+        let chat = ChatId::from("c");
+        let turn = Turn {
+            chat: &chat,
+            prefix: PrefixHash::default(),
+            answers: None,
+            transcript: &transcript,
+            generation: GenerationType::Normal,
+            speaker: None,
+            user: "Mira",
+            card: &CardTexts::default(),
+            prompts: &[],
+            forced: self.forced,
+            context: Tokens(self.context),
+            seed: 1,
+            at: None,
+            dry_run: self.dry_run,
+            host: Host { near: self.near, ..Host::default() },
+        };
+        let (mut dice, mut cache) = (TurnDice::at(1, &chat, None), TurnCache::default());
+        let mut instruments =
+            Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+        weave(&library, &roster, &turn, &self.state, &rules, &mut instruments)
+    }
+
+    fn fired(&self) -> Vec<String> {
+        let woven = self.weave();
+        let fired = woven.report.verdicts.iter();
+        let fired = fired.filter(|one| matches!(one.outcome, Outcome::Activated { .. }));
+        fired.map(|one| one.entry.to_string()).collect()
+    }
+}
+
+fn entry(id: &str, keys: &[&str], content: &str, change: impl FnOnce(&mut Entry)) -> Entry {
+    let mut entry = Entry::new(id);
+    entry.activation.keys = keys.iter().map(|key| Key::parse(key)).collect();
+    content.clone_into(&mut entry.content);
+    entry.placement.position = Position::BeforeCharacter;
+    entry.placement.order = Some(100.0);
+    change(&mut entry);
+    entry
+}
+
+#[test]
+fn an_empty_chat_still_begins_with_its_mark() {
+    let entries = [
+        entry("mark", &[r"/^\x01$/"], "a", |_| {}),
+        entry("nothing", &["/^$/"], "b", |_| {}),
+        entry("shallow", &["/^$/"], "c", |entry| entry.activation.scan.messages = Some(0.0)),
+    ];
+    let turn = Plain { entries: &entries, chat: &[], ..Plain::default() };
+    assert_eq!(turn.fired(), ["mark", "shallow"]);
+    let turn = Plain { entries: &entries, chat: &[""], ..Plain::default() };
+    assert_eq!(turn.fired(), ["mark", "shallow"]);
+}
+
+fn near(entry: &str, score: f64) -> Near {
+    Near { entry: entry.into(), score }
+}
+
+#[test]
+fn what_is_nearest_comes_first_and_other_rules_still_hold() {
+    let vectorized = |entry: &mut Entry| entry.activation.vectorized = true;
+    let entries = [
+        entry("keyed", &["bell"], "a", |_| {}),
+        entry("near", &[], "b", vectorized),
+        entry("nearer", &["zyx"], "c", |entry| {
+            entry.activation.vectorized = true;
+            entry.placement.order = Some(1.0);
+        }),
+        entry("far", &[], "d", vectorized),
+        entry("off", &[], "e", |entry| {
+            entry.activation.vectorized = true;
+            entry.activation.enabled = false;
+        }),
+        entry("early", &[], "f", |entry| {
+            entry.activation.vectorized = true;
+            entry.activation.timed.delay = Some(9);
+        }),
+        entry("plain", &["zyx"], "g", |_| {}),
+    ];
+    let told = [
+        near("near", 0.5),
+        near("nearer", 0.8),
+        near("far", 0.2),
+        near("off", 0.9),
+        near("early", 0.9),
+        near("plain", 0.9),
+    ];
+    let turn = Plain { entries: &entries, near: &told, ..Plain::default() };
+    // Put before all others, among themselves in order of evaluation.
+    assert_eq!(turn.fired(), ["near", "nearer", "keyed"]);
+    let woven = turn.weave();
+    let outcome = |id: &str| {
+        let found = woven.report.verdicts.iter().find(|one| one.entry.as_str() == id);
+        found.map(|one| one.outcome.clone())
+    };
+    let Some(Outcome::Activated { trigger, .. }) = outcome("near") else { panic!("near fires") };
+    assert_eq!(trigger.reason, Reason::Semantic { score: 0.5, threshold: Some(0.25) });
+    let far = Stop::NotNear { score: Some(0.2), threshold: 0.25 };
+    assert_eq!(outcome("far"), Some(Outcome::Stopped(far)));
+    assert_eq!(outcome("plain"), None);
+
+    let rules = WorldInfoRules {
+        vectors: VectorRules { max_entries: 2, ..VectorRules::default() },
+        ..WorldInfoRules::default()
+    };
+    // The place of an entry that another rule stops is not given to the next.
+    let turn = Plain { entries: &entries, near: &told, rules, ..Plain::default() };
+    assert_eq!(turn.fired(), ["nearer", "keyed"]);
+    let off = VectorRules { max_entries: 0, ..VectorRules::default() };
+    let rules = WorldInfoRules { vectors: off, ..WorldInfoRules::default() };
+    let turn = Plain { entries: &entries, near: &told, rules, ..Plain::default() };
+    assert_eq!(turn.fired(), ["keyed"]);
+}
+
+#[test]
+fn what_an_entry_writes_counts_only_if_it_is_sent() {
+    let entries = [
+        entry("writes", &["bell"], "{{setvar::word::rope}}{{incvar::times}}", |entry| {
+            entry.placement.order = Some(9.0);
+        }),
+        entry("reads", &["{{getvar::word}}"], "{{getvar::times}} times", |_| {}),
+    ];
+    let chat: &[&str] = &["a rope and the bell"];
+    let turn = Plain { entries: &entries, chat, ..Plain::default() };
+    let woven = turn.weave();
+    let texts: Vec<&str> = woven.injections.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(texts, ["1", "1 times"]);
+    let mut state = StoryState::default();
+    state.apply(&woven.delta);
+    let pairs = [("times", "1"), ("word", "rope")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    assert_eq!(state.variables, Variables { local: pairs.into(), ..Variables::default() });
+    // The next turn goes on from there; a dry run leaves nothing.
+    let next = Plain { entries: &entries, chat, state: state.clone(), ..Plain::default() };
+    assert_eq!(next.weave().injections[0].text, "2");
+    let dry = Plain { dry_run: true, ..next };
+    let woven = dry.weave();
+    assert_eq!((woven.injections[0].text.as_str(), woven.delta.is_empty()), ("2", true));
+    // No room: nothing is sent, nothing is written.
+    let small = Plain { entries: &entries, chat, context: 4, ..Plain::default() };
+    let woven = small.weave();
+    assert_eq!((woven.injections.len(), woven.delta.is_empty()), (0, true));
+}
+
+#[test]
+fn objects_of_the_host_keep_the_order_of_evaluation() {
+    let entries = [
+        entry("low", &[], "low", |entry| entry.placement.order = Some(1.0)),
+        entry("high", &[], "high", |entry| entry.placement.order = Some(2.0)),
+        entry("keyed", &["bell"], "keyed", |_| {}),
+    ];
+    let sent = |at: usize| Forced {
+        entry: EntryId::clone(&entries[at].id),
+        instead: Some(Arc::new(entries[at].clone())),
+    };
+    let forced = [sent(0), sent(1)];
+    let turn = Plain { entries: &entries, forced: &forced, ..Plain::default() };
+    assert_eq!(turn.fired(), ["high", "low", "keyed"]);
+}
