@@ -165,7 +165,7 @@ mod tests {
         async fn embed(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
             self.0.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
             let vector = |text: &&str| {
-                let mut counts = vec![0_f32; 26];
+                let mut counts = [0_f32; 26];
                 for byte in text.bytes().filter(u8::is_ascii_lowercase) {
                     counts[usize::from(byte - b'a')] += 1.0;
                 }
