@@ -74,10 +74,7 @@ impl ScriptFile {
     fn read(path: &str) -> anyhow::Result<Self> {
         let bytes = files::read(Path::new(path))?;
         let json: serde_json::Value = serde_json::from_slice(&bytes)?;
-        let scripts = match json {
-            serde_json::Value::Array(scripts) => scripts,
-            script => vec![script],
-        };
+        let scripts = json.as_array().cloned().unwrap_or_else(|| vec![json]);
         let scripts = scripts.into_iter().map(serde_json::from_value);
         let scripts: Vec<RegexScript> = scripts
             .collect::<Result<_, _>>()

@@ -99,7 +99,7 @@ impl Bench {
     }
 
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
-        self.decide(transcript, cache, |turn, instruments| {
+        decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
             scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
         })
@@ -107,39 +107,10 @@ impl Bench {
 
     /// A whole turn as a host runs it: texts, places, report and state.
     fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
-        self.decide(transcript, cache, |turn, instruments| {
+        decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
             weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
         })
-    }
-
-    fn decide<R>(
-        &self,
-        transcript: &Transcript,
-        cache: &mut TurnCache,
-        decide: impl FnOnce(&Turn<'_>, &mut Instruments<'_>) -> R,
-    ) -> R {
-        let chat = ChatId::from("bench");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
-            context: Tokens(1_000_000_000),
-            seed: 0,
-            at: None,
-            dry_run: true,
-            host: Host::default(),
-        };
-        let mut dice = TurnDice::at(0, &chat, None);
-        let mut instruments = Instruments { counter: &ByteEstimate, dice: &mut dice, cache };
-        decide(&turn, &mut instruments)
     }
 
     fn turn(
@@ -174,6 +145,35 @@ impl Bench {
         print(limit.against(cold / bare, "our turn as a multiple of it"));
         Ok(())
     }
+}
+
+/// Decides the turn that a transcript leads to.
+fn decide<R>(
+    transcript: &Transcript,
+    cache: &mut TurnCache,
+    decide: impl FnOnce(&Turn<'_>, &mut Instruments<'_>) -> R,
+) -> R {
+    let chat = ChatId::from("bench");
+    let turn = Turn {
+        chat: &chat,
+        prefix: PrefixHash::default(),
+        answers: None,
+        transcript,
+        generation: GenerationType::Normal,
+        speaker: None,
+        user: "Mira",
+        card: &CardTexts::default(),
+        prompts: &[],
+        forced: &[],
+        context: Tokens(1_000_000_000),
+        seed: 0,
+        at: None,
+        dry_run: true,
+        host: Host::default(),
+    };
+    let mut dice = TurnDice::at(0, &chat, None);
+    let mut instruments = Instruments { counter: &ByteEstimate, dice: &mut dice, cache };
+    decide(&turn, &mut instruments)
 }
 
 /// The next turn of a long chat: one new message, everything else seen before.
