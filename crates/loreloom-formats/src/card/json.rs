@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Asset, Card, CardVersion, DepthPrompt};
-use crate::{json::Node, note::Notes, tolerant::Fields};
+use crate::{decorators, json::Node, note::Notes, tolerant::Fields};
 
 /// What a card without a name is called.
 const NAMELESS: &str = "Unnamed";
@@ -233,42 +233,8 @@ pub(crate) fn to_v2(card: &Value) -> Value {
     let entries = copy.pointer_mut("/data/character_book/entries").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten() {
         if let Some(Value::String(content)) = entry.get_mut("content") {
-            *content = without_decorators(content).to_owned();
+            *content = decorators::body(content).to_owned();
         }
     }
     copy
-}
-
-/// The text behind the decorator lines at its top.
-pub(crate) fn without_decorators(content: &str) -> &str {
-    let mut rest = content;
-    loop {
-        let line = rest.split_inclusive('\n').next().unwrap_or_default();
-        let is_blank = line.trim().is_empty() && !line.is_empty();
-        let leads_on = is_blank && rest.trim_start().starts_with("@@");
-        if line.trim_start().starts_with("@@") || leads_on {
-            rest = &rest[line.len()..];
-        } else {
-            return rest;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decorators_are_taken_from_the_top_only() {
-        for (content, expected) in [
-            ("@@depth 4\n@@role user\nText\n@@not one", "Text\n@@not one"),
-            ("\n@@depth 4\n\n@@@end\nText", "Text"),
-            ("Text", "Text"),
-            ("\nText", "\nText"),
-            ("@@activate", ""),
-            ("", ""),
-        ] {
-            assert_eq!(without_decorators(content), expected, "{content:?}");
-        }
-    }
 }

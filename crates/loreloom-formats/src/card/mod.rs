@@ -10,7 +10,7 @@ mod json;
 use loreloom_core::book::Extensions;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::json::{mirrors, named, read, to_v2, without_decorators, write};
+pub(crate) use self::json::{mirrors, named, read, to_v2, write};
 
 /// Which standard a card follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
