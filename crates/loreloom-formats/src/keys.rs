@@ -18,6 +18,14 @@ pub(crate) fn joined(keys: &[Key]) -> String {
     keys.iter().map(raw).collect::<Vec<_>>().join(", ")
 }
 
+/// A key as written.
+pub(crate) fn raw(key: &Key) -> &str {
+    match key {
+        Key::Literal(text) => text,
+        Key::Regex(regex) => &regex.raw,
+    }
+}
+
 /// The name in a format that has only one of name and comment.
 pub(crate) fn only_name(entry: &Entry) -> &str {
     if entry.name.is_empty() { &entry.comment } else { &entry.name }

@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use loreloom_core::book::Entry;
-use loreloom_formats::{Format, ImportNote};
+use loreloom_formats::{Format, ImportNote, diff::marked_conflicts};
 use serde::Serialize;
 
 use crate::{files, lore};
@@ -31,6 +31,9 @@ struct Found<'a> {
     disabled: usize,
     constant: usize,
     regex_keys: usize,
+    /// Conflicts of an earlier merge that are still marked.
+    #[serde(skip_serializing_if = "is_zero")]
+    conflicts: usize,
     notes: &'a [ImportNote],
 }
 
@@ -65,6 +68,7 @@ impl Inspect {
                     .flat_map(|entry| &entry.activation.keys)
                     .filter(is_regex)
                     .count(),
+                conflicts: marked_conflicts(&imported.book),
                 notes: &imported.notes,
             };
             if self.json {
@@ -90,9 +94,17 @@ impl Found<'_> {
             "  entries    {} ({} constant, {} switched off, {} regex keys)",
             self.entries, self.constant, self.disabled, self.regex_keys
         )?;
+        if self.conflicts > 0 {
+            writeln!(out, "  conflicts  {} of a merge are marked", self.conflicts)?;
+        }
         for note in self.notes {
             writeln!(out, "  {note}")?;
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

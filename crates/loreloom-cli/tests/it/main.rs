@@ -7,6 +7,7 @@
 )]
 
 mod books;
+mod crossing;
 mod demo;
 mod run;
 mod serve;

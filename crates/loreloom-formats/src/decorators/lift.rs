@@ -27,8 +27,11 @@ pub fn lift(entry: &Entry) -> Lifted {
     let said = Directives::of(&block, grammar, Known { greeting: true, user_icon: true });
     let mut lifted = entry.clone();
     block.body.clone_into(&mut lifted.content);
-    let mut ignored: Vec<String> =
-        said.problems.iter().map(|(line, problem)| format!("`{line}` {}", words(*problem))).collect();
+    let mut ignored: Vec<String> = said
+        .problems
+        .iter()
+        .map(|(line, problem)| format!("`{line}` {}", words(*problem)))
+        .collect();
     activation(&mut lifted, &said, &mut ignored);
     key_lists(&mut lifted, &said);
     placement(&mut lifted, &said);
@@ -228,11 +231,7 @@ mod tests {
                 json!({"placement": {"position": "scenario"}, "budget": {"priority": 2.0}}),
                 vec!["`@@depth 3` gives way to another place"],
             ),
-            (
-                "@@priority 1\n@@priority 2",
-                json!({"budget": {"priority": 1.0}}),
-                vec![],
-            ),
+            ("@@priority 1\n@@priority 2", json!({"budget": {"priority": 1.0}}), vec![]),
             (
                 "@@instruct_depth 9\n@@@priority 2",
                 json!({"budget": {"priority": 2.0}}),

@@ -10,8 +10,8 @@ mod lower;
 
 use loreloom_core::cards::{Grammar, split};
 
-pub(crate) use self::lower::lower;
 pub use self::lift::{Lifted, lift};
+pub(crate) use self::lower::lower;
 
 /// The text behind the decorators at its top; a text without any is left as it is.
 pub(crate) fn body(content: &str) -> &str {
