@@ -10,10 +10,8 @@ use loreloom_formats::{
 /// An error, or a book for which everything holds. Worth keeping is what cannot be read
 /// and what is of the target's own formats.
 fn check(bytes: &[u8], own: &[Format], file_name: Option<&str>) -> bool {
-    let options = ImportOptions {
-        file_name: file_name.map(str::to_owned),
-        ..ImportOptions::new("book")
-    };
+    let options =
+        ImportOptions { file_name: file_name.map(str::to_owned), ..ImportOptions::new("book") };
     let Ok(imported) = import(bytes, &options) else { return true };
     if !own.contains(&imported.format) {
         return false;

@@ -47,15 +47,13 @@ pub fn notes(bytes: &[u8]) -> bool {
 /// Any text as decorators: by all grammars the body is a part of the text.
 pub fn decorators(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    for grammar in
-        [Grammar::default(), Grammar::card_v3(), Grammar::unorouter(), Grammar::risu()]
-    {
+    for grammar in [Grammar::default(), Grammar::card_v3(), Grammar::unorouter(), Grammar::risu()] {
         let block = split_block(text, grammar);
         assert!(text.contains(block.body));
     }
     let block = split_block(text, Grammar::default());
     assert!(!block.body.trim_start().starts_with("@@"), "decorators never reach the model");
-    let mut entry = loreloom_core::book::Entry::new("book/0".into());
+    let mut entry = loreloom_core::book::Entry::new("book/0");
     text.clone_into(&mut entry.content);
     let lifted = decorators::lift(&entry);
     let twice = decorators::lift(&lifted.entry);
@@ -67,9 +65,11 @@ pub fn decorators(bytes: &[u8]) -> bool {
 pub fn wrapping(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let mut formats: Vec<WrapFormat> = WrapFormat::presets().into();
-    formats.extend(["xml-minimal", "xml-maximum", "markdown", "lb", "world-info"].iter().filter_map(
-        |name| name.parse().ok(),
-    ));
+    formats.extend(
+        ["xml-minimal", "xml-maximum", "markdown", "lb", "world-info"]
+            .iter()
+            .filter_map(|name| name.parse().ok()),
+    );
     let (template, content) = text.split_once('\0').unwrap_or(("", text));
     formats.extend(format!("custom:{template}").parse().ok());
     for format in &formats {
@@ -83,7 +83,8 @@ pub fn wrapping(bytes: &[u8]) -> bool {
             .sum();
         assert!(kept <= text.len());
         let _stripped = strip(text, format, &|_| false);
-        if format.is_none() {
+        // Nothing is not wrapped.
+        if format.is_none() || content.is_empty() {
             continue;
         }
         let wrapped = wrap(format, &Fields::new(), content);

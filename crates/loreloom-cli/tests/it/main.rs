@@ -9,6 +9,7 @@
 mod books;
 mod crossing;
 mod demo;
+mod hostile;
 mod run;
 mod serve;
 mod stories;
