@@ -128,9 +128,11 @@ impl Import {
             told.push(one);
             bar.inc(1);
         }
-        target.finish()?;
+        let is_there = target.finish()?;
         bar.finish_and_clear();
-        self.tell(&told, out)
+        self.tell(&told, out)?;
+        anyhow::ensure!(is_there, "there is no lore to make a book of");
+        Ok(())
     }
 
     /// Chats of folders, each for itself.

@@ -133,7 +133,7 @@ fn a_folder_that_holds_itself_has_an_end() {
     save(
         home.path(),
         "lore/book.json",
-        b"{\"entries\":{\"0\":{\"key\":[\"a\"],\"content\":\"b\"}}}",
+        b"{\"entries\":{\"0\":{\"uid\":0,\"position\":0,\"key\":[\"a\"],\"content\":\"b\"}}}",
     );
     let output = limited(home.path(), &["import", "lore", "--into", "book", "out.json"]);
     assert!(output.status.success(), "{output:?}");

@@ -93,11 +93,11 @@ impl Target {
         Ok(Told { format: Some("note"), entries: Some(1), known, losses, ..Told::default() })
     }
 
-    /// Writes what is written at the end.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    /// Writes what is written at the end; whether the target is there now.
+    pub(super) fn finish(self) -> anyhow::Result<bool> {
         match self {
             Self::Book(book) => book.write(),
-            Self::Vault(_) => Ok(()),
+            Self::Vault(_) => Ok(true),
         }
     }
 }
@@ -157,15 +157,9 @@ impl TargetBook {
         Ok((crossed.losses, Some(known)))
     }
 
-    fn write(self) -> anyhow::Result<()> {
-        if self.added == 0 && !self.is_new {
-            return Ok(());
-        }
+    fn write(self) -> anyhow::Result<bool> {
         if self.added == 0 {
-            anyhow::bail!(
-                "`{}` was not made: there is nothing to put into it",
-                self.path.display()
-            );
+            return Ok(!self.is_new);
         }
         let options = ExportOptions {
             card: self.imported.card.as_ref(),
@@ -174,7 +168,8 @@ impl TargetBook {
         };
         let written = export(&self.imported.book, self.imported.format, &options)
             .with_context(|| format!("`{}`", self.path.display()))?;
-        files::write(&self.path, &written.bytes)
+        files::write(&self.path, &written.bytes)?;
+        Ok(true)
     }
 }
 
