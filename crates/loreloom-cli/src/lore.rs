@@ -88,14 +88,13 @@ impl DialectName {
 
     fn of(self, book: &Book) -> Dialect {
         match self {
-            Self::WorldInfo => Dialect::WorldInfo,
             Self::Cards | Self::CardV3 | Self::Unorouter => Dialect::Cards,
             // SillyTavern runs the books of cards as World Info: only decorators that it
             // does not know tell that a book was written for something else.
             Self::Auto if is_card_book(book) && book.entries.iter().any(has_decorators) => {
                 Dialect::Cards
             }
-            Self::Auto => Dialect::WorldInfo,
+            Self::Auto | Self::WorldInfo => Dialect::WorldInfo,
         }
     }
 }

@@ -53,17 +53,13 @@ impl Export {
     fn export_lore(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let from = Path::new(&self.what);
         let converted = Converted::of(from, self.file.as_deref(), self.format.as_deref())?;
-        match &self.file {
-            Some(file) => {
-                converted.write(file, false)?;
-                converted.tell(Some(file), self.json, out)
-            }
-            None => {
-                out.write_all(converted.bytes()?)?;
-                // The report must not end up in the file that the output is sent to.
-                converted.tell(None, self.json, &mut io::stderr())
-            }
+        if let Some(file) = &self.file {
+            converted.write(file, false)?;
+            return converted.tell(Some(file), self.json, out);
         }
+        out.write_all(converted.bytes()?)?;
+        // The report must not end up in the file that the output is sent to.
+        converted.tell(None, self.json, &mut io::stderr())
     }
 
     fn export_chat(&self, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -112,7 +112,7 @@ impl Import {
             let (name, in_folder) = (file.name(), file.in_folder);
             let mut one = match file.read() {
                 Ok(Kind::Lore(imported)) => target.add(&file.path, *imported),
-                Ok(Kind::Note(note)) => target.add_note(&file.path, note),
+                Ok(Kind::Note(note)) => target.add_note(&file.path, &note),
                 Ok(Kind::Chat(_) | Kind::Archive(_)) => Ok(Told {
                     left_out: Some("a chat: import it without `--into`".into()),
                     ..Told::default()
@@ -123,7 +123,7 @@ impl Import {
                 Ok(Kind::Nothing(why)) => Err(anyhow::anyhow!(why)),
                 Err(error) => Err(error),
             }
-            .unwrap_or_else(failed);
+            .unwrap_or_else(|error| failed(&error));
             one.file = name;
             told.push(one);
             bar.inc(1);
@@ -150,7 +150,7 @@ impl Import {
                 Ok(Kind::Nothing(why)) => Ok(Told { left_out: Some(why), ..Told::default() }),
                 Err(error) => Err(error),
             }
-            .unwrap_or_else(failed);
+            .unwrap_or_else(|error| failed(&error));
             one.file = file.name();
             told.push(one);
             bar.inc(1);
@@ -195,12 +195,11 @@ impl Import {
         let now = SystemClock.now();
         let stored = chats::store_all(&store, &id, chats, self.add, now);
         let chats::Counts { messages, branches, left_out } = runtime()?.block_on(stored)?;
-        let mut said = format!("{messages} messages, {branches} other versions as branches");
-        if left_out > 0 {
-            said.push_str(&format!(
-                "\n{left_out} narrator messages are no part of the story and stay out"
-            ));
-        }
+        let stays_out = match left_out {
+            0 => String::new(),
+            count => format!("\n{count} narrator messages are no part of the story and stay out"),
+        };
+        let said = format!("{messages} messages, {branches} other versions as branches{stays_out}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
         Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
@@ -240,7 +239,7 @@ impl Import {
 
 const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
 
-fn failed(error: anyhow::Error) -> Told {
+fn failed(error: &anyhow::Error) -> Told {
     Told { error: Some(format!("{error:#}")), ..Told::default() }
 }
 

@@ -72,14 +72,14 @@ impl Target {
     }
 
     /// Adds a note of a vault.
-    pub(super) fn add_note(&mut self, path: &Path, text: String) -> anyhow::Result<Told> {
+    pub(super) fn add_note(&mut self, path: &Path, text: &str) -> anyhow::Result<Told> {
         let Self::Book(target) = self else {
             let left_out = Some("a note: `--into book FILE` makes it an entry".to_owned());
             return Ok(Told { left_out, ..Told::default() });
         };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
-        let file = NoteFile { vault: "", path: &name, text: &text };
+        let file = NoteFile { vault: "", path: &name, text };
         let entry = match entry_of(EntryId(format!("note/{name}")), file) {
             Ok(entry) => entry,
             Err(skip) => {
