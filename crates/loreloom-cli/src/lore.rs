@@ -9,14 +9,15 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
-    book::Book,
-    library::{Binding, Volume},
+    book::{Book, Entry},
+    cards::{CardMode, Chain, Grammar, split},
+    library::{Binding, Dialect, Volume},
     regex_script::RegexScript,
     rules::{Profile, Rules},
     turn::{Near, Transcript},
     wrap::WrapFormat,
 };
-use loreloom_formats::{ImportOptions, Imported, Severity, import};
+use loreloom_formats::{Format, ImportOptions, Imported, Severity, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::Lore;
@@ -95,18 +96,81 @@ enum ProfileName {
     SillyTavern119,
 }
 
+/// How books are read.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DialectName {
+    /// Books of cards with decorators as card books, all others as World Info
+    Auto,
+    /// All as World Info: decorators other than `@@activate` and `@@dont_activate` do nothing
+    WorldInfo,
+    /// All as card books, by our own rules
+    Cards,
+    /// All as card books, by the letter of Character Card V3
+    CardV3,
+    /// All as card books, as `UnoRouter` runs them
+    Unorouter,
+}
+
+impl DialectName {
+    fn mode(self) -> CardMode {
+        match self {
+            Self::Auto | Self::WorldInfo | Self::Cards => CardMode::Loreloom,
+            Self::CardV3 => CardMode::CardV3,
+            Self::Unorouter => CardMode::Unorouter,
+        }
+    }
+
+    fn of(self, book: &Book) -> Dialect {
+        match self {
+            Self::Cards | Self::CardV3 | Self::Unorouter => Dialect::Cards,
+            // SillyTavern runs the books of cards as World Info: only decorators that it
+            // does not know tell that a book was written for something else.
+            Self::Auto if is_card_book(book) && book.entries.iter().any(has_decorators) => {
+                Dialect::Cards
+            }
+            Self::Auto | Self::WorldInfo => Dialect::WorldInfo,
+        }
+    }
+}
+
+/// Whether a book is of a kind whose programs read decorators.
+fn is_card_book(book: &Book) -> bool {
+    let format = book.origin.as_ref().and_then(|origin| Format::from_name(&origin.format));
+    format.is_some_and(|format| {
+        let risu = [Format::Risu, Format::RisuModule, Format::RisuModuleJson];
+        let books = [Format::CharacterBook, Format::LorebookV3];
+        format.card().is_some() || risu.contains(&format) || books.contains(&format)
+    })
+}
+
+fn has_decorators(entry: &Entry) -> bool {
+    let block = split(&entry.content, Grammar::default());
+    let known = ["activate", "dont_activate"];
+    let mut names = block.chains.iter().flat_map(|Chain(lines)| lines).map(|line| &line.name);
+    names.any(|name| !known.contains(&name.as_str()))
+}
+
 impl LoreArguments {
     /// The books and rules these arguments name.
     pub(crate) fn load(&self) -> anyhow::Result<Lore> {
-        self.load_with(None)
+        self.load_with(None, DialectName::WorldInfo)
     }
 
-    /// The same with a book that follows a character.
-    pub(crate) fn load_with(&self, card: Option<(Volume, String)>) -> anyhow::Result<Lore> {
-        let card = card.map(|(volume, name)| (volume, vec![Binding::Character(name)]));
-        let global = self.books()?.into_iter();
-        let global = global.map(|book| (Volume::world_info(book), vec![Binding::Everywhere]));
-        Ok(Lore::new(card.into_iter().chain(global), self.rules())?)
+    /// The same with a book that follows a character, and with a choice of dialect.
+    pub(crate) fn load_with(
+        &self,
+        card: Option<(Arc<Book>, String)>,
+        dialect: DialectName,
+    ) -> anyhow::Result<Lore> {
+        let card = card.map(|(book, name)| (book, Binding::Character(name)));
+        let global = self.books()?.into_iter().map(|book| (book, Binding::Everywhere));
+        let mut rules = self.rules();
+        rules.cards = dialect.mode().rules();
+        let volumes = card.into_iter().chain(global).map(|(book, binding)| {
+            let dialect = dialect.of(&book);
+            (Volume { book, dialect }, vec![binding])
+        });
+        Ok(Lore::new(volumes, rules)?)
     }
 
     /// The books these arguments name.
@@ -169,8 +233,18 @@ impl RulesArguments {
 
 /// Reads a lorebook or card of any format; `name` is the book's where the file has none.
 pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imported> {
+    read_book_called(path, path, id, name)
+}
+
+/// The same for a file that has another name than its own, as copies that git hands out.
+pub(crate) fn read_book_called(
+    path: &Path,
+    called: &Path,
+    id: &str,
+    name: &str,
+) -> anyhow::Result<Imported> {
     let options = ImportOptions {
-        file_name: path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
         ..ImportOptions::new(id).named(name)
     };
     import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))

@@ -7,7 +7,7 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    card::without_decorators,
+    decorators,
     json::Node,
     keys,
     note::Notes,
@@ -63,9 +63,9 @@ impl Schema for StoryCards {
         let mut map = Map::new();
         let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
         // The program would send decorators of other programs to the model.
-        let content =
-            if row.is_some() { &entry.content } else { without_decorators(&entry.content) };
-        let is_legacy = row.is_some_and(|row| row.get("entry").is_some());
+        let content = if row.is_some() { &entry.content } else { decorators::body(&entry.content) };
+        let says = |row: &Node<'_>, name| row.get(name).is_some_and(|value| !value.is_null());
+        let is_legacy = row.is_some_and(|row| says(row, "entry") && !says(row, "value"));
         let (is_not, keys) = match when.exclude_any.as_slice() {
             [excluded] if when.constant && when.keys.is_empty() => (true, excluded),
             _ => (false, &when.keys),

@@ -7,7 +7,7 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    card::without_decorators,
+    decorators,
     json::Node,
     keys,
     note::Notes,
@@ -62,8 +62,7 @@ impl Schema for LoreItems {
 
     fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
         let mut map = Map::new();
-        let content =
-            if row.is_some() { &entry.content } else { without_decorators(&entry.content) };
+        let content = if row.is_some() { &entry.content } else { decorators::body(&entry.content) };
         map.insert("key".into(), json!(keys::joined(&entry.activation.keys)));
         map.insert("value".into(), json!(from_macros(content)));
         map.extend(entry.extensions.clone());

@@ -104,6 +104,25 @@ pub(crate) fn from(extensions: &Extensions) -> Option<&Value> {
     ours(extensions)?.get("from")
 }
 
+/// Where an entry comes from, for a copy of it in a format of another kind: its id and the
+/// keys that only its own format has. What already crossed keeps its first home.
+pub(crate) fn home_of(entry: &Entry, format: &str) -> Option<Value> {
+    if let Some(from) = from(&entry.extensions) {
+        return Some(from.clone());
+    }
+    let keys = (!entry.extensions.is_empty()).then(|| json!(entry.extensions));
+    let id = entry.original_id.as_ref().map(|id| json!(id));
+    if keys.is_none() && id.is_none() {
+        return None;
+    }
+    let mut home = json!({ "format": format });
+    home["id"] = id.unwrap_or_default();
+    if let Some(keys) = keys {
+        home["keys"] = keys;
+    }
+    Some(home)
+}
+
 /// The id that an entry had in a format it came from.
 pub(crate) fn id_in(from: &Value, format: &str) -> Option<Value> {
     let id = from.get("id").filter(|id| !id.is_null())?;
@@ -126,10 +145,14 @@ pub(crate) fn carried_keys<'ext>(
 
 /// Applies what a file carries for an entry.
 pub(crate) fn restore_entry(entry: &mut Entry) {
-    let Some(Value::Object(rest)) = ours(&entry.extensions).and_then(|ours| ours.get("model"))
-    else {
-        return;
-    };
+    let carried = ours(&entry.extensions).and_then(|ours| ours.get("model"));
+    if let Some(Value::Object(rest)) = carried.cloned() {
+        apply(entry, &rest);
+    }
+}
+
+/// Applies to an entry what could not be said about it.
+pub(crate) fn apply(entry: &mut Entry, rest: &Map<String, Value>) {
     let Ok(mut value) = serde_json::to_value(&*entry) else { return };
     merge(&mut value, &without(Value::Object(rest.clone()), &NOT_MEANING));
     if let Ok(restored) = serde_json::from_value(value) {

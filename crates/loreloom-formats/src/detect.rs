@@ -96,6 +96,10 @@ formats! {
     Byaf = "byaf", Zip;
     /// Backyard character alone.
     ByafCharacter = "byaf-character", Text;
+    /// Lists of keywords and texts: miku.gg, `SpicyChat`.
+    Miku = "miku", Text;
+    /// A card as YAML, also with the names of text-generation-webui.
+    CardYaml = "card-yaml", Text, Webui;
     /// Plain text, entries separated by blank lines.
     Perchance = "perchance", Text;
 }
@@ -115,6 +119,7 @@ impl Format {
             (_, Self::Byaf) => "byaf",
             (_, Self::Novelai) => "lorebook",
             (_, Self::Perchance) => "txt",
+            (_, Self::CardYaml) => "yaml",
             (_, _) => "json",
         }
     }
@@ -131,7 +136,8 @@ impl Format {
             | Self::CardV1Png
             | Self::CardV2Png
             | Self::CardV3Png
-            | Self::Charx => &CardBook::InCard,
+            | Self::Charx
+            | Self::CardYaml => &CardBook::InCard,
             Self::CharacterBook => &CardBook::Bare,
             Self::LorebookV3 => &CardBook::Standalone,
             Self::Novelai | Self::NovelaiPng => &crate::novelai::Lorebook,
@@ -143,6 +149,7 @@ impl Format {
             Self::Aidungeon => &crate::aidungeon::StoryCards,
             Self::Janitor => &crate::janitor::JanitorBook,
             Self::Byaf | Self::ByafCharacter => &crate::byaf::LoreItems,
+            Self::Miku => &crate::miku::KeywordList,
             Self::Perchance => return None,
         })
     }
@@ -234,6 +241,8 @@ fn of_entries(entries: &Node<'_>) -> Option<Format> {
         Some(Format::Sillytavern)
     } else if has("keywords") && has("entry") {
         Some(Format::Agnai)
+    } else if has("keywords") && has("content") {
+        Some(Format::Miku)
     } else {
         None
     }
@@ -252,6 +261,8 @@ fn of_list(root: &Node<'_>) -> Option<Format> {
         Some(Format::Janitor)
     } else if is_text("key") && has("content") {
         Some(Format::KoboldLite)
+    } else if has("keywords") && has("content") {
+        Some(Format::Miku)
     } else {
         None
     }
@@ -319,6 +330,14 @@ mod tests {
             (r#"{"char_name":"x"}"#, Some(Format::Pygmalion)),
             (r#"{"name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
             (r#"{"data":{"name":"x"}}"#, None),
+            (r#"{"data":["name"]}"#, None),
+            (r#"{"format":"wyvern","entries":{"0":{"key":["a"]}}}"#, Some(Format::Sillytavern)),
+            (
+                r#"{"format":"wyvern","entries":[{"keys":["a"],"content":"b"}]}"#,
+                Some(Format::CharacterBook),
+            ),
+            (r#"[{"keywords":["a"],"content":"b"}]"#, Some(Format::Miku)),
+            (r#"{"entries":[{"keywords":["a"],"content":"b"}]}"#, Some(Format::Miku)),
             (r#"{"name":"x"}"#, None),
             ("[]", None),
             ("5", None),

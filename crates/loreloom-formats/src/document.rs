@@ -13,7 +13,7 @@ use crate::{
     import::ImportOptions,
     json::{self, Node},
     note::Notes,
-    png, risum, text,
+    png, risum, text, yaml,
 };
 
 /// The text of a book, and where in the file it stands.
@@ -31,6 +31,8 @@ pub(crate) struct Document<'bytes> {
 pub(crate) enum Part {
     /// All of it.
     Whole,
+    /// All of it, which is YAML; the text is the JSON it stands for.
+    Yaml,
     /// Text chunks of a picture.
     Chunk,
     /// A comment in the EXIF data of a picture.
@@ -44,7 +46,7 @@ pub(crate) enum Part {
 impl Part {
     pub(crate) fn container(&self) -> Container {
         match self {
-            Self::Whole => Container::Text,
+            Self::Whole | Self::Yaml => Container::Text,
             Self::Chunk => Container::Png,
             Self::Comment(container) => *container,
             Self::File(_) | Self::Module(Some(_)) => Container::Zip,
@@ -87,7 +89,29 @@ pub(crate) fn open<'bytes>(
         return Err(FormatError::TooLarge { limit, found: bytes.len() });
     }
     let text = text::decode(bytes, notes);
+    let body = text::without_bom(&text);
+    if yaml::is_called_yaml(options.file_name.as_deref()) && !body.trim_start().starts_with('{') {
+        return yaml_card(body, options);
+    }
     Ok(Document { format: None, text, part: Part::Whole, card: None })
+}
+
+/// A card as YAML.
+fn yaml_card<'bytes>(text: &str, options: &ImportOptions) -> Result<Document<'bytes>, FormatError> {
+    let text = yaml::to_json(text)?.to_string();
+    let parsed = json::parse(&text, options.limits.nesting)?;
+    let root = &parsed.root;
+    let has = |name: &str| root.get(name).is_some_and(|value| !value.is_null());
+    let is_webui = has("name") && (has("context") || has("greeting"));
+    let is_card = detect::of_json(root).is_ok_and(|format| format.card().is_some());
+    if !is_webui && !is_card {
+        return Err(FormatError::Unknown {
+            looked_for: "a character's card in YAML",
+            found: detect::shown_keys(root),
+        });
+    }
+    let format = Some(Format::CardYaml);
+    Ok(Document { format, text: text.into(), part: Part::Yaml, card: None })
 }
 
 /// Whether an archive stands behind something else: its directory is found from the end.
@@ -125,8 +149,7 @@ fn picture<'bytes>(
             }
         }
     }
-    Err(first_fault.unwrap_or_else(|| FormatError::Container {
-        kind: "card",
+    Err(first_fault.unwrap_or_else(|| FormatError::NoLore {
         problem: "the picture has no `ccv3`, `chara` or `naidata` text".to_owned(),
     }))
 }
@@ -137,8 +160,7 @@ fn comment<'bytes>(
     options: &ImportOptions,
     notes: &mut Notes,
 ) -> Result<Document<'bytes>, FormatError> {
-    let found = exif::user_comment(bytes).ok_or_else(|| FormatError::Container {
-        kind: "card",
+    let found = exif::user_comment(bytes).ok_or_else(|| FormatError::NoLore {
         problem: "the picture has neither an archive nor a comment in its EXIF data".to_owned(),
     })?;
     let text = text::decode(&png::out_of_base64(&found), notes).into_owned();
@@ -152,7 +174,9 @@ fn comment<'bytes>(
 fn in_picture(root: &Node<'_>) -> Result<Format, FormatError> {
     let format = detect::of_json(root)?;
     match (format.card(), format) {
-        (Some(CardVersion::V1 | CardVersion::Pygmalion), _) => Ok(Format::CardV1Png),
+        (Some(CardVersion::V1 | CardVersion::Pygmalion | CardVersion::Webui), _) => {
+            Ok(Format::CardV1Png)
+        }
         (Some(CardVersion::V2), _) => Ok(Format::CardV2Png),
         (Some(CardVersion::V3), _) => Ok(Format::CardV3Png),
         (None, Format::Novelai) => Ok(Format::NovelaiPng),
@@ -196,8 +220,7 @@ fn archive<'bytes>(
         let (json, _) = risum::unpack(&archive.read(MODULE)?)?;
         return Ok(module(&json, Some(MODULE), None, notes));
     }
-    Err(FormatError::Container {
-        kind: "card",
+    Err(FormatError::NoLore {
         problem: "the archive has no `card.json`, `manifest.json` or `module.risum`".to_owned(),
     })
 }

@@ -24,6 +24,12 @@ pub enum FormatError {
         /// What is wrong there.
         problem: String,
     },
+    /// The text is called YAML and is not.
+    #[error("not valid YAML: {problem}")]
+    NotYaml {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Brackets inside brackets beyond what any real file needs.
     #[error("JSON may nest {limit} levels deep, found more at line {line}, column {column}")]
     TooDeep {
@@ -53,6 +59,12 @@ pub enum FormatError {
         /// What it looked like.
         kind: &'static str,
         /// What is wrong with it.
+        problem: String,
+    },
+    /// A picture or archive that holds no lore.
+    #[error("not a usable card: {problem}")]
+    NoLore {
+        /// What was looked for.
         problem: String,
     },
     /// Valid data, but of no known format.

@@ -162,18 +162,29 @@ fn version(root: &Node<'_>) -> Option<String> {
 pub(crate) fn schema_of(format: Format, part: &Part) -> Option<&'static dyn Schema> {
     match part {
         Part::Module(_) => Some(&Risu::Module),
-        Part::Whole | Part::Chunk | Part::Comment(_) | Part::File(_) => format.schema(),
+        Part::Whole | Part::Yaml | Part::Chunk | Part::Comment(_) | Part::File(_) => {
+            format.schema()
+        }
     }
 }
 
 /// The standard of a card; `None` for files that are no cards.
 pub(crate) fn card_version(format: Format, root: &Node<'_>) -> Option<CardVersion> {
     let version = format.card()?;
-    let is_v2 = root.get("spec").and_then(Node::as_str) == Some("chara_card_v2");
+    let spec = root.get("spec").and_then(Node::as_str);
+    let is_v2 = spec == Some("chara_card_v2");
+    let has = |name: &str| root.get(name).is_some();
     Some(match version {
-        CardVersion::V1 if root.get("char_name").is_some() => CardVersion::Pygmalion,
+        CardVersion::Webui if spec == Some("chara_card_v3") => CardVersion::V3,
+        CardVersion::Webui if spec.is_some() || has("data") => CardVersion::V2,
+        CardVersion::V1 | CardVersion::Webui if has("char_name") => CardVersion::Pygmalion,
+        CardVersion::Webui if !has("context") && !has("greeting") => CardVersion::V1,
         CardVersion::V3 if is_v2 => CardVersion::V2,
-        CardVersion::V1 | CardVersion::V2 | CardVersion::V3 | CardVersion::Pygmalion => version,
+        CardVersion::V1
+        | CardVersion::V2
+        | CardVersion::V3
+        | CardVersion::Pygmalion
+        | CardVersion::Webui => version,
     })
 }
 
@@ -200,15 +211,16 @@ fn path_to(root: &Node<'_>, at: usize) -> String {
     let mut node = root;
     loop {
         let step = match &node.value {
+            // Both stand in the order of the text, and a file may have many of them.
             Json::Object(members) => members
-                .iter()
-                .find(|member| (member.start..member.value.span.end).contains(&at))
+                .get(members.partition_point(|member| member.value.span.end <= at))
+                .filter(|member| member.start <= at)
                 .map(|member| (member.key.as_ref().to_owned(), &member.value)),
-            Json::Array(items) => items
-                .iter()
-                .enumerate()
-                .find(|(_, item)| item.span.contains(&at))
-                .map(|(index, item)| (index.to_string(), item)),
+            Json::Array(items) => {
+                let index = items.partition_point(|item| item.span.end <= at);
+                let item = items.get(index).filter(|item| item.span.contains(&at));
+                item.map(|item| (index.to_string(), item))
+            }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
         };
         let Some((name, next)) = step else { return path };

@@ -1,5 +1,7 @@
 //! Keys written as one text, and ids.
 
+/// Splits a list of keys at its commas, as arguments of decorators are split.
+pub(crate) use loreloom_core::cards::list as split;
 use loreloom_core::{
     book::{Entry, Key, OriginalId},
     digest::Hasher,
@@ -14,6 +16,14 @@ pub(crate) fn joined(keys: &[Key]) -> String {
         Key::Regex(regex) => regex.raw.clone(),
     };
     keys.iter().map(raw).collect::<Vec<_>>().join(", ")
+}
+
+/// A key as written.
+pub(crate) fn raw(key: &Key) -> &str {
+    match key {
+        Key::Literal(text) => text,
+        Key::Regex(regex) => &regex.raw,
+    }
 }
 
 /// The name in a format that has only one of name and comment.
@@ -39,31 +49,6 @@ pub(crate) fn uuid(kind: &str, at: u64) -> String {
     let hex = Hasher::new("uuid").field(kind.as_bytes()).number(at).finish().to_string();
     let part = |from: usize, to: usize| &hex[from..to];
     format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
-}
-
-/// Splits a list of keys at its commas. A comma inside `/.../` or after a backslash does
-/// not split; blanks around a key and empty keys are dropped.
-pub(crate) fn split(list: &str) -> Vec<String> {
-    let mut keys = Vec::new();
-    let mut key = String::new();
-    let mut in_regex = false;
-    let mut escaped = false;
-    for character in list.chars() {
-        if character == ',' && !in_regex && !escaped {
-            keys.push(std::mem::take(&mut key));
-            continue;
-        }
-        if character == ',' && escaped && !in_regex {
-            key.pop();
-        }
-        if character == '/' && !escaped {
-            in_regex = if in_regex { false } else { key.trim().is_empty() };
-        }
-        escaped = character == '\\' && !escaped;
-        key.push(character);
-    }
-    keys.push(key);
-    keys.iter().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty()).collect()
 }
 
 #[cfg(test)]

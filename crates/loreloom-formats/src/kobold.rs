@@ -181,12 +181,16 @@ fn lite(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
     put("folder", Value::Null);
     put("selective", json!(when.secondary.active || !anti.is_empty()));
     put("constant", json!(when.constant));
-    if row.is_none_or(|row| row.get("probability").is_some()) || when.probability.is_some() {
+    let was_there = row.is_some_and(|row| row.get("probability").is_some());
+    if was_there || when.probability.is_some() {
         put("probability", number(when.probability.unwrap_or(100.0)));
     }
     put("widisabled", json!(!when.enabled));
     map.extend(entry.extensions.clone());
-    map.insert("wigroup".into(), json!(entry.rest.folder.as_deref().unwrap_or_default()));
+    let had_label = row.is_some_and(|row| row.get("wigroup").is_some());
+    if had_label || entry.rest.folder.is_some() {
+        map.insert("wigroup".into(), json!(entry.rest.folder.as_deref().unwrap_or_default()));
+    }
     map
 }
 

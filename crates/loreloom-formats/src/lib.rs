@@ -35,6 +35,7 @@ mod json;
 mod keys;
 mod kobold;
 mod limits;
+mod miku;
 mod note;
 mod novelai;
 mod perchance;
@@ -48,13 +49,14 @@ mod text;
 mod tolerant;
 mod tree;
 pub mod vault;
+mod yaml;
 
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
     detect::{Format, detect},
     error::FormatError,
     examine::{Examination, Outcome, RoundTrip, examine},
-    export::{Decorators, ExportOptions, Exported, Loss, export},
+    export::{Decorators, ExportOptions, Exported, Loss, card_losses, export},
     import::{ImportOptions, Imported, OddValues, import},
     limits::Limits,
     note::{ImportNote, Severity},

@@ -15,6 +15,8 @@ pub struct Limits {
     pub keys: usize,
     /// Levels of nested JSON.
     pub nesting: usize,
+    /// Messages of a chat.
+    pub messages: usize,
     /// Bytes that all files of an archive may unpack to.
     pub unpacked_bytes: usize,
     /// How many times larger than its packed form a file may be.
@@ -30,6 +32,7 @@ impl Default for Limits {
             entry_bytes: 4 << 20,
             keys: 10_000,
             nesting: 128,
+            messages: 100_000,
             unpacked_bytes: 512 << 20,
             unpack_ratio: 100,
         }

@@ -130,7 +130,8 @@ pub(crate) fn out_of_base64(text: &[u8]) -> Vec<u8> {
 }
 
 /// The picture with these texts instead of the lore it holds. Every other chunk stays as
-/// it is; the new ones stand right before the end.
+/// it is, and so does what follows the end; the new ones stand right before the end. A
+/// picture whose end is missing gets one.
 pub(crate) fn with_texts(
     bytes: &[u8],
     texts: &[(&str, &[u8])],
@@ -142,14 +143,14 @@ pub(crate) fn with_texts(
         texts.iter().any(|(new, _)| new.eq_ignore_ascii_case(keyword))
             || KEYWORDS[..2].iter().any(|known| known.eq_ignore_ascii_case(keyword))
     };
+    let mut read = SIGNATURE.len();
     let mut has_end = false;
     for chunk in chunks(bytes) {
         let chunk = chunk?;
+        read += chunk.whole.len();
         if chunk.kind == *b"IEND" {
             has_end = true;
-            for (keyword, text) in texts {
-                push_text(&mut out, keyword, text)?;
-            }
+            push_texts(&mut out, texts)?;
         }
         let is_lore = text_of(&chunk, limits)?.is_some_and(|(keyword, _)| replaces(&keyword));
         if !is_lore {
@@ -157,9 +158,15 @@ pub(crate) fn with_texts(
         }
     }
     if !has_end {
-        return Err(FormatError::Container { kind: "PNG", problem: "no end chunk".to_owned() });
+        push_texts(&mut out, texts)?;
+        push_chunk(&mut out, *b"IEND", &[])?;
     }
+    out.extend_from_slice(&bytes[read..]);
     Ok(out)
+}
+
+fn push_texts(out: &mut Vec<u8>, texts: &[(&str, &[u8])]) -> Result<(), FormatError> {
+    texts.iter().try_for_each(|(keyword, text)| push_text(out, keyword, text))
 }
 
 fn push_text(out: &mut Vec<u8>, keyword: &str, text: &[u8]) -> Result<(), FormatError> {
@@ -257,6 +264,15 @@ mod tests {
         let written = with_texts(&bytes, &[("chara", b"{1}")], &Limits::default()).unwrap();
         let expected = picture(&[title, (*b"tEXt", b"chara\0ezF9".to_vec())]);
         assert_eq!(written, expected);
+    }
+
+    #[test]
+    fn what_follows_the_end_stays_and_a_missing_end_is_added() {
+        let whole = picture(&[(*b"tEXt", b"chara\0ezF9".to_vec())]);
+        let written = |bytes: &[u8]| with_texts(bytes, &[("chara", b"{1}")], &Limits::default());
+        let behind = [whole.as_slice(), b"behind"].concat();
+        assert_eq!(written(&behind).unwrap(), behind);
+        assert_eq!(written(&whole[..whole.len() - 12]).unwrap(), whole);
     }
 
     #[test]

@@ -1,24 +1,42 @@
-//! A chat as a file.
+//! A chat, a lorebook or a card as a file.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_store::archive;
 
-use super::serve::runtime;
+use super::{conversion::Converted, serve::runtime};
 use crate::{data::DataArguments, files};
 
-/// Write a chat with all its branches, turns and books as one JSON document.
+/// The format of chats.
+const CHAT: &str = "loreloom-chat";
+
+/// Write a chat, a lorebook or a card for another program.
+///
+/// A stored chat is written with all its branches, turns and books as one JSON document. A
+/// file with lore is written in the format that `--format` names; what the format has no
+/// place for is told.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The chat
-    #[arg(value_name = "CHAT")]
-    chat: String,
+    /// A stored chat, or a lorebook or card file
+    #[arg(value_name = "WHAT")]
+    what: String,
 
     /// The file, which must not be there yet; printed without one
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+
+    /// The format to write: `loreloom-chat` for a chat; for lore any that `convert` knows
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+
+    /// Print the report on lore as one JSON object
+    #[arg(long)]
+    json: bool,
 
     #[command(flatten)]
     data: DataArguments,
@@ -26,12 +44,37 @@ pub(crate) struct Export {
 
 impl Export {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.format.as_deref() {
+            Some(format) if format != CHAT => self.export_lore(out),
+            Some(_) | None => self.export_chat(out),
+        }
+    }
+
+    fn export_lore(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let from = Path::new(&self.what);
+        let converted = Converted::of(from, self.file.as_deref(), self.format.as_deref())?;
+        if let Some(file) = &self.file {
+            converted.write(file, false)?;
+            return converted.tell(Some(file), self.json, out);
+        }
+        out.write_all(converted.bytes()?)?;
+        // The report must not end up in the file that the output is sent to.
+        converted.tell(None, self.json, &mut io::stderr())
+    }
+
+    fn export_chat(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.format.is_some() || !Path::new(&self.what).is_file(),
+            "`{}` is a file: `--format` says what lore becomes, and `--format {CHAT}` that a chat \
+             of this name is meant",
+            self.what
+        );
         let store = self.data.open()?;
-        let (tenant, chat) = (TenantId::local(), ChatId::from(self.chat.as_str()));
+        let (tenant, chat) = (TenantId::local(), ChatId::from(self.what.as_str()));
         let archive = archive::export(&store, &tenant, &chat);
         let archive = serde_json::to_vec_pretty(&runtime()?.block_on(archive)?)?;
-        match self.file {
-            Some(file) => files::write_new(&file, &archive),
+        match &self.file {
+            Some(file) => files::write_new(file, &archive),
             None => Ok(out.write_all(&archive).and_then(|()| out.write_all(b"\n"))?),
         }
     }

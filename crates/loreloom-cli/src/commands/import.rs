@@ -1,162 +1,273 @@
-//! Chats from files.
+//! Lore and chats from files and folders.
+
+mod chats;
+mod found;
+mod lore;
 
 use std::{
     io::Write,
-    path::{Path as FilePath, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::{
-    chat::{Path, Role},
-    ids::{ChatId, TenantId},
-    units::Timestamp,
-};
-use loreloom_formats::{
-    Limits,
-    chat::{ImportedChat, import_chat},
-};
-use loreloom_memory::ports::{Clock as _, StoryStore};
+use loreloom_core::ids::{ChatId, TenantId};
+use loreloom_formats::{ImportNote, Loss, chat::ImportedChat};
+use loreloom_memory::ports::Clock as _;
 use loreloom_store::archive::{self, Archive};
+use serde::Serialize;
 
+use self::found::{Found, Kind};
 use super::serve::runtime;
-use crate::{clock::SystemClock, data::DataArguments, files, stored::excerpt};
+use crate::{clock::SystemClock, data::DataArguments, files};
 
-/// Read a chat into the store: what `export` wrote, or a `SillyTavern` .jsonl chat or
-/// `OpenAI` messages. Every swipe becomes a branch.
+/// Read lorebooks, cards and chats, whatever their format.
 ///
-/// Several files become one chat: a branch that `SillyTavern` saved as a file of its own
-/// shares its beginning with the file it left.
+/// A file is known by what is in it. Lorebooks and cards go where `--into` says: into a
+/// book, which is made if it is not there, or as Markdown notes into a vault. Chats (what
+/// `export` wrote, `SillyTavern` .jsonl files, `OpenAI` messages) go into the store; every
+/// swipe becomes a branch, and several files named together become one chat, since
+/// `SillyTavern` saves a branch as a file of its own. Folders are searched for files; each
+/// chat found there is a chat of its own.
+///
+/// A file that cannot be read changes nothing and stops no other; the status is then 1.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The files
+    /// Files and folders
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
+    /// Where lore goes: `book FILE` or `vault FOLDER`
+    #[arg(long, num_args = 2, value_names = ["KIND", "PATH"])]
+    into: Option<Vec<String>>,
+
+    /// Write over notes of the vault that are there with another text
+    #[arg(long, requires = "into")]
+    force: bool,
+
     /// The new chat's id, instead of the first file's name
-    #[arg(long, value_name = "CHAT")]
+    #[arg(long, value_name = "CHAT", conflicts_with = "into")]
     chat: Option<String>,
 
     /// Add to a chat that is there already
-    #[arg(long)]
+    #[arg(long, conflicts_with = "into")]
     add: bool,
+
+    /// Print one JSON object for each file
+    #[arg(long)]
+    json: bool,
 
     #[command(flatten)]
     data: DataArguments,
 }
 
-/// What a chat file had.
-#[derive(Default)]
-struct Counts {
-    messages: usize,
-    branches: usize,
-    left_out: usize,
+/// What became of a file.
+#[derive(Debug, Default, Serialize)]
+struct Told {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<usize>,
+    /// Entries that the book had already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<ImportNote>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    losses: Vec<Loss>,
+    /// Why it was left out although nothing is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl Import {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        if let [file] = self.files.as_slice()
-            && let Some(archive) = read_archive(file)?
-        {
-            anyhow::ensure!(!self.add && self.chat.is_none(), "an export keeps its own chat's id");
-            let store = self.data.open_or_make()?;
-            let tenant = TenantId::local();
-            let chat = runtime()?.block_on(archive::import(&store, &tenant, &archive))?;
-            let (messages, turns) = (archive.nodes.len(), archive.turns.len());
-            writeln!(out, "chat `{}`: {messages} messages, {turns} turns", chat.id)?;
-            return Ok(());
+        let found = found::find(&self.files)?;
+        if let Some(into) = &self.into {
+            let target = lore::Target::of(into, self.force)?;
+            return self.import_lore(found, target, out);
         }
-        // All files are read before anything is written.
-        let mut chats = Vec::new();
-        for file in &self.files {
-            let chat = import_chat(&files::read(file)?, &Limits::default());
-            chats.push(chat.with_context(|| format!("`{}`", file.display()))?);
+        if self.files.iter().any(|file| file.is_dir()) {
+            return self.import_each(&found, out);
         }
-        let id = match (&self.chat, self.files.first()) {
+        self.import_named(&found, out)
+    }
+
+    fn import_lore(
+        &self,
+        found: Vec<Found>,
+        mut target: lore::Target,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let bar = self.bar(found.len());
+        let mut told = Vec::with_capacity(found.len());
+        for file in found {
+            let (name, in_folder) = (file.name(), file.in_folder);
+            let mut one = match file.read() {
+                Ok(Kind::Lore(imported)) => target.add(&file.path, *imported),
+                Ok(Kind::Note(note)) => target.add_note(&file.path, &note),
+                Ok(Kind::Chat(_) | Kind::Archive(_)) => Ok(Told {
+                    left_out: Some("a chat: import it without `--into`".into()),
+                    ..Told::default()
+                }),
+                Ok(Kind::Nothing(why)) if in_folder => {
+                    Ok(Told { left_out: Some(why), ..Told::default() })
+                }
+                Ok(Kind::Nothing(why)) => Err(anyhow::anyhow!(why)),
+                Err(error) => Err(error),
+            }
+            .unwrap_or_else(|error| failed(&error));
+            one.file = name;
+            told.push(one);
+            bar.inc(1);
+        }
+        let is_there = target.finish()?;
+        bar.finish_and_clear();
+        self.tell(&told, out)?;
+        anyhow::ensure!(is_there, "there is no lore to make a book of");
+        Ok(())
+    }
+
+    /// Chats of folders, each for itself.
+    fn import_each(&self, found: &[Found], out: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::ensure!(self.chat.is_none(), "`--chat` names one chat, a folder may hold several");
+        let bar = self.bar(found.len());
+        let mut told = Vec::with_capacity(found.len());
+        for file in found {
+            let mut one = match file.read() {
+                Ok(Kind::Chat(chat)) => self.store(&files::stem(&file.path), &[*chat]),
+                Ok(Kind::Archive(archive)) => self.store_archive(&archive),
+                Ok(Kind::Lore(_) | Kind::Note(_)) => {
+                    Ok(Told { left_out: Some(NO_PLACE.into()), ..Told::default() })
+                }
+                Ok(Kind::Nothing(why)) => Ok(Told { left_out: Some(why), ..Told::default() }),
+                Err(error) => Err(error),
+            }
+            .unwrap_or_else(|error| failed(&error));
+            one.file = file.name();
+            told.push(one);
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        self.tell(&told, out)
+    }
+
+    /// Files that were named: all are read before anything is stored.
+    fn import_named(&self, found: &[Found], out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut chats: Vec<ImportedChat> = Vec::new();
+        for file in found {
+            let named = || format!("`{}`", file.path.display());
+            match file.read().with_context(named)? {
+                Kind::Chat(chat) => chats.push(*chat),
+                Kind::Archive(archive) => {
+                    anyhow::ensure!(found.len() == 1, "{} is imported alone", named());
+                    anyhow::ensure!(
+                        !self.add && self.chat.is_none(),
+                        "an export keeps its own chat's id"
+                    );
+                    let told = self.store_archive(&archive)?;
+                    return self.tell(&[Told { file: file.name(), ..told }], out);
+                }
+                Kind::Lore(_) | Kind::Note(_) => anyhow::bail!("{}: {NO_PLACE}", named()),
+                Kind::Nothing(why) => anyhow::bail!("{}: {why}", named()),
+            }
+        }
+        let id = match (&self.chat, found.first()) {
             (Some(id), _) => id.clone(),
-            (None, Some(file)) => files::stem(file),
+            (None, Some(file)) => files::stem(&file.path),
             (None, None) => String::new(),
         };
-        let id = ChatId(id);
+        let told = self.store(&id, &chats)?;
+        let names: Vec<String> = found.iter().map(Found::name).collect();
+        self.tell(&[Told { file: names.join(", "), ..told }], out)
+    }
+
+    fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<Told> {
+        let id = ChatId::from(id);
         let store = self.data.open_or_make()?;
         let now = SystemClock.now();
-        let counts = runtime()?.block_on(store_all(&store, &id, &chats, self.add, now))?;
-        let Counts { messages, branches, left_out } = counts;
-        writeln!(out, "chat `{id}`: {messages} messages, {branches} other versions as branches")?;
-        if left_out > 0 {
-            writeln!(out, "{left_out} narrator messages are no part of the story and stay out")?;
+        let stored = chats::store_all(&store, &id, chats, self.add, now);
+        let chats::Counts { messages, branches, left_out } = runtime()?.block_on(stored)?;
+        let stays_out = match left_out {
+            0 => String::new(),
+            count => format!("\n{count} narrator messages are no part of the story and stay out"),
+        };
+        let said = format!("{messages} messages, {branches} other versions as branches{stays_out}");
+        let format = chats.first().map(|chat| chat.format.as_str());
+        let chat = Some(format!("chat `{id}`: {said}"));
+        Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
+    }
+
+    fn store_archive(&self, archive: &Archive) -> anyhow::Result<Told> {
+        let store = self.data.open_or_make()?;
+        let tenant = TenantId::local();
+        let chat = runtime()?.block_on(archive::import(&store, &tenant, archive))?;
+        let (messages, turns) = (archive.nodes.len(), archive.turns.len());
+        let chat = Some(format!("chat `{}`: {messages} messages, {turns} turns", chat.id));
+        let format = Some("loreloom-chat");
+        Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
+    }
+
+    /// Drawn only on a terminal.
+    fn bar(&self, files: usize) -> indicatif::ProgressBar {
+        if self.json || files < 2 {
+            return indicatif::ProgressBar::hidden();
         }
+        indicatif::ProgressBar::new(files as u64)
+    }
+
+    fn tell(&self, told: &[Told], out: &mut dyn Write) -> anyhow::Result<()> {
+        for one in told {
+            if self.json {
+                writeln!(out, "{}", serde_json::to_string(one)?)?;
+            } else {
+                one.print(out)?;
+            }
+        }
+        let failed = told.iter().filter(|one| one.error.is_some()).count();
+        anyhow::ensure!(failed == 0, "{failed} of {} files were not imported", told.len());
         Ok(())
     }
 }
 
-/// The export in a file, unless it is something else.
-fn read_archive(file: &FilePath) -> anyhow::Result<Option<Archive>> {
-    let bytes = files::read(file)?;
-    let value: Result<serde_json::Value, _> = serde_json::from_slice(&bytes);
-    match value {
-        Ok(value) if value["format"] == "loreloom-chat" => {
-            let archive = serde_json::from_value(value);
-            Ok(Some(archive.with_context(|| format!("`{}` is damaged", file.display()))?))
+const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
+
+fn failed(error: &anyhow::Error) -> Told {
+    Told { error: Some(format!("{error:#}")), ..Told::default() }
+}
+
+impl Told {
+    fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let file = &self.file;
+        if let Some(chat) = &self.chat {
+            writeln!(out, "{chat}")?;
         }
-        Ok(_) | Err(_) => Ok(None),
+        if let Some(why) = self.error.as_ref().or(self.left_out.as_ref()) {
+            let word = if self.error.is_some() { "not imported" } else { "left out" };
+            writeln!(out, "{file}: {word}: {why}")?;
+        }
+        if let (Some(format), Some(entries)) = (self.format, self.entries) {
+            let known = match self.known {
+                Some(known) if known > 0 => format!(", {known} were there already"),
+                Some(_) | None => String::new(),
+            };
+            writeln!(out, "{file}: {format}, {entries} entries{known}")?;
+        }
+        for note in &self.notes {
+            writeln!(out, "  {note}")?;
+        }
+        super::conversion::print_losses(out, &self.losses)
     }
 }
 
-async fn store_all(
-    store: &dyn StoryStore,
-    id: &ChatId,
-    chats: &[ImportedChat],
-    add: bool,
-    now: Timestamp,
-) -> anyhow::Result<Counts> {
-    let tenant = TenantId::local();
-    let known = store.chat(&tenant, id).await?.is_some();
-    anyhow::ensure!(
-        !known || add,
-        "chat `{id}` is there already: `--chat` names another, `--add` adds to it"
-    );
-    let first = chats.iter().flat_map(|chat| &chat.messages).next();
-    let title = first.map_or(String::new(), |one| excerpt(&one.message.text, 60));
-    store.open_chat(&tenant, id, &title, now).await?;
-    let mut counts = Counts::default();
-    let mut tips = Vec::new();
-    for chat in chats {
-        tips.push(store_one(store, id, chat, now, &mut counts).await?);
-    }
-    // The story is where the first file has it.
-    if let Some(tip) = tips.first() {
-        store.move_tip(&tenant, id, *tip, None, now).await?;
-    }
-    counts.messages = store.tree(&tenant, id).await?.len();
-    Ok(counts)
-}
-
-/// Stores a file's path, and every version of a message that was not chosen as a branch.
-async fn store_one(
-    store: &dyn StoryStore,
-    id: &ChatId,
-    chat: &ImportedChat,
-    now: Timestamp,
-    counts: &mut Counts,
-) -> anyhow::Result<loreloom_core::ids::PrefixHash> {
-    let tenant = TenantId::local();
-    let mut path = Path::new(id.clone());
-    for one in &chat.messages {
-        if one.message.role == Role::System {
-            counts.left_out += 1;
-            continue;
-        }
-        for swipe in one.swipes.iter().filter(|swipe| **swipe != one.message.text) {
-            let mut side = path.clone();
-            let mut message = one.message.clone();
-            swipe.clone_into(&mut message.text);
-            side.push(message);
-            store.commit_path(&tenant, &side, None, now).await?;
-            counts.branches += 1;
-        }
-        path.push(one.message.clone());
-    }
-    store.commit_path(&tenant, &path, None, now).await?;
-    Ok(path.prefix())
+/// The name of a path in reports.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
 }

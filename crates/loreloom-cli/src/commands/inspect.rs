@@ -9,7 +9,7 @@ use loreloom_core::{
     report::{Warning, words},
     rules::Rules,
 };
-use loreloom_formats::{Format, ImportNote};
+use loreloom_formats::{Format, ImportNote, diff::marked_conflicts};
 use serde::Serialize;
 
 use crate::{files, lore};
@@ -39,6 +39,9 @@ struct Found<'a> {
     /// Keys that look like regular expressions and are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_regexes: Vec<NotRegex>,
+    /// Conflicts of an earlier merge that are still marked.
+    #[serde(skip_serializing_if = "is_zero")]
+    conflicts: usize,
     notes: &'a [ImportNote],
 }
 
@@ -90,6 +93,7 @@ impl Inspect {
                     .filter(is_regex)
                     .count(),
                 not_regexes: not_regexes(&imported.book),
+                conflicts: marked_conflicts(&imported.book),
                 notes: &imported.notes,
             };
             if self.json {
@@ -119,9 +123,17 @@ impl Found<'_> {
             let (entry, key) = (entry.clone(), key.clone());
             writeln!(out, "  {}", words::warning(&Warning::KeyNotARegex { entry, key }))?;
         }
+        if self.conflicts > 0 {
+            writeln!(out, "  conflicts  {} of a merge are marked", self.conflicts)?;
+        }
         for note in self.notes {
             writeln!(out, "  {note}")?;
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

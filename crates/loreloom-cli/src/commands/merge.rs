@@ -1,11 +1,14 @@
 //! Merging lorebooks.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::book::Book;
-use loreloom_formats::{ExportOptions, diff::merge, export};
+use loreloom_formats::{ExportOptions, Imported, diff::merge, export};
 
 use crate::{files, lore};
 
@@ -13,7 +16,8 @@ use crate::{files, lore};
 ///
 /// Writes the result over OURS, or to `--output`, in the format of OURS, and ends with
 /// status 1 if both sides changed the same thing: ours then stands, and every conflict is
-/// printed. As a git merge driver: `loreloom merge %O %A %B`.
+/// printed and marked in the file with all three values, as `loreloom_conflicts` of the
+/// entry. As a git merge driver: `loreloom merge %O %A %B %P`.
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
     /// The version both come from
@@ -24,6 +28,9 @@ pub(crate) struct Merge {
 
     /// Their version
     theirs: PathBuf,
+
+    /// What the file is called, where the three are copies with other names
+    name: Option<PathBuf>,
 
     /// Where to write the result instead of over OURS
     #[arg(short, long, value_name = "FILE")]
@@ -40,10 +47,10 @@ impl Merge {
         let base = if files::read(&self.base)?.is_empty() {
             Book::new("book", "book")
         } else {
-            lore::read_book(&self.base, "book", "book")?.book
+            self.read(&self.base)?.book
         };
-        let ours = lore::read_book(&self.ours, "book", "book")?;
-        let theirs = lore::read_book(&self.theirs, "book", "book")?;
+        let ours = self.read(&self.ours)?;
+        let theirs = self.read(&self.theirs)?;
         let merged = merge(&base, &ours.book, &theirs.book);
         let original = files::read(&self.ours)?;
         let options = ExportOptions {
@@ -66,7 +73,17 @@ impl Merge {
             writeln!(out, "  theirs {}", conflict.theirs)?;
         }
         let count = merged.conflicts.len();
-        anyhow::ensure!(count == 0, "{count} conflicts: ours was kept");
+        let name = self.name.as_ref().unwrap_or(&self.ours);
+        anyhow::ensure!(
+            count == 0,
+            "{count} conflicts: ours was kept, and each is marked as `loreloom_conflicts` in `{}`",
+            name.display()
+        );
         Ok(())
+    }
+
+    fn read(&self, version: &Path) -> anyhow::Result<Imported> {
+        let called = self.name.as_deref().unwrap_or(version);
+        lore::read_book_called(version, called, "book", "book")
     }
 }

@@ -3,6 +3,7 @@
 mod books;
 mod care;
 mod chats;
+mod conversion;
 mod convert;
 mod demo;
 mod diff;
@@ -54,9 +55,9 @@ pub(crate) enum Command {
     DiffRun(diff_run::DiffRun),
     /// Look for damage in the stored chats
     Doctor(care::Doctor),
-    /// Write a chat with all its branches, turns and books as JSON
+    /// Write a chat, a lorebook or a card for another program
     Export(export::Export),
-    /// Read a chat from a file into the store
+    /// Read lorebooks, cards and chats, whatever their format
     Import(import::Import),
     /// Run whole chats through the engine and print what fires at each turn
     Replay(replay::Replay),

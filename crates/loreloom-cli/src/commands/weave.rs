@@ -10,7 +10,7 @@ use loreloom_core::{
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
     ids::{ChatId, EntryId},
-    library::{Library, Volume},
+    library::Library,
     prompt::PromptMessage,
     report::{Outcome, Report, Verdict, words},
     state::StoryState,
@@ -28,7 +28,7 @@ use serde::Serialize;
 use super::table;
 use crate::{
     files,
-    lore::{self, LoreArguments},
+    lore::{self, DialectName, LoreArguments},
     tokenizer::TokenizerArguments,
 };
 
@@ -45,6 +45,10 @@ pub(crate) struct Weave {
     /// The character's card: its texts become part of the prompt, its book is woven in
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
+
+    /// How books are read
+    #[arg(long, value_enum, default_value_t = DialectName::Auto)]
+    dialect: DialectName,
 
     /// The main prompt, before the card
     #[arg(long, default_value = "", value_name = "TEXT")]
@@ -124,8 +128,8 @@ impl Weave {
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone().or_else(|| self.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
-        let book = card.as_ref().map(|card| Volume::world_info(Arc::new(card.book.clone())));
-        let lore = self.lore.load_with(book.zip(character.clone()))?;
+        let book = card.as_ref().map(|card| Arc::new(card.book.clone()));
+        let lore = self.lore.load_with(book.zip(character.clone()), self.dialect)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let path = path_of(&files::stem(&self.chat), chat);

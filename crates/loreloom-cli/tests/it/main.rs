@@ -7,7 +7,9 @@
 )]
 
 mod books;
+mod crossing;
 mod demo;
+mod hostile;
 mod run;
 mod serve;
 mod stories;

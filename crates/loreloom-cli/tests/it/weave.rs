@@ -279,3 +279,33 @@ fn variables_go_from_entry_to_entry() {
     assert!(text.contains("It was Odo.\n"), "{text}");
     assert!(text.contains("1 seen\n"), "{text}");
 }
+
+#[test]
+fn a_card_with_decorators_is_woven_by_their_rules_and_tells_why() {
+    let home = home();
+    let card = r#"{"spec":"chara_card_v3","spec_version":"3.0","data":{"name":"Torvald",
+        "description":"","first_mes":"","extensions":{},"character_book":{"extensions":{},"entries":[
+        {"keys":["tired"],"name":"Sleep","content":"@@role user\nHe never sleeps.","enabled":true,
+         "insertion_order":5,"extensions":{}},
+        {"keys":["tired"],"name":"Late","content":"@@activate_only_after 99\nHe yawns.","enabled":true,
+         "insertion_order":6,"extensions":{}},
+        {"keys":["storm"],"name":"Storm","content":"It blows.","enabled":true,
+         "insertion_order":7,"extensions":{}}]}}}"#;
+    write(home.path(), "torvald.json", card);
+    let woven = |more: &[&str]| {
+        let arguments = ["--chat", "chat.jsonl", "--card", "torvald.json", "--depth", "4", "--why"];
+        printed(home.path(), &weave(&[&arguments[..], more].concat()))
+    };
+    for more in [&[][..], &["--dialect", "cards"], &["--dialect", "card-v3"]] {
+        let text = woven(more);
+        assert!(text.contains("[user]\nHe never sleeps."), "{more:?}: {text}");
+        assert!(!text.contains("He yawns."), "{more:?}: {text}");
+        for (entry, verdict) in [("Sleep", "woven"), ("Late", "out"), ("Storm", "out")] {
+            let row = text.lines().find(|line| line.starts_with(entry)).unwrap();
+            assert!(row.contains(verdict), "{row}");
+        }
+    }
+    // SillyTavern leaves these decorators out of the text and does nothing else.
+    let text = woven(&["--dialect", "world-info"]);
+    assert!(text.contains("He yawns.") && !text.contains("[user]\nHe never sleeps."), "{text}");
+}

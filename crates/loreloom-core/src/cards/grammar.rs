@@ -194,7 +194,8 @@ impl<'text> Block<'text> {
 }
 
 /// An argument as a list: split at commas, except after a backslash and inside `/…/flags`.
-pub(super) fn list(argument: &str) -> Vec<String> {
+/// Blanks around an item and empty items are dropped.
+pub fn list(argument: &str) -> Vec<String> {
     let mut items = Vec::new();
     let mut item = String::new();
     let mut in_regex = false;

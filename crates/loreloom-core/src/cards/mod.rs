@@ -27,7 +27,7 @@ mod window;
 pub(crate) use self::{compile::CardEntry, output::injections, untouched::judge_untouched};
 pub use self::{
     decorators::{Directives, Greeting, InjectDirective, InjectTarget, Known, Problem},
-    grammar::{Block, Chain, Grammar, Line, split},
+    grammar::{Block, Chain, Grammar, Line, list, split},
     pass::{CardScan, scan},
     rules::{
         CardMode, CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope,

@@ -43,14 +43,37 @@ pub(super) fn entry(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value>
             }
         }
     }
-    let has_patterns = when.keys.iter().any(|key| matches!(key, Key::Regex(_)));
-    let was_set = row.and_then(|row| row.get("use_regex")).is_some_and(js::truthy);
-    map.insert("use_regex".into(), json!(has_patterns || was_set));
+    map.insert("use_regex".into(), json!(uses_regex(entry, row)));
+    if row.is_some_and(|row| !has_number(row)) && is_standard(&entry.placement.position) {
+        extensions.shift_remove("position");
+    }
     map.insert("extensions".into(), Value::Object(extensions));
     if let Some(row) = row {
         world_info_names(&mut map, row);
     }
     map
+}
+
+/// Whether keys are said to be patterns. A row that did not say so keeps its plain keys:
+/// only with slashes are patterns known without it.
+fn uses_regex(entry: &Entry, row: Option<&Node<'_>>) -> bool {
+    let when = &entry.activation;
+    let is_pattern = |key: &Key| matches!(key, Key::Regex(_));
+    let Some(row) = row else { return when.keys.iter().any(is_pattern) };
+    let mut all = when.keys.iter().chain(&when.secondary.keys);
+    let was_set = row.get("use_regex").is_some_and(js::truthy);
+    was_set || !when.keys.is_empty() && all.all(is_pattern)
+}
+
+/// Whether a row has SillyTavern's number of the position: with it, keys are read as that
+/// program reads them, so a row without it must not get one by the way.
+fn has_number(row: &Node<'_>) -> bool {
+    row.get("extensions").is_some_and(|extensions| extensions.get("position").is_some())
+}
+
+/// Whether the standard has a word for the position.
+fn is_standard(position: &Position) -> bool {
+    matches!(position, Position::Default | Position::BeforeCharacter | Position::AfterCharacter)
 }
 
 /// World Info names that the row has beside those of the standard, kept in step: sites

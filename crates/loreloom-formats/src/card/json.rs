@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asset, Card, CardVersion, DepthPrompt};
-use crate::{json::Node, note::Notes, tolerant::Fields};
+use super::{Asset, Card, CardVersion, DepthPrompt, crossing};
+use crate::{decorators, json::Node, note::Notes, tolerant::Fields};
 
 /// What a card without a name is called.
 const NAMELESS: &str = "Unnamed";
@@ -14,6 +14,15 @@ const PYGMALION: [(&str, &str); 5] = [
     ("char_greeting", "first_mes"),
     ("example_dialogue", "mes_example"),
     ("world_scenario", "scenario"),
+];
+
+const WEBUI: [(&str, &str); 6] = [
+    ("name", "name"),
+    ("context", "description"),
+    ("greeting", "first_mes"),
+    ("example_dialogue", "mes_example"),
+    ("personality", "personality"),
+    ("scenario", "scenario"),
 ];
 
 /// Fields that older programs look for at the root of a card.
@@ -56,20 +65,27 @@ const KNOWN: [&str; 21] = [
 /// Reads the card at `root`; its fields stand in `data`, or at the root of old cards.
 pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> Card {
     let data = root.get("data").filter(|data| data.is_object()).unwrap_or(root);
+    // Elsewhere these are names of something else.
+    let webui = version == CardVersion::Webui;
+    let of_webui = |name: &'static str, other: &'static str| if webui { name } else { other };
     let mut fields = Fields::of(data, notes);
     let mut name = fields.text(&["name", "char_name"]);
     if name.is_empty() {
         fields.notes().warn("name", format!("is missing: the card is called `{NAMELESS}`"));
         NAMELESS.clone_into(&mut name);
     }
-    Card {
+    let mut card = Card {
         version,
         name,
         nickname: Some(fields.text(&["nickname"])).filter(|name| !name.is_empty()),
-        description: fields.text(&["description", "char_persona"]),
+        description: fields.text(&[
+            of_webui("context", "description"),
+            "description",
+            "char_persona",
+        ]),
         personality: fields.text(&["personality"]),
         scenario: fields.text(&["scenario", "world_scenario"]),
-        first_mes: fields.text(&["first_mes", "char_greeting"]),
+        first_mes: fields.text(&[of_webui("greeting", "first_mes"), "first_mes", "char_greeting"]),
         mes_example: fields.text(&["mes_example", "example_dialogue"]),
         creator_notes: fields.text(&["creator_notes"]),
         system_prompt: fields.text(&["system_prompt"]),
@@ -86,13 +102,16 @@ pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> 
             .filter(|world| !world.is_empty()),
         assets: assets(data, fields.notes()),
         extensions: fields.others(&known(version)),
-    }
+    };
+    crossing::restore(&mut card);
+    card
 }
 
 fn known(version: CardVersion) -> Vec<&'static str> {
     let mut known = KNOWN.to_vec();
     known.extend(match version {
         CardVersion::Pygmalion => &["example_dialogue"][..],
+        CardVersion::Webui => &["context", "greeting", "example_dialogue"],
         CardVersion::V1 | CardVersion::V2 | CardVersion::V3 => &["spec", "spec_version"],
     });
     known
@@ -171,7 +190,8 @@ pub(crate) fn write(card: &Card, version: CardVersion) -> Map<String, Value> {
     put("first_mes", json!(card.first_mes));
     put("mes_example", json!(card.mes_example));
     match version {
-        CardVersion::Pygmalion => return pygmalion(&map, card),
+        CardVersion::Pygmalion => return renamed(&PYGMALION, &map, card),
+        CardVersion::Webui => return renamed(&WEBUI, &map, card),
         CardVersion::V1 => {}
         CardVersion::V2 | CardVersion::V3 => {
             put("creator_notes", json!(card.creator_notes));
@@ -197,6 +217,9 @@ pub(crate) fn write(card: &Card, version: CardVersion) -> Map<String, Value> {
         return map;
     }
     let extensions = map.entry("extensions").or_insert_with(|| json!({}));
+    if !extensions.is_object() && (card.depth_prompt.is_some() || card.world.is_some()) {
+        *extensions = json!({});
+    }
     if let Some(note) = &card.depth_prompt {
         extensions["depth_prompt"] = json!(note);
     }
@@ -206,10 +229,10 @@ pub(crate) fn write(card: &Card, version: CardVersion) -> Map<String, Value> {
     map
 }
 
-fn pygmalion(fields: &Map<String, Value>, card: &Card) -> Map<String, Value> {
+fn renamed(names: &[(&str, &str)], fields: &Map<String, Value>, card: &Card) -> Map<String, Value> {
     let mut map = Map::new();
-    for (theirs, ours) in PYGMALION {
-        map.insert(theirs.to_owned(), fields.get(ours).cloned().unwrap_or_default());
+    for (theirs, ours) in names {
+        map.insert((*theirs).to_owned(), fields.get(*ours).cloned().unwrap_or_default());
     }
     map.extend(card.extensions.clone());
     map
@@ -233,42 +256,8 @@ pub(crate) fn to_v2(card: &Value) -> Value {
     let entries = copy.pointer_mut("/data/character_book/entries").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten() {
         if let Some(Value::String(content)) = entry.get_mut("content") {
-            *content = without_decorators(content).to_owned();
+            *content = decorators::body(content).to_owned();
         }
     }
     copy
-}
-
-/// The text behind the decorator lines at its top.
-pub(crate) fn without_decorators(content: &str) -> &str {
-    let mut rest = content;
-    loop {
-        let line = rest.split_inclusive('\n').next().unwrap_or_default();
-        let is_blank = line.trim().is_empty() && !line.is_empty();
-        let leads_on = is_blank && rest.trim_start().starts_with("@@");
-        if line.trim_start().starts_with("@@") || leads_on {
-            rest = &rest[line.len()..];
-        } else {
-            return rest;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decorators_are_taken_from_the_top_only() {
-        for (content, expected) in [
-            ("@@depth 4\n@@role user\nText\n@@not one", "Text\n@@not one"),
-            ("\n@@depth 4\n\n@@@end\nText", "Text"),
-            ("Text", "Text"),
-            ("\nText", "\nText"),
-            ("@@activate", ""),
-            ("", ""),
-        ] {
-            assert_eq!(without_decorators(content), expected, "{content:?}");
-        }
-    }
 }

@@ -5,12 +5,16 @@
 
 pub(crate) mod book;
 mod book_write;
+mod crossing;
 mod json;
 
 use loreloom_core::book::Extensions;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::json::{mirrors, named, read, to_v2, without_decorators, write};
+pub(crate) use self::{
+    crossing::{told, write_whole},
+    json::{mirrors, named, read, to_v2, write},
+};
 
 /// Which standard a card follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,8 @@ pub enum CardVersion {
     V3,
     /// `char_name` and the like at the root.
     Pygmalion,
+    /// `context` and `greeting` at the root, as text-generation-webui has them.
+    Webui,
 }
 
 /// A character without its book.

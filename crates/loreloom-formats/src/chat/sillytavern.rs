@@ -41,6 +41,10 @@ pub(super) fn read(text: &str, limits: &Limits) -> Result<ImportedChat, FormatEr
         let root = &parsed.root;
         notes.at_entry(Some(&format!("line {}", at + 1)));
         if root.get("mes").is_some() {
+            let (limit, found) = (limits.messages, chat.messages.len() + 1);
+            if found > limit {
+                return Err(FormatError::TooMany { what: "messages", limit, found });
+            }
             chat.messages.push(message(root, at + 1, &mut notes)?);
         } else if at == 0 {
             header(root, &mut chat);

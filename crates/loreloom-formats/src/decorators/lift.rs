@@ -1,13 +1,10 @@
 //! What decorators say, as fields of the model.
 
 use loreloom_core::{
-    book::{DepthFrom, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position, RegexKey},
-    chat::Role,
+    book::{Entry, Inject, InjectOp, Key, MatchOnce, RegexKey},
+    cards::{Directives, Grammar, Greeting, InjectTarget, Known, Problem, split},
     units::Depth,
 };
-
-use super::{Decorator, parse};
-use crate::{json::js::number_of_text, tolerant::whole};
 
 /// An entry whose decorators have become fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,275 +21,110 @@ pub struct Lifted {
 /// Of a chain the first decorator counts that is known, valid and not in conflict with
 /// another. The same name again is ignored, except where lists add up.
 pub fn lift(entry: &Entry) -> Lifted {
-    let block = parse(&entry.content);
-    let places = Places::of(&block.chains);
-    let mut lifting =
-        Lifting { entry: entry.clone(), seen: Vec::new(), ignored: Vec::new(), places };
-    block.body.clone_into(&mut lifting.entry.content);
-    for chain in &block.chains {
-        lifting.chain(chain);
+    let grammar = Grammar::default();
+    let block = split(&entry.content, grammar);
+    // Whoever reads the fields may know greeting and icon.
+    let said = Directives::of(&block, grammar, Known { greeting: true, user_icon: true });
+    let mut lifted = entry.clone();
+    block.body.clone_into(&mut lifted.content);
+    let mut ignored: Vec<String> = said
+        .problems
+        .iter()
+        .map(|(line, problem)| format!("`{line}` {}", words(*problem)))
+        .collect();
+    activation(&mut lifted, &said, &mut ignored);
+    key_lists(&mut lifted, &said);
+    placement(&mut lifted, &said);
+    injection(&mut lifted, &said, &mut ignored);
+    Lifted { entry: lifted, ignored }
+}
+
+fn words(problem: Problem) -> &'static str {
+    match problem {
+        Problem::Unknown => "is not known",
+        Problem::BadArgument => "has no usable argument",
+        Problem::Conflict => "gives way to another place",
+        Problem::Unsupported => "counts tokens, which a chat does not",
+        Problem::NoDecoratorAbove => "is the fallback of nothing",
     }
-    Lifted { entry: lifting.entry, ignored: lifting.ignored }
 }
 
-/// Which of the decorators that name a place are there: `position` beats the depths, and
-/// `depth` beats `reverse_depth`.
-struct Places {
-    position: bool,
-    depth: bool,
-}
-
-impl Places {
-    fn of(chains: &[Vec<Decorator<'_>>]) -> Self {
-        let counting: Vec<String> = chains.iter().filter_map(|chain| counting(chain)).collect();
-        let has = |names: &[&str]| counting.iter().any(|name| names.contains(&name.as_str()));
-        Self { position: has(&["position"]), depth: has(&["depth", "end"]) }
+fn activation(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {
+    let when = &mut entry.activation;
+    let gates = &mut when.gates;
+    gates.after = said.after.or(gates.after);
+    gates.every = said.every.or(gates.every);
+    match said.greeting {
+        Some(Greeting::Index(index)) => gates.greeting = Some(index),
+        Some(Greeting::Only) => ignored.push("`@@is_greeting` needs a number to be a field".into()),
+        None => {}
+    }
+    gates.user_icon = said.user_icon.clone().or(gates.user_icon.take());
+    when.scan.messages = said.scan_depth.map(f64::from).or(when.scan.messages);
+    when.probability = said.probability.or(when.probability);
+    when.force = said.force.or(when.force);
+    when.constant |= said.constant;
+    when.whole_words = said.whole_words.or(when.whole_words);
+    when.case_sensitive = said.case_sensitive.then_some(true).or(when.case_sensitive);
+    // Once beats keep, whichever of them is a field.
+    if said.once {
+        when.once = Some(MatchOnce::OnceOnly);
+    } else if said.keep && when.once.is_none() {
+        when.once = Some(MatchOnce::Keep);
+    }
+    entry.budget.drop_first |= said.drop_first;
+    entry.budget.priority = said.priority.or(entry.budget.priority);
+    entry.recursion.prevent = said.feeds.map_or(entry.recursion.prevent, |feeds| !feeds);
+    if said.ignores_lore {
+        entry.recursion.scan_lore = Some(false);
     }
 }
 
-/// The decorator of a chain that would count if there were no other chains.
-fn counting(chain: &[Decorator<'_>]) -> Option<String> {
-    let mut alone = Lifting {
-        entry: Entry::new(""),
-        seen: Vec::new(),
-        ignored: Vec::new(),
-        places: Places { position: false, depth: false },
+fn key_lists(entry: &mut Entry, said: &Directives) {
+    let when = &mut entry.activation;
+    for (written, field) in [
+        (&said.require, &mut when.require),
+        (&said.exclude_any, &mut when.exclude_any),
+        (&said.exclude_all, &mut when.exclude_all),
+    ] {
+        let parsed = |keys: &Vec<String>| keys.iter().map(|key| Key::parse(key)).collect();
+        field.extend(written.iter().map(parsed));
+    }
+    if said.use_regex {
+        when.keys = when.keys.iter().map(as_pattern).collect();
+    }
+    entry.rest.hide_prompts.extend(said.hide_prompts.iter().cloned());
+}
+
+fn placement(entry: &mut Entry, said: &Directives) {
+    let place = &mut entry.placement;
+    if let Some(position) = &said.position {
+        place.position = position.clone();
+    }
+    place.depth = said.depth.map(Depth).or(place.depth);
+    place.role = said.role.or(place.role);
+    place.order = said.order.or(place.order);
+}
+
+fn injection(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {
+    let inject = &said.inject;
+    let target = match &inject.target {
+        Some(InjectTarget::Lore(target)) => Some((InjectOp::IntoLore, target)),
+        Some(InjectTarget::Slot(target)) => Some((InjectOp::At, target)),
+        None => None,
     };
-    alone.chain(chain);
-    alone.seen.pop()
-}
-
-/// Decorators that may stand several times.
-const ADDING: [&str; 4] =
-    ["additional_keys", "exclude_keys", "exclude_keys_all", "disable_ui_prompt"];
-
-struct Lifting {
-    entry: Entry,
-    seen: Vec<String>,
-    ignored: Vec<String>,
-    places: Places,
-}
-
-impl Lifting {
-    fn chain(&mut self, chain: &[Decorator<'_>]) {
-        for decorator in chain {
-            let name = canonical(&decorator.name);
-            if self.seen.iter().any(|seen| seen == name) && !ADDING.contains(&name) {
-                self.ignored.push(format!("`@@{name}` stands twice: the first counts"));
-                return;
-            }
-            match self.apply(name, decorator) {
-                Ok(()) => {
-                    self.seen.push(name.to_owned());
-                    return;
-                }
-                Err(reason) => self.ignored.push(format!("`@@{}` {reason}", decorator.name)),
-            }
+    if let Some((op, target)) = target {
+        entry.inject = Some(Inject { op, target: target.clone() });
+    }
+    if !inject.prepend && inject.replace.is_none() {
+        return;
+    }
+    match &mut entry.inject {
+        Some(Inject { op, .. }) => {
+            *op = inject.replace.clone().map_or(InjectOp::Prepend, InjectOp::Replace);
         }
+        None => ignored.push("an injection has no `@@inject_lore` or `@@inject_at`".into()),
     }
-
-    /// Applies one decorator, or says why it is ignored.
-    fn apply(&mut self, name: &str, decorator: &Decorator<'_>) -> Result<(), &'static str> {
-        let text = decorator.arguments;
-        self.place(name, text)
-            .or_else(|| self.gate(name, text))
-            .or_else(|| self.lists(name, decorator))
-            .or_else(|| self.flag(name))
-            .or_else(|| self.injection(name, text))
-            .unwrap_or(Err("is not known"))
-    }
-
-    fn place(&mut self, name: &str, text: &str) -> Option<Result<(), &'static str>> {
-        const WHOLE: &str = "needs a whole number";
-        const NUMBER: &str = "needs a number";
-        let conflict = Err("gives way to another place");
-        let place = &mut self.entry.placement;
-        Some(match name {
-            "depth" | "end" | "reverse_depth" if self.places.position => conflict,
-            "reverse_depth" if self.places.depth => conflict,
-            "depth" | "reverse_depth" => whole_number(text).map_or(Err(WHOLE), |depth| {
-                let from = if name == "depth" { DepthFrom::Newest } else { DepthFrom::Oldest };
-                place.position = Position::AtDepth { from };
-                place.depth = Some(Depth(whole(depth)));
-                Ok(())
-            }),
-            "end" => {
-                place.position = Position::AtDepth { from: DepthFrom::Newest };
-                place.depth = Some(Depth(0));
-                Ok(())
-            }
-            "instruct_depth" | "reverse_instruct_depth" | "instruct_scan_depth" => {
-                Err("counts tokens, which a chat does not")
-            }
-            "position" => position(text).map_or(Err("names no known place"), |position| {
-                place.position = position;
-                Ok(())
-            }),
-            "role" => role(text).map_or(Err("names no role"), |role| {
-                place.role = Some(role);
-                Ok(())
-            }),
-            "order" => number(text).map_or(Err(NUMBER), |order| {
-                place.order = Some(order);
-                Ok(())
-            }),
-            "priority" => number(text).map_or(Err(NUMBER), |priority| {
-                self.entry.budget.priority = Some(priority);
-                Ok(())
-            }),
-            _ => return None,
-        })
-    }
-
-    fn gate(&mut self, name: &str, text: &str) -> Option<Result<(), &'static str>> {
-        let when = &mut self.entry.activation;
-        let count = whole_number(text).filter(|count| *count >= 0.0).map(whole);
-        let set = |slot: &mut Option<u32>, value: Option<u32>, wrong| match value {
-            Some(value) => {
-                *slot = Some(value);
-                Ok(())
-            }
-            None => Err(wrong),
-        };
-        Some(match name {
-            "activate_only_after" => set(&mut when.gates.after, count, "needs a count"),
-            "activate_only_every" => {
-                let every = count.filter(|every| *every > 0);
-                set(&mut when.gates.every, every, "needs a count above 0")
-            }
-            "is_greeting" => set(&mut when.gates.greeting, count, "needs the number of a greeting"),
-            "is_user_icon" if text.is_empty() => Err("needs a name"),
-            "is_user_icon" => {
-                when.gates.user_icon = Some(text.to_owned());
-                Ok(())
-            }
-            "scan_depth" => count.map_or(Err("needs a count"), |depth| {
-                when.scan.messages = Some(f64::from(depth));
-                Ok(())
-            }),
-            "probability" => number(text).map_or(Err("needs a number"), |chance| {
-                when.probability = Some(chance);
-                Ok(())
-            }),
-            _ => return None,
-        })
-    }
-
-    fn lists(&mut self, name: &str, line: &Decorator<'_>) -> Option<Result<(), &'static str>> {
-        let items = line.list();
-        let when = &mut self.entry.activation;
-        let lists = match name {
-            "additional_keys" => &mut when.require,
-            "exclude_keys" => &mut when.exclude_any,
-            "exclude_keys_all" => &mut when.exclude_all,
-            "disable_ui_prompt" => {
-                let known = ["post_history_instructions", "system_prompt"];
-                let prompts = items.into_iter().filter(|item| known.contains(&item.as_str()));
-                let before = self.entry.rest.hide_prompts.len();
-                self.entry.rest.hide_prompts.extend(prompts);
-                let has_more = self.entry.rest.hide_prompts.len() > before;
-                return Some(if has_more { Ok(()) } else { Err("names no prompt") });
-            }
-            _ => return None,
-        };
-        if items.is_empty() {
-            return Some(Err("needs keys"));
-        }
-        lists.push(items.iter().map(|item| Key::parse(item)).collect());
-        Some(Ok(()))
-    }
-
-    fn flag(&mut self, name: &str) -> Option<Result<(), &'static str>> {
-        let when = &mut self.entry.activation;
-        match name {
-            "activate" => when.force = Some(Force::Activate),
-            "dont_activate" if when.force == Some(Force::Activate) => {}
-            "dont_activate" => when.force = Some(Force::Suppress),
-            "keep_activate_after_match" if when.once == Some(MatchOnce::OnceOnly) => {}
-            "keep_activate_after_match" => when.once = Some(MatchOnce::Keep),
-            "dont_activate_after_match" => when.once = Some(MatchOnce::OnceOnly),
-            "ignore_on_max_context" => self.entry.budget.drop_first = true,
-            "recursive" => self.entry.recursion.prevent = false,
-            "unrecursive" => self.entry.recursion.prevent = true,
-            "no_recursive_search" => self.entry.recursion.scan_lore = Some(false),
-            "match_full_word" => when.whole_words = Some(true),
-            "match_partial_word" => when.whole_words = Some(false),
-            "constant" => when.constant = true,
-            "case_sensitive" => when.case_sensitive = Some(true),
-            "use_regex" => when.keys = when.keys.iter().map(as_pattern).collect(),
-            _ => return None,
-        }
-        Some(Ok(()))
-    }
-
-    fn injection(&mut self, name: &str, text: &str) -> Option<Result<(), &'static str>> {
-        let op = match name {
-            "inject_lore" => InjectOp::IntoLore,
-            "inject_at" => InjectOp::At,
-            "inject_prepend" => InjectOp::Prepend,
-            "inject_replace" => InjectOp::Replace(text.to_owned()),
-            _ => return None,
-        };
-        let opens = matches!(op, InjectOp::IntoLore | InjectOp::At);
-        Some(match &mut self.entry.inject {
-            _ if opens && text.is_empty() => Err("needs a target"),
-            slot if opens => {
-                *slot = Some(Inject { op, target: text.to_owned() });
-                Ok(())
-            }
-            Some(inject) => {
-                inject.op = op;
-                Ok(())
-            }
-            None => Err("has no `@@inject_lore` or `@@inject_at` above it"),
-        })
-    }
-}
-
-/// The name that two spellings share.
-fn canonical(name: &str) -> &str {
-    match name {
-        "keep" => "keep_activate_after_match",
-        "insertorder" => "order",
-        _ => name,
-    }
-}
-
-fn number(text: &str) -> Option<f64> {
-    Some(number_of_text(text)).filter(|number| number.is_finite() && !text.is_empty())
-}
-
-fn whole_number(text: &str) -> Option<f64> {
-    number(text).filter(|number| number.fract() == 0.0)
-}
-
-fn role(text: &str) -> Option<Role> {
-    match text.to_lowercase().as_str() {
-        "system" => Some(Role::System),
-        "user" => Some(Role::User),
-        "assistant" => Some(Role::Assistant),
-        _ => None,
-    }
-}
-
-fn position(text: &str) -> Option<Position> {
-    Some(match text {
-        "before_desc" => Position::BeforeDescription,
-        "after_desc" => Position::AfterDescription,
-        "personality" => Position::Personality,
-        "scenario" => Position::Scenario,
-        "before_char" => Position::BeforeCharacter,
-        "after_char" => Position::AfterCharacter,
-        "an_top" => Position::NoteTop,
-        "an_bottom" => Position::NoteBottom,
-        "em_top" => Position::ExamplesTop,
-        "em_bottom" => Position::ExamplesBottom,
-        _ => match (text.strip_prefix("pt_"), text.strip_prefix("outlet:")) {
-            (Some(slot), _) if !slot.is_empty() => Position::Slot(slot.to_owned()),
-            (_, Some(outlet)) if !outlet.is_empty() => Position::Outlet(outlet.to_owned()),
-            _ => return None,
-        },
-    })
 }
 
 fn as_pattern(key: &Key) -> Key {
@@ -382,12 +214,12 @@ mod tests {
             (
                 "@@nothing 1\n@@@priority 2",
                 json!({"budget": {"priority": 2.0}}),
-                vec!["`@@nothing` is not known"],
+                vec!["`@@nothing 1` is not known"],
             ),
             (
                 "@@depth deep\n@@@also_no\n@@@priority 2",
                 json!({"budget": {"priority": 2.0}}),
-                vec!["`@@depth` needs a whole number", "`@@also_no` is not known"],
+                vec!["`@@depth deep` has no usable argument", "`@@@also_no` is not known"],
             ),
             (
                 "@@depth 3\n@@@priority 2",
@@ -397,27 +229,23 @@ mod tests {
             (
                 "@@depth 3\n@@@priority 2\n@@position scenario",
                 json!({"placement": {"position": "scenario"}, "budget": {"priority": 2.0}}),
-                vec!["`@@depth` gives way to another place"],
+                vec!["`@@depth 3` gives way to another place"],
             ),
-            (
-                "@@priority 1\n@@priority 2",
-                json!({"budget": {"priority": 1.0}}),
-                vec!["`@@priority` stands twice: the first counts"],
-            ),
+            ("@@priority 1\n@@priority 2", json!({"budget": {"priority": 1.0}}), vec![]),
             (
                 "@@instruct_depth 9\n@@@priority 2",
                 json!({"budget": {"priority": 2.0}}),
-                vec!["`@@instruct_depth` counts tokens, which a chat does not"],
+                vec!["`@@instruct_depth 9` counts tokens, which a chat does not"],
             ),
             (
                 "@@activate_only_every 0",
                 json!({}),
-                vec!["`@@activate_only_every` needs a count above 0"],
+                vec!["`@@activate_only_every 0` has no usable argument"],
             ),
             (
                 "@@inject_prepend",
                 json!({}),
-                vec!["`@@inject_prepend` has no `@@inject_lore` or `@@inject_at` above it"],
+                vec!["an injection has no `@@inject_lore` or `@@inject_at`"],
             ),
         ] {
             let found = changed(&format!("{content}\nText"));

@@ -1,130 +1,40 @@
-//! Decorators: `@@name arguments` lines at the top of an entry's text.
+//! Decorators, `@@name arguments` lines at the top of an entry's text, as fields and back.
 //!
-//! The text of an entry always keeps its decorators; this module reads them. The grammar
-//! is one that all programs with decorators agree with, and lenient where they differ:
-//! names are compared without case, a tab may end a name, blank lines may stand between
-//! decorators. A line with three `@` is the fallback of the decorator above it.
+//! The text of an entry always keeps its decorators; only a crossing to another format
+//! turns them into fields, and only when asked. Reading them is the engine's work
+//! ([`loreloom_core::cards`]): there is one grammar, and what is lifted means what the
+//! engine would have done.
 
 mod lift;
 mod lower;
 
+use loreloom_core::cards::{Grammar, split};
+
 pub use self::lift::{Lifted, lift};
 pub(crate) use self::lower::lower;
 
-/// The decorators of a text and what follows them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block<'text> {
-    /// Each decorator with its fallbacks, in order.
-    pub chains: Vec<Vec<Decorator<'text>>>,
-    /// The text without its decorators and without blank lines at its ends.
-    pub body: &'text str,
-}
-
-/// One decorator line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decorator<'text> {
-    /// The name in lower case; empty if the line has none.
-    pub name: String,
-    /// Everything behind the name.
-    pub arguments: &'text str,
-}
-
-impl Decorator<'_> {
-    /// The arguments as a list: split at commas that are not escaped and not inside a
-    /// pattern.
-    pub fn list(&self) -> Vec<String> {
-        crate::keys::split(self.arguments)
-    }
-}
-
-/// Splits a text into its decorators and its body.
-pub fn parse(content: &str) -> Block<'_> {
-    let mut chains: Vec<Vec<Decorator<'_>>> = Vec::new();
-    let mut rest = content;
-    loop {
-        let line = rest.split_inclusive('\n').next().unwrap_or_default();
-        let trimmed = line.trim();
-        if trimmed.is_empty() && !line.is_empty() {
-            rest = &rest[line.len()..];
-        } else if let Some(marked) = trimmed.strip_prefix("@@") {
-            rest = &rest[line.len()..];
-            add_line(marked, &mut chains);
-        } else {
-            return Block { chains, body: without_blank_ends(rest) };
-        }
-    }
-}
-
-fn add_line<'text>(marked: &'text str, chains: &mut Vec<Vec<Decorator<'text>>>) {
-    let name_and_rest = marked.trim_start_matches('@');
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let end = name_and_rest.find(|c| !is_name(c)).unwrap_or(name_and_rest.len());
-    let (name, rest) = name_and_rest.split_at(end);
-    let is_whole = rest.is_empty() || rest.starts_with([' ', '\t']);
-    let starts_well = !name.starts_with(|c: char| c.is_ascii_digit());
-    let name = if is_whole && starts_well { name.to_lowercase() } else { String::new() };
-    let decorator = Decorator { name, arguments: rest.trim() };
-    let is_fallback = marked.starts_with('@') && decorator.name != "end";
-    if !is_fallback {
-        chains.push(vec![decorator]);
-    } else if let Some(chain) = chains.last_mut() {
-        chain.push(decorator);
-    }
-}
-
-fn without_blank_ends(text: &str) -> &str {
-    let mut start = 0;
-    for line in text.split_inclusive('\n').take_while(|line| line.trim().is_empty()) {
-        start += line.len();
-    }
-    let text = &text[start..];
-    let kept = text.trim_end();
-    // Blanks at the end of the last line are part of it; only blank lines go.
-    let last_line = text[kept.len()..].find('\n').map_or(text.len(), |at| kept.len() + at);
-    text[..last_line].trim_end_matches('\r')
+/// The text behind the decorators at its top; a text without any is left as it is.
+pub(crate) fn body(content: &str) -> &str {
+    let block = split(content, Grammar::default());
+    if block.chains.is_empty() && block.orphans.is_empty() { content } else { block.body }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(content: &str) -> (Vec<String>, &str) {
-        let block = parse(content);
-        let chain = |chain: &Vec<Decorator<'_>>| {
-            let one = |d: &Decorator<'_>| format!("{}({})", d.name, d.arguments);
-            chain.iter().map(one).collect::<Vec<_>>().join(" else ")
-        };
-        (block.chains.iter().map(chain).collect(), block.body)
-    }
-
     #[test]
-    fn the_block_is_the_run_of_decorators_at_the_top() {
-        for (content, chains, body) in [
-            ("Text", vec![], "Text"),
-            ("@@depth 4\nText\n@@role user", vec!["depth(4)"], "Text\n@@role user"),
-            (
-                "\n  @@Depth\t4 \r\n\n@@role user\r\n\r\nText\r\n",
-                vec!["depth(4)", "role(user)"],
-                "Text",
-            ),
-            ("@@a\n@@@b 1\n@@@@c\nText", vec!["a() else b(1) else c()"], "Text"),
-            ("@@@b\nText", vec![], "Text"),
-            ("@@@end\nText", vec!["end()"], "Text"),
-            ("@@depth4x! y\nText", vec!["(! y)"], "Text"),
-            ("@@activate", vec!["activate()"], ""),
-            ("", vec![], ""),
+    fn decorators_are_taken_from_the_top_only() {
+        for (content, expected) in [
+            ("@@depth 4\n@@role user\nText\n@@not one", "Text\n@@not one"),
+            ("\n@@depth 4\n\n@@@end\nText", "Text"),
+            ("@@@orphan\nText\n", "Text"),
+            ("Text", "Text"),
+            ("\nText\n", "\nText\n"),
+            ("@@activate", ""),
+            ("", ""),
         ] {
-            assert_eq!(
-                shown(content),
-                (chains.iter().map(ToString::to_string).collect(), body),
-                "{content:?}"
-            );
+            assert_eq!(body(content), expected, "{content:?}");
         }
-    }
-
-    #[test]
-    fn arguments_split_at_commas_outside_patterns() {
-        let block = parse("@@exclude_keys a, /b{1,2}/i, c\\, d");
-        assert_eq!(block.chains[0][0].list(), ["a", "/b{1,2}/i", "c, d"]);
     }
 }

@@ -1,9 +1,10 @@
 //! Two edited versions of a book made into one.
 //!
 //! Fields are merged one by one against the version both started from; keys as sets,
-//! texts by line. Where both sides changed the same thing differently, ours stays and the
-//! conflict is listed with all three values: marks inside a text would be read by the
-//! model.
+//! texts by line. Where both sides changed the same thing differently, ours stays, and the
+//! conflict is listed and marked with all three values under a key of the entry that no
+//! program acts on: marks inside a text would be read by the model. What one side removed
+//! and the other changed stays, switched off.
 
 use loreloom_core::{
     book::{Book, Entry},
@@ -11,7 +12,7 @@ use loreloom_core::{
 };
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{SETS, TEXTS, lines, pairing::pairs};
 use crate::crossing;
@@ -52,7 +53,33 @@ pub fn merge(base: &Book, ours: &Book, theirs: &Book) -> Merged {
     book.extensions =
         merging.fields("extensions", &base.extensions, &ours.extensions, &theirs.extensions);
     book.entries = merging.entries(base, ours, theirs);
+    for conflict in &merging.conflicts {
+        mark(&mut book, conflict);
+    }
     Merged { book, conflicts: merging.conflicts }
+}
+
+/// The key under which a file keeps what could not be merged.
+const MARK: &str = "loreloom_conflicts";
+
+fn mark(book: &mut Book, conflict: &Conflict) {
+    let entry = book.entries.iter_mut().find(|entry| Some(&entry.id) == conflict.entry.as_ref());
+    let place = entry.map_or(&mut book.extensions, |entry| &mut entry.extensions);
+    let Conflict { field, base, ours, theirs, .. } = conflict;
+    let told = json!({ "field": field, "base": base, "ours": ours, "theirs": theirs });
+    let marks = place.entry(MARK).or_insert_with(|| json!([]));
+    match marks {
+        Value::Array(marks) => marks.push(told),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            *marks = json!([told]);
+        }
+    }
+}
+
+/// How many conflicts of an earlier merge a book still has marked.
+pub fn marked_conflicts(book: &Book) -> usize {
+    let all = book.entries.iter().map(|entry| &entry.extensions).chain([&book.extensions]);
+    all.filter_map(|extensions| extensions.get(MARK)?.as_array()).map(Vec::len).sum()
 }
 
 fn apply_book(book: &mut Book, fields: Map<String, Value>) {
@@ -99,7 +126,13 @@ impl Merging {
             match base_at {
                 // We removed it: it stays away unless they changed it.
                 Some(base_at) if same(&base.entries[base_at], entry) => {}
-                Some(base_at) => self.removed(&base.entries[base_at], None, Some(entry)),
+                Some(base_at) => {
+                    let mut kept = added(entry, &merged, ours);
+                    kept.activation.enabled = false;
+                    self.entry = Some(kept.id.clone());
+                    self.removed(&base.entries[base_at], None, Some(entry));
+                    merged.push(kept);
+                }
                 None if merged.iter().any(|found: &Entry| same(found, entry)) => {}
                 None => merged.push(added(entry, &merged, ours)),
             }
@@ -295,7 +328,11 @@ mod tests {
         let kept = merge(&base, &edited, &without);
         assert_eq!((kept.book.entries.len(), kept.conflicts.len()), (1, 1));
         let gone = merge(&base, &without, &edited);
-        assert_eq!((gone.book.entries.len(), gone.conflicts.len()), (0, 1));
+        assert_eq!((gone.book.entries.len(), gone.conflicts.len()), (1, 1));
         assert_eq!(gone.conflicts[0].theirs["content"], "y");
+        let kept = &gone.book.entries[0];
+        assert_eq!((kept.content.as_str(), kept.activation.enabled), ("y", false));
+        assert_eq!(kept.extensions["loreloom_conflicts"][0]["field"], "entry");
+        assert_eq!(marked_conflicts(&gone.book), 1);
     }
 }

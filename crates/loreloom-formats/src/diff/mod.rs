@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use self::{lines::changes, pairing::pairs};
 pub use self::{
     lines::{LineChange, changes as line_changes},
-    merge::{Conflict, Merged, merge},
+    merge::{Conflict, Merged, marked_conflicts, merge},
     version::as_versions_of,
 };
 use crate::crossing;
@@ -192,11 +192,16 @@ fn change(field: &str, old: &Value, new: &Value) -> Option<Change> {
 
 /// A member of a set as people write it.
 pub(crate) fn shown(item: &Value) -> String {
-    let text = item
-        .as_str()
-        .or_else(|| item.get("literal")?.as_str())
-        .or_else(|| item.get("regex")?.get("raw")?.as_str());
-    text.map_or_else(|| item.to_string(), str::to_owned)
+    if let Some(text) = item.as_str().or_else(|| item.get("literal")?.as_str()) {
+        return text.to_owned();
+    }
+    let part = |name: &str| item.get("regex")?.get(name)?.as_str();
+    match (part("raw"), part("pattern"), part("flags")) {
+        (Some(raw), ..) if raw.starts_with('/') => raw.to_owned(),
+        // Without its slashes it would look like the plain key that it may have been.
+        (_, Some(pattern), Some(flags)) => format!("/{pattern}/{flags}"),
+        _ => item.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -238,6 +243,21 @@ mod tests {
             ])
         );
         assert!(diff(&old, &old).is_empty());
+    }
+
+    #[test]
+    fn a_key_that_became_a_pattern_is_shown_as_one() {
+        let version = |use_regex: bool| {
+            let entry =
+                json!({"keys": ["fog|mist", "/a,b/i"], "content": "x", "use_regex": use_regex});
+            let file = json!({ "entries": [entry] }).to_string();
+            import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book
+        };
+        let found = diff(&version(false), &version(true));
+        assert_eq!(
+            json!(found.changed[0].fields),
+            json!([{"field": "activation.keys", "set": {"added": ["/fog|mist/"], "removed": ["fog|mist"]}}])
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     document::Part,
     error::FormatError,
     json::{self, layout},
-    png, risum, text,
+    png, risum, text, yaml,
 };
 
 /// Wraps a text that was written anew.
@@ -30,6 +30,7 @@ pub(super) fn wrap_fresh(
             archive::with_files(None, &[("card.json".to_owned(), text().into_bytes())])
         }
         (Container::Risum, _) => risum::pack(root.to_string().as_bytes(), &[]),
+        (_, Format::CardYaml) => Ok(yaml::write(root).into_bytes()),
         (Container::Text | Container::Jpeg | Container::Webp | Container::Vault, _) => {
             Ok((text() + "\n").into_bytes())
         }
@@ -85,6 +86,10 @@ pub(super) fn wrap_patched(
     match &own.document.part {
         // An edited card of a picture that cannot be written comes out as its text.
         Part::Whole | Part::Comment(_) => Ok(text.as_bytes().to_vec()),
+        Part::Yaml => {
+            let parsed = json::parse(text::without_bom(text), options.limits.nesting)?;
+            Ok(yaml::write(&parsed.root.to_value()).into_bytes())
+        }
         Part::Chunk => in_picture(&picture(options)?, text, format, options),
         Part::File(name) => {
             archive::with_files(own.bytes, &[(name.clone(), text.as_bytes().to_vec())])

@@ -72,9 +72,19 @@ fn card_document(
 ) -> Value {
     let nameless = card::named(&book.name);
     let card = card.unwrap_or(&nameless);
-    let mut data = card::write(card, version);
+    // In YAML any standard can be written: one with a book where there is one.
+    let version = match version {
+        CardVersion::Webui if !book.entries.is_empty() => CardVersion::V3,
+        CardVersion::V1
+        | CardVersion::V2
+        | CardVersion::V3
+        | CardVersion::Pygmalion
+        | CardVersion::Webui => version,
+    };
+    let (mut data, lost) = card::write_whole(card, version);
+    losses.extend(lost.into_iter().map(card_loss));
     let spec = match version {
-        CardVersion::V1 | CardVersion::Pygmalion => {
+        CardVersion::V1 | CardVersion::Pygmalion | CardVersion::Webui => {
             let lost = |entry: &Entry| Loss {
                 entry: Some(entry.id.clone()),
                 field: "entry".to_owned(),
@@ -94,6 +104,15 @@ fn card_document(
     let mut root = spec;
     root["data"] = Value::Object(data);
     root
+}
+
+/// What a format that is no card cannot say about a character: everything.
+pub(super) fn card_losses(card: &Card, losses: &mut Vec<Loss>) {
+    losses.extend(card::told(card).into_iter().map(card_loss));
+}
+
+fn card_loss((field, value): (String, Value)) -> Loss {
+    Loss { entry: None, field: format!("card.{field}"), value }
 }
 
 /// What the file says about the book as a whole.
@@ -247,6 +266,10 @@ fn crossed(
         let keys = crossing::carried_keys(extensions, format).cloned().unwrap_or_default();
         return (keys, (!is_home).then(|| from.clone()));
     }
+    // A book that was never in a file has nothing to go back to.
+    if origin.is_empty() {
+        return (extensions.clone(), None);
+    }
     let mut from = json!({ "format": origin });
     if let Some(id) = original_id {
         from["id"] = json!(id);
@@ -258,7 +281,7 @@ fn crossed(
 }
 
 /// Reports what an entry lost, leaving out what changes nothing.
-pub(super) fn report(entry: &EntryId, rest: &Map<String, Value>, losses: &mut Vec<Loss>) {
+pub(crate) fn report(entry: &EntryId, rest: &Map<String, Value>, losses: &mut Vec<Loss>) {
     lost(Some(entry), rest, losses);
 }
 

@@ -10,6 +10,8 @@ mod fresh;
 mod patched;
 mod row;
 
+pub(crate) use fresh::report;
+
 use loreloom_core::{
     book::{Book, Container, Indent, TextStyle},
     ids::EntryId,
@@ -86,11 +88,14 @@ pub fn export(
     format: Format,
     options: &ExportOptions<'_>,
 ) -> Result<Exported, FormatError> {
-    let reading = reading(book, options);
+    let reading = reading(book, format, options);
     if let Some(own) = own_document(book, format, options, &reading) {
         return patched(book, format, options, &own, &reading);
     }
     let mut losses = Vec::new();
+    if let Some(card) = options.card.filter(|_| format.card().is_none()) {
+        fresh::card_losses(card, &mut losses);
+    }
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n").into_bytes()
@@ -103,6 +108,13 @@ pub fn export(
     Ok(Exported { bytes, losses })
 }
 
+/// What a format that is no card cannot say about a character: everything it has.
+pub fn card_losses(card: &Card) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    fresh::card_losses(card, &mut losses);
+    losses
+}
+
 /// The book with its decorators as fields.
 fn lifted(book: &Book) -> Book {
     let entries = book.entries.iter().map(|entry| decorators::lift(entry).entry).collect();
@@ -110,11 +122,12 @@ fn lifted(book: &Book) -> Book {
 }
 
 /// How the book's own file is read again.
-fn reading(book: &Book, options: &ExportOptions<'_>) -> ImportOptions {
+fn reading(book: &Book, format: Format, options: &ExportOptions<'_>) -> ImportOptions {
     ImportOptions {
         book_id: book.id.clone(),
         name: Some(book.name.clone()),
-        file_name: None,
+        // Some formats are known by their name alone.
+        file_name: Some(format!("book.{}", format.file_extension())),
         odd_values: options.odd_values,
         limits: options.limits,
     }
@@ -147,6 +160,7 @@ fn own_document<'a>(
         }
     }
     let part = match format.container() {
+        Container::Text if format == Format::CardYaml => Part::Yaml,
         Container::Text => Part::Whole,
         Container::Png => Part::Chunk,
         Container::Risum => Part::Module(None),

@@ -35,9 +35,15 @@ pub(crate) enum OddityKind {
     Control,
 }
 
-/// Parses `text`, refusing nesting beyond `nesting` levels.
+/// Values of a foreign text: two bytes of text may become a hundred in memory.
+pub(crate) const MOST_VALUES: usize = 1_000_000;
+
+/// Parses `text`, refusing nesting beyond `nesting` levels and more than [`MOST_VALUES`]
+/// values. Texts that we wrote ourselves have no limits: their nesting is `usize::MAX`.
 pub(crate) fn parse(text: &str, nesting: usize) -> Result<Parsed<'_>, FormatError> {
-    let mut parser = Parser { text, bytes: text.as_bytes(), at: 0, nesting, oddities: Vec::new() };
+    let values = if nesting == usize::MAX { usize::MAX } else { MOST_VALUES };
+    let bytes = text.as_bytes();
+    let mut parser = Parser { text, bytes, at: 0, nesting, values, oddities: Vec::new() };
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
@@ -61,6 +67,8 @@ struct Parser<'text> {
     bytes: &'text [u8],
     at: usize,
     nesting: usize,
+    /// Values that may still come.
+    values: usize,
     oddities: Vec<Oddity>,
 }
 
@@ -104,6 +112,11 @@ impl<'text> Parser<'text> {
 
     fn value(&mut self, depth: usize) -> Result<Node<'text>, FormatError> {
         let start = self.at;
+        self.values = self.values.checked_sub(1).ok_or(FormatError::TooMany {
+            what: "JSON values",
+            limit: MOST_VALUES,
+            found: MOST_VALUES + 1,
+        })?;
         let value = match self.peek() {
             Some(b'"') => Json::String(self.string()?),
             Some(b'{' | b'[') if depth >= self.nesting => {
@@ -378,6 +391,15 @@ mod tests {
         ] {
             assert_eq!(error(text), format!("not valid JSON: {expected}"), "{text}");
         }
+    }
+
+    #[test]
+    fn values_stop_at_the_limit_except_in_our_own_texts() {
+        let wide = format!("[{}0]", "0,".repeat(MOST_VALUES));
+        let error = parse(&wide, 128).err().unwrap();
+        assert_eq!(error.to_string(), "a file may have 1000000 JSON values, found 1000001");
+        assert!(parse(&wide, usize::MAX).is_ok());
+        assert!(parse(&format!("[{}0]", "0,".repeat(MOST_VALUES - 2)), 128).is_ok());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! quote must not lose a note.
 
 mod body;
+mod crossing;
 mod field_file;
 mod frontmatter;
 mod mini_yaml;
@@ -17,6 +18,7 @@ mod warning;
 
 pub use self::{
     body::{clean, links, title},
+    crossing::{WrittenNote, entry_of, notes_of},
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
     note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},

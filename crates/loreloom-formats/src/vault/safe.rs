@@ -2,7 +2,7 @@
 
 /// A file name for a title: without what file systems refuse.
 pub fn file_name(title: &str) -> String {
-    let refused = |c: char| "<>:\"/\\|?*".contains(c);
+    let refused = |c: char| "<>:\"/\\|?*".contains(c) || c.is_control();
     let name: String = title.chars().map(|c| if refused(c) { '_' } else { c }).collect();
     let name = name.trim_start_matches('.').trim_end_matches('.').trim_end();
     if name.is_empty() {
@@ -89,6 +89,7 @@ mod tests {
             ("LPT9", "_LPT9"),
             ("COM10", "COM10"),
             ("...", "Untitled"),
+            ("a\0b\nc", "a_b_c"),
             ("Ørsted ", "Ørsted"),
         ] {
             assert_eq!(file_name(title), name);

@@ -19,8 +19,9 @@ pub(crate) fn readable() -> Result<Vec<ReadFile>, Box<dyn Error>> {
     paths.sort();
     for path in paths {
         let bytes = fs::read(&path)?;
-        if let Ok(imported) = import(&bytes, &ImportOptions::new("book")) {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let options = ImportOptions { file_name: name.clone(), ..ImportOptions::new("book") };
+        if let Ok(imported) = import(&bytes, &options) {
             found.push((name.unwrap_or_default(), bytes, imported));
         }
     }
@@ -38,6 +39,12 @@ fn write(bytes: &[u8], book: &Book, imported: &Imported) -> Result<Vec<u8>, Box<
 
 fn read(bytes: &[u8]) -> Result<Imported, Box<dyn Error>> {
     Ok(import(bytes, &ImportOptions::new("book"))?)
+}
+
+/// Reads what takes the place of a file.
+fn read_as(file: &str, bytes: &[u8]) -> Result<Imported, Box<dyn Error>> {
+    let options = ImportOptions { file_name: Some(file.into()), ..ImportOptions::new("book") };
+    Ok(import(bytes, &options)?)
 }
 
 /// Everything but the entry's own text and what only its file has.
@@ -83,7 +90,7 @@ fn an_edited_entry_reads_back_and_no_other_byte_changes() -> Outcome {
             let mut book = imported.book.clone();
             edit(&mut book.entries[at], imported.format);
             let written = write(&bytes, &book, &imported)?;
-            let again = read(&written)?;
+            let again = read_as(&file, &written)?;
             assert_eq!(again.book.entries.len(), book.entries.len(), "{file}");
             for (place, (found, wanted)) in again.book.entries.iter().zip(&book.entries).enumerate()
             {
@@ -94,7 +101,9 @@ fn an_edited_entry_reads_back_and_no_other_byte_changes() -> Outcome {
                     assert_eq!(found.raw, wanted.raw, "{file} {at}: entry {place}");
                 }
             }
-            if imported.format.container() == Container::Text {
+            // A YAML file is written anew when it is edited.
+            let is_json = imported.format != Format::CardYaml;
+            if is_json && imported.format.container() == Container::Text {
                 let (start, end) = shared_ends(&bytes, &written);
                 let changed = bytes.len().saturating_sub(start + end);
                 assert!(changed <= raw.len(), "{file} {at}: {changed} bytes of {}", raw.len());
@@ -117,7 +126,7 @@ fn an_entry_can_be_removed_and_another_added() -> Outcome {
         let mut added = Entry::new("new");
         edit(&mut added, imported.format);
         book.entries.push(added);
-        let again = read(&write(&bytes, &book, &imported)?)?.book;
+        let again = read_as(&file, &write(&bytes, &book, &imported)?)?.book;
         assert_eq!(again.entries.len(), book.entries.len(), "{file} without {}", removed.id);
         let raw: Vec<_> =
             again.entries.iter().filter(|entry| !entry.content.starts_with("Edited")).collect();
@@ -138,17 +147,21 @@ fn all_entries_can_go_and_a_list_can_be_put_in_another_order() -> Outcome {
         let mut book = imported.book.clone();
         book.entries.clear();
         // An empty list tells no format, and behind a module's book there is the card's.
-        let tells_nothing = matches!(imported.format, Format::Aidungeon | Format::Janitor)
-            || file == "card_with_module.charx";
+        let lists = [Format::Aidungeon, Format::Janitor, Format::Miku];
+        let tells_nothing = lists.contains(&imported.format) || file == "card_with_module.charx";
         if !tells_nothing {
-            assert_eq!(read(&write(&bytes, &book, &imported)?)?.book.entries, [], "{file}");
+            assert_eq!(
+                read_as(&file, &write(&bytes, &book, &imported)?)?.book.entries,
+                [],
+                "{file}"
+            );
         }
         let is_map = matches!(imported.format, Format::Sillytavern | Format::KoboldUnited);
         if is_map && file != "st_entries_as_array.json" {
             continue;
         }
         book.entries = imported.book.entries.iter().rev().cloned().collect();
-        let again = read(&write(&bytes, &book, &imported)?)?.book;
+        let again = read_as(&file, &write(&bytes, &book, &imported)?)?.book;
         let raw = |book: &Book| -> Vec<_> {
             book.entries.iter().map(|entry| entry.raw.clone()).collect()
         };
@@ -166,7 +179,7 @@ fn a_renamed_card_changes_its_name_everywhere() -> Outcome {
         let options =
             ExportOptions { card: Some(&card), original: Some(&bytes), ..ExportOptions::default() };
         let written = export(&imported.book, imported.format, &options)?.bytes;
-        let again = read(&written)?;
+        let again = read_as(&file, &written)?;
         assert_eq!(again.card.as_ref(), Some(&card), "{file}");
         let entries: Vec<_> = again.book.entries.iter().map(|entry| entry.raw.clone()).collect();
         let before: Vec<_> = imported.book.entries.iter().map(|entry| entry.raw.clone()).collect();

@@ -7,6 +7,7 @@
 
 mod conversions;
 mod crossing;
+mod documented;
 mod editing;
 mod formats;
 mod hostile;

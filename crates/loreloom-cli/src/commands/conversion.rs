@@ -1,0 +1,193 @@
+//! One file into another format: what `convert` and `export` share.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use loreloom_formats::{
+    ExportOptions, Format, Imported, Loss, card_losses, export,
+    vault::{WrittenNote, file_name, notes_of},
+};
+use serde::Serialize;
+
+use crate::{files, lore, notes_folder::NotesFolder};
+
+/// The name of the format that is a folder of notes.
+const VAULT: &str = "vault";
+
+/// What a file becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    File(Format),
+    Vault,
+}
+
+impl Target {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::File(format) => format.as_str(),
+            Self::Vault => VAULT,
+        }
+    }
+
+    fn named(name: &str) -> anyhow::Result<Self> {
+        if name == VAULT {
+            return Ok(Self::Vault);
+        }
+        Format::from_name(name).map(Self::File).with_context(|| {
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+            format!("there is no format `{name}`; the formats are: {}, vault", names.join(", "))
+        })
+    }
+
+    /// What a file of that name most likely is.
+    fn guessed(path: &Path, imported: &Imported) -> anyhow::Result<Self> {
+        let extension = path.extension().map(|one| one.to_string_lossy().to_lowercase());
+        Ok(match extension.as_deref() {
+            Some("json") if imported.card.is_some() => Self::File(Format::CardV3),
+            Some("json") => Self::File(Format::Sillytavern),
+            Some("png") => Self::File(Format::CardV3Png),
+            Some("charx") => Self::File(Format::Charx),
+            Some("byaf") => Self::File(Format::Byaf),
+            Some("risum") => Self::File(Format::RisuModule),
+            Some("lorebook") => Self::File(Format::Novelai),
+            Some("txt") => Self::File(Format::Perchance),
+            Some("yaml" | "yml") => Self::File(Format::CardYaml),
+            _ if path.is_dir() => Self::Vault,
+            _ => anyhow::bail!("`{}` does not tell a format: `--format` does", path.display()),
+        })
+    }
+}
+
+/// A file in another format.
+pub(super) struct Converted {
+    from: Format,
+    to: Target,
+    entries: usize,
+    name: String,
+    losses: Vec<Loss>,
+    made: Made,
+}
+
+enum Made {
+    Bytes(Vec<u8>),
+    Notes(Vec<WrittenNote>),
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    from: Format,
+    to: &'a str,
+    entries: usize,
+    losses: &'a [Loss],
+}
+
+impl Converted {
+    /// Reads a file and puts it into the format of that name, or the one `to` is called
+    /// for.
+    pub(super) fn of(from: &Path, to: Option<&Path>, format: Option<&str>) -> anyhow::Result<Self> {
+        let stem = files::stem(from);
+        let named = format.map(Target::named).transpose()?;
+        let imported = lore::read_book(from, &stem, &stem)?;
+        let target = match (named, to) {
+            (Some(target), _) => target,
+            (None, Some(to)) => Target::guessed(to, &imported)?,
+            (None, None) => anyhow::bail!("`--format` says what `{}` becomes", from.display()),
+        };
+        let (made, losses) = match target {
+            Target::Vault => {
+                let notes = notes_of(&imported.book);
+                let mut losses = imported.card.as_ref().map(card_losses).unwrap_or_default();
+                losses.extend(notes.iter().flat_map(|note| note.losses.clone()));
+                (Made::Notes(notes), losses)
+            }
+            Target::File(format) => {
+                let original = files::read(from)?;
+                let options = ExportOptions {
+                    card: imported.card.as_ref(),
+                    original: Some(&original),
+                    ..ExportOptions::default()
+                };
+                let exported = export(&imported.book, format, &options)
+                    .with_context(|| format!("`{}` as {}", from.display(), format.as_str()))?;
+                (Made::Bytes(exported.bytes), exported.losses)
+            }
+        };
+        let entries = imported.book.entries.len();
+        let name = Some(imported.book.name).filter(|name| !name.trim().is_empty());
+        let name = file_name(&name.unwrap_or(stem));
+        Ok(Self { from: imported.format, to: target, entries, name, losses, made })
+    }
+
+    /// Writes the file or the folder.
+    pub(super) fn write(&self, to: &Path, force: bool) -> anyhow::Result<()> {
+        match &self.made {
+            Made::Notes(notes) => NotesFolder::new(to, force).write(&self.name, notes),
+            Made::Bytes(bytes) => {
+                anyhow::ensure!(
+                    force || !to.exists(),
+                    "`{}` is there already: `--force` writes over it",
+                    to.display()
+                );
+                files::write(to, bytes)
+            }
+        }
+    }
+
+    /// The file itself; a vault is none.
+    pub(super) fn bytes(&self) -> anyhow::Result<&[u8]> {
+        match &self.made {
+            Made::Bytes(bytes) => Ok(bytes),
+            Made::Notes(_) => anyhow::bail!("a vault is a folder: say which"),
+        }
+    }
+
+    /// Tells what was written and what it cannot say.
+    pub(super) fn tell(
+        &self,
+        to: Option<&PathBuf>,
+        json: bool,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (entries, losses) = (self.entries, self.losses.as_slice());
+        if json {
+            let report = Report { from: self.from, to: self.to.as_str(), entries, losses };
+            writeln!(out, "{}", serde_json::to_string(&report)?)?;
+            return Ok(());
+        }
+        let name = to.map_or_else(|| self.name.clone(), |to| to.display().to_string());
+        writeln!(out, "{name}: {entries} entries as {}", self.to.as_str())?;
+        if losses.is_empty() {
+            writeln!(out, "  nothing is lost")?;
+        }
+        print_losses(out, losses)
+    }
+}
+
+/// Prints what a format has no place for.
+pub(super) fn print_losses(out: &mut dyn Write, losses: &[Loss]) -> anyhow::Result<()> {
+    if losses.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  no place for:")?;
+    for loss in losses {
+        let (of, field) = match (&loss.entry, loss.field.strip_prefix("card.")) {
+            (Some(entry), _) => (entry.as_str(), loss.field.as_str()),
+            (None, Some(field)) => ("the character", field),
+            (None, None) => ("the book", loss.field.as_str()),
+        };
+        writeln!(out, "    {of}: {field} = {}", shortened(&loss.value.to_string()))?;
+    }
+    Ok(())
+}
+
+/// A value that fits on a line; `--json` has it whole.
+fn shortened(value: &str) -> String {
+    const MOST: usize = 100;
+    if value.chars().count() <= MOST {
+        return value.to_owned();
+    }
+    value.chars().take(MOST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,115 @@
+//! Which files an import is about, and what each of them is.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use loreloom_formats::{
+    FormatError, ImportOptions, Imported, Limits,
+    chat::{ImportedChat, import_chat},
+    import,
+};
+use loreloom_store::archive::Archive;
+
+use super::{chats::read_archive, shown};
+use crate::files;
+
+/// How deep folders are searched.
+const DEPTH: usize = 20;
+/// What files with lore or chats are called; others in a folder are not looked at.
+const EXTENSIONS: [&str; 17] = [
+    "json", "jsonl", "png", "apng", "charx", "byaf", "risum", "lorebook", "story", "scenario",
+    "txt", "md", "yaml", "yml", "webp", "jpg", "jpeg",
+];
+
+/// A file to import.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    /// Nobody named it: it need not be for us.
+    pub(super) in_folder: bool,
+}
+
+/// What a file is.
+pub(super) enum Kind {
+    Lore(Box<Imported>),
+    /// The text of a note of a vault.
+    Note(String),
+    Chat(Box<ImportedChat>),
+    Archive(Box<Archive>),
+    /// Neither, and why.
+    Nothing(String),
+}
+
+/// All files that these paths name, those of folders in order of their names.
+pub(super) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            search(path, DEPTH, &mut found)?;
+        } else {
+            found.push(Found { path: path.clone(), in_folder: false });
+        }
+    }
+    Ok(found)
+}
+
+fn search(folder: &Path, depth: usize, found: &mut Vec<Found>) -> anyhow::Result<()> {
+    let listed = || format!("`{}` cannot be listed", folder.display());
+    let mut inside = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(listed)? {
+        let entry = entry.with_context(listed)?;
+        // Links are not followed: a folder that holds itself has no end.
+        let kind = entry.file_type().with_context(listed)?;
+        if !entry.file_name().to_string_lossy().starts_with('.') && !kind.is_symlink() {
+            inside.push((entry.path(), kind.is_dir()));
+        }
+    }
+    inside.sort();
+    for (path, is_folder) in inside {
+        let extension = path.extension().map(|one| one.to_string_lossy().to_lowercase());
+        if is_folder && depth > 0 {
+            search(&path, depth - 1, found)?;
+        } else if !is_folder && extension.is_some_and(|one| EXTENSIONS.contains(&one.as_str())) {
+            found.push(Found { path, in_folder: true });
+        }
+    }
+    Ok(())
+}
+
+impl Found {
+    pub(super) fn name(&self) -> String {
+        shown(&self.path)
+    }
+
+    /// Reads the file and tells what it is.
+    pub(super) fn read(&self) -> anyhow::Result<Kind> {
+        let bytes = files::read(&self.path)?;
+        if let Some(archive) = read_archive(&bytes)? {
+            return Ok(Kind::Archive(Box::new(archive)));
+        }
+        let chat = import_chat(&bytes, &Limits::default());
+        let is_lines = self.path.extension().is_some_and(|one| one.eq_ignore_ascii_case("jsonl"));
+        match chat {
+            Ok(chat) if !chat.messages.is_empty() => return Ok(Kind::Chat(Box::new(chat))),
+            Err(error) if is_lines => return Err(error.into()),
+            Ok(_) | Err(_) => {}
+        }
+        if self.path.extension().is_some_and(|one| one.eq_ignore_ascii_case("md")) {
+            let text = String::from_utf8(bytes).context("not UTF-8 text")?;
+            return Ok(Kind::Note(text));
+        }
+        let stem = files::stem(&self.path);
+        let options = ImportOptions {
+            file_name: self.path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            ..ImportOptions::new(stem.as_str()).named(stem.as_str())
+        };
+        match import(&bytes, &options) {
+            Ok(imported) => Ok(Kind::Lore(Box::new(imported))),
+            // Nothing is wrong with it, it is only something else.
+            Err(error @ (FormatError::Unknown { .. } | FormatError::NoLore { .. })) => {
+                Ok(Kind::Nothing(error.to_string()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Notes written into a vault.
+//!
+//! The notes of one book are written all or none: names are checked before the first is
+//! written, and what a fault leaves half done is taken back.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use loreloom_formats::vault::WrittenNote;
+
+use crate::files;
+
+/// A vault to write into.
+pub(crate) struct NotesFolder {
+    root: PathBuf,
+    force: bool,
+}
+
+impl NotesFolder {
+    /// A vault, which may not exist yet. `force` writes over notes with another text.
+    pub(crate) fn new(root: &Path, force: bool) -> Self {
+        Self { root: root.to_owned(), force }
+    }
+
+    /// Writes notes into a folder of the vault.
+    pub(crate) fn write(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let folder = self.root.join(folder);
+        let mut wanted: Vec<(PathBuf, &str)> = Vec::new();
+        for note in notes {
+            let path = folder.join(&note.file_name);
+            let there = path.exists().then(|| files::read(&path)).transpose()?;
+            match there {
+                Some(bytes) if bytes == note.text.as_bytes() => {}
+                Some(_) if !self.force => anyhow::bail!(
+                    "`{}` is there already with another text: `--force` writes over it",
+                    path.display()
+                ),
+                Some(_) | None => wanted.push((path, &note.text)),
+            }
+        }
+        let made = !folder.exists();
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+        let mut new: Vec<&PathBuf> = Vec::new();
+        for (path, text) in &wanted {
+            let is_new = !path.exists();
+            let written = files::write(path, text.as_bytes());
+            if written.is_err() {
+                // Taken back as far as possible; the first fault is what is told.
+                let _gone: Vec<_> = new.iter().map(std::fs::remove_file).collect();
+                if made {
+                    let _gone = std::fs::remove_dir(&folder);
+                }
+            }
+            written?;
+            if is_new {
+                new.push(path);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! `loreloom import`, `export` and `convert` for lore, and `merge` inside git.
+
+use std::{path::Path, process::Command};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{printed, refused, run, write};
+
+const BOOK: &str = r#"{"entries":{
+  "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"Cracked.","position":1,"sticky":2},
+  "1":{"uid":1,"key":["tower"],"comment":"The tower","content":"Leaning.","position":0}}}"#;
+const CARD: &str = r#"{"spec":"chara_card_v3","spec_version":"3.0","data":{"name":"Torvald",
+  "description":"Guards the bell.","first_mes":"Halt.","alternate_greetings":["Who goes?"],
+  "creator_notes":"Be kind.","extensions":{},"character_book":{"extensions":{},"entries":[
+  {"keys":["tired"],"content":"@@role user\nHe never sleeps.","enabled":true,"insertion_order":5,
+   "extensions":{}}]}}}"#;
+
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    write(home.path(), "torvald.json", CARD);
+    home
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test looks at what was written")]
+fn read(home: &Path, name: &str) -> String {
+    std::fs::read_to_string(home.join(name)).unwrap()
+}
+
+fn names(home: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(home)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn lore_of_several_files_is_gathered_in_one_book_and_nothing_comes_twice() {
+    let home = home();
+    let into = ["import", "book.json", "torvald.json", "--into", "book", "all.json"];
+    let text = printed(home.path(), &into);
+    assert!(
+        text.starts_with("book.json: sillytavern, 2 entries\ntorvald.json: card-v3, 1 entries\n")
+    );
+    for told in [
+        "the character: alternate_greetings = [\"Who goes?\"]",
+        "the character: creator_notes = \"Be kind.\"",
+    ] {
+        assert!(text.contains(told), "{text}");
+    }
+    let first = read(home.path(), "all.json");
+    let text = printed(home.path(), &["inspect", "all.json"]);
+    assert!(text.starts_with("all.json: sillytavern\n  book       all\n  entries    3 "), "{text}");
+    let text = printed(home.path(), &into);
+    assert!(text.contains("book.json: sillytavern, 2 entries, 2 were there already\n"), "{text}");
+    assert_eq!(read(home.path(), "all.json"), first);
+}
+
+#[test]
+fn a_folder_is_imported_and_a_bad_file_stops_no_other() {
+    let home = home();
+    std::fs::create_dir_all(home.path().join("lore/deep/.hidden")).unwrap();
+    write(home.path(), "lore/a.json", BOOK);
+    write(home.path(), "lore/deep/b.json", CARD);
+    write(home.path(), "lore/deep/.hidden/c.json", CARD);
+    write(home.path(), "lore/broken.json", "{\"entries\": {");
+    write(home.path(), "lore/other.json", "{\"version\": 1}");
+    write(home.path(), "lore/notes.doc", "x");
+    let import = ["import", "lore", "--into", "book", "all.json", "--json"];
+    let output = run(home.path(), &import);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(errors, "loreloom: 1 of 4 files were not imported\n");
+    let lines: Vec<Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let files: Vec<&str> = lines.iter().map(|line| line["file"].as_str().unwrap()).collect();
+    assert_eq!(files, ["lore/a.json", "lore/broken.json", "lore/deep/b.json", "lore/other.json"]);
+    assert_eq!(lines[0]["entries"], 2);
+    assert!(lines[1]["error"].as_str().unwrap().starts_with("not valid JSON"), "{}", lines[1]);
+    assert_eq!(lines[2]["format"], "card-v3");
+    assert!(lines[3]["left_out"].as_str().unwrap().contains("`version`"), "{}", lines[3]);
+    assert!(printed(home.path(), &["inspect", "all.json"]).contains("entries    3 "));
+}
+
+#[test]
+fn bad_input_changes_nothing() {
+    let home = home();
+    write(home.path(), "broken.json", "{");
+    let before = names(home.path());
+    for arguments in [
+        &["import", "broken.json", "--into", "book", "new.json"][..],
+        &["import", "broken.json", "--into", "vault", "Vault"],
+        &["import", "book.json"],
+        &["import", "book.json", "--into", "shelf", "x"],
+        &["import", "book.json", "--into", "book", "broken.json"],
+        &["convert", "broken.json", "new.json"],
+        &["convert", "book.json", "new.nothing"],
+        &["export", "broken.json", "new.json", "--format", "card-v3"],
+        &["export", "book.json"],
+    ] {
+        let output = run(home.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert_eq!(names(home.path()), before, "{arguments:?}");
+        assert_eq!(read(home.path(), "broken.json"), "{");
+    }
+    let error = refused(home.path(), &["import", "book.json"]);
+    assert_eq!(
+        error,
+        "loreloom: `book.json`: lore: `--into book FILE` or `--into vault FOLDER` says where it goes\n"
+    );
+}
+
+#[test]
+fn a_book_becomes_notes_of_a_vault_and_a_book_again() {
+    let home = home();
+    let import = ["import", "book.json", "--into", "vault", "Vault"];
+    let text = printed(home.path(), &import);
+    assert!(text.contains("book/0: activation.timed.sticky = 2"), "{text}");
+    assert_eq!(names(&home.path().join("Vault/book")), ["The bell.md", "The tower.md"]);
+    let note = read(home.path(), "Vault/book/The bell.md");
+    assert!(note.ends_with("---\n# The bell\n\nCracked.\n"), "{note}");
+    // What is there with the same text is no obstacle; with another it is.
+    printed(home.path(), &import);
+    write(home.path(), "Vault/book/The bell.md", "mine");
+    let output = run(home.path(), &import);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(read(home.path(), "Vault/book/The bell.md"), "mine");
+    printed(home.path(), &[&import[..], &["--force"]].concat());
+    assert_eq!(read(home.path(), "Vault/book/The bell.md"), note);
+
+    printed(home.path(), &["import", "Vault", "--into", "book", "back.json"]);
+    assert_eq!(printed(home.path(), &["diff", "book.json", "back.json"]), "no difference\n");
+}
+
+#[test]
+fn names_of_entries_lead_out_of_no_vault() {
+    let home = home();
+    let evil = BOOK.replace("The bell", "../../evil").replace("The tower", "/etc/passwd\\u0000");
+    write(home.path(), "..evil.json", &evil);
+    printed(home.path(), &["convert", "..evil.json", "Vault", "--format", "vault"]);
+    assert_eq!(names(&home.path().join("Vault")), ["evil"]);
+    assert_eq!(names(&home.path().join("Vault/evil")), ["_.._evil.md", "_etc_passwd\u{fffd}.md"]);
+}
+
+#[test]
+fn export_writes_any_format_and_tells_what_it_cannot_say() {
+    let home = home();
+    let text = printed(home.path(), &["export", "torvald.json", "t.json", "--format", "card-v1"]);
+    assert!(text.starts_with("t.json: 1 entries as card-v1\n  no place for:\n"), "{text}");
+    assert!(text.contains("    the character: creator_notes = \"Be kind.\"\n"), "{text}");
+    let output = run(home.path(), &["export", "torvald.json", "--format", "card-v2"]);
+    let card: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(card["spec"], "chara_card_v2");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "torvald: 1 entries as card-v2\n  nothing is lost\n");
+    printed(home.path(), &["convert", "torvald.json", "torvald.png"]);
+    assert!(
+        printed(home.path(), &["inspect", "torvald.png"]).starts_with("torvald.png: card-v3-png")
+    );
+}
+
+fn git(home: &Path, arguments: &[&str]) -> std::process::Output {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments);
+    command.current_dir(home).env("HOME", home).env("GIT_CONFIG_NOSYSTEM", "1");
+    command.output().unwrap()
+}
+
+/// A repository with a book that two branches change, and the merge driver set up.
+fn repository(ours: &str, theirs: &str) -> TempDir {
+    let home = TempDir::new().unwrap();
+    let driver = format!("'{}' merge %O %A %B %P", env!("CARGO_BIN_EXE_loreloom"));
+    write(home.path(), "book.json", BOOK);
+    write(home.path(), ".gitattributes", "*.json merge=lorebook\n");
+    let commit = |text: &str| {
+        write(home.path(), "book.json", text);
+        assert!(git(home.path(), &["commit", "-qam", "x"]).status.success());
+    };
+    for arguments in [
+        &["init", "-q", "-b", "ours"][..],
+        &["config", "merge.lorebook.driver", &driver],
+        &["add", "."],
+        &["commit", "-qm", "base"],
+        &["checkout", "-qb", "theirs"],
+    ] {
+        let output = git(home.path(), arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    }
+    commit(theirs);
+    git(home.path(), &["checkout", "-q", "ours"]);
+    commit(ours);
+    home
+}
+
+#[test]
+fn git_merges_lorebooks_by_meaning() {
+    if Command::new("git").arg("--version").output().is_err() {
+        println!("skipped: there is no git");
+        return;
+    }
+    // Neighbouring lines, which git alone would call a conflict.
+    let home =
+        repository(&BOOK.replace("Cracked.", "Broken."), &BOOK.replace("\"bell\"", "\"gong\""));
+    let merged = git(home.path(), &["merge", "-q", "theirs", "-m", "both"]);
+    assert!(merged.status.success(), "{merged:?}");
+    let expected = BOOK.replace("Cracked.", "Broken.").replace("\"bell\"", "\"gong\"");
+    assert_eq!(read(home.path(), "book.json"), expected);
+
+    let home =
+        repository(&BOOK.replace("Cracked.", "Broken."), &BOOK.replace("Cracked.", "Whole."));
+    let merged = git(home.path(), &["merge", "theirs", "-m", "both"]);
+    assert!(!merged.status.success());
+    let status = git(home.path(), &["status", "--porcelain"]);
+    assert_eq!(String::from_utf8(status.stdout).unwrap(), "UU book.json\n");
+    let book: Value = serde_json::from_str(&read(home.path(), "book.json")).unwrap();
+    assert_eq!(book["entries"]["0"]["content"], "Broken.");
+    assert_eq!(
+        book["entries"]["0"]["loreloom_conflicts"],
+        serde_json::json!([{"field": "content", "base": "Cracked.", "ours": "Broken.", "theirs": "Whole."}])
+    );
+    let text = printed(home.path(), &["inspect", "book.json"]);
+    assert!(text.contains("  conflicts  1 of a merge are marked\n"), "{text}");
+}

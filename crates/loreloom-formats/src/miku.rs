@@ -1,0 +1,90 @@
+//! Lists of keywords and texts, as miku.gg and `SpicyChat` have them.
+
+use loreloom_core::{
+    book::{Book, Entry, OriginalId},
+    ids::EntryId,
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    decorators,
+    json::Node,
+    keys,
+    note::Notes,
+    rows::Row,
+    schema::{Reading, Schema},
+    tolerant::Fields,
+};
+
+/// A list of entries, alone or under `entries`.
+pub(crate) struct KeywordList;
+
+const BOOK: [&str; 3] = ["name", "description", "entries"];
+const ENTRY: [&str; 5] = ["id", "name", "title", "keywords", "content"];
+
+impl Schema for KeywordList {
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        if root.is_object() { vec!["entries"] } else { Vec::new() }
+    }
+
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
+        if !node.is_object() {
+            return;
+        }
+        let mut fields = Fields::of(node, notes);
+        let name = fields.text(&["name"]);
+        if !name.is_empty() {
+            book.name = name;
+        }
+        book.description = fields.text(&["description"]);
+        book.extensions = fields.others(&BOOK);
+    }
+
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        let mut map = book.extensions.clone();
+        map.insert("name".into(), json!(book.name));
+        map.insert("description".into(), json!(book.description));
+        map
+    }
+
+    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
+        keys::original_id(row.node.get("id"))
+    }
+
+    fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
+        let mut fields = Fields::of(row.node, reading.notes);
+        let mut entry = Entry::new(id);
+        entry.name = fields.text(&["name", "title"]);
+        entry.content = fields.text(&["content"]);
+        entry.activation.keys = fields.keys(&["keywords"]);
+        entry.extensions = fields.others(&ENTRY);
+        entry
+    }
+
+    fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
+        let mut map = Map::new();
+        // The programs would send decorators of other programs to the model.
+        let content = if row.is_some() { &entry.content } else { decorators::body(&entry.content) };
+        let raw: Vec<&str> = entry.activation.keys.iter().map(keys::raw).collect();
+        let says = |row: &Node<'_>, name| row.get(name).is_some_and(|value| !value.is_null());
+        let is_title = row.is_some_and(|row| says(row, "title") && !says(row, "name"));
+        let name = if is_title { "title" } else { "name" };
+        map.insert(name.into(), json!(keys::only_name(entry)));
+        map.insert("keywords".into(), json!(raw));
+        map.insert("content".into(), json!(content));
+        map.extend(entry.extensions.clone());
+        map
+    }
+
+    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    fn has_extensions(&self) -> bool {
+        false
+    }
+
+    fn skeleton(&self) -> Value {
+        json!([])
+    }
+}
