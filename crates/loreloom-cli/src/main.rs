@@ -6,6 +6,7 @@ mod data;
 mod files;
 mod lore;
 mod moment;
+mod store;
 mod stored;
 mod tokenizer;
 #[cfg_attr(
