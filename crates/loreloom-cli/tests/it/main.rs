@@ -7,6 +7,7 @@
 )]
 
 mod books;
+mod care;
 mod demo;
 mod run;
 mod serve;

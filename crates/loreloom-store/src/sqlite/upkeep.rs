@@ -92,7 +92,8 @@ impl SqliteStore {
             }
             Err(error) => diagnosis.findings.push(finding("file", doctor::spelled(&error))),
         }
-        if !diagnosis.findings.is_empty() {
+        // What is wrong with the file itself, a repair may save.
+        if diagnosis.findings.iter().any(|finding| finding.chat.is_none()) {
             let salvage = salvage::look(file)?;
             diagnosis.salvage = Some(salvage).filter(|salvage| salvage.chats > 0);
         }

@@ -5,6 +5,8 @@
 //! and those after it follow the ones before. Turns keep their numbers; one that is missing
 //! leaves a gap, and its name in the table of losses.
 
+use std::collections::BTreeSet;
+
 use loreloom_core::{
     chat::{
         Message, Path,
@@ -43,6 +45,8 @@ pub(super) fn rebuild(carved: &Carved, location: Location) -> Result<Salvage, St
     let mut connection = connect(&location)?;
     prepare(&mut connection)?;
     connection.pragma_update(None, "foreign_keys", false).doing(DOING)?;
+    // The file gets its name only once all of it is on disk.
+    connection.pragma_update(None, "synchronous", "OFF").doing(DOING)?;
     let mut salvage = Salvage::default();
     books_and_desk(&connection, carved).doing(DOING)?;
     for ((tenant, number), rows) in &carved.chats {
@@ -302,22 +306,27 @@ impl<'a> Story<'a> {
         nearest.flatten()
     }
 
-    /// Depths that have no row between those that have one.
-    fn gaps(&self) -> Vec<(i64, i64)> {
-        let mut gaps = Vec::new();
-        let mut last: Option<(i64, i64)> = None;
-        for &(branch, depth) in self.rows.nodes.keys() {
-            let fork = self.rows.branches.get(&branch).map(|(_, depth)| *depth);
-            let before = match last {
-                Some((same, before)) if same == branch => Some(before),
-                Some(_) | None => fork,
-            };
-            // A damaged depth must not be taken for a million lost messages.
-            let missing = before.map_or(0..0, |before| before.saturating_add(1)..depth);
-            gaps.extend(missing.take(10_000).map(|depth| (branch, depth)));
-            last = Some((branch, depth));
+    /// Places that must have had a node and have none: those an index knows, those between
+    /// others, and the first of a branch.
+    fn gaps(&self) -> BTreeSet<(i64, i64)> {
+        let rows = self.rows;
+        let mut due = rows.places.clone();
+        due.extend(
+            rows.branches.iter().map(|(branch, (_, fork))| (*branch, fork.saturating_add(1))),
+        );
+        let mut before: Option<(i64, i64)> = None;
+        for &(branch, depth) in rows.nodes.keys() {
+            if let Some((same, last)) = before
+                && same == branch
+            {
+                // A damaged depth must not be taken for a million lost messages.
+                let between = last.saturating_add(1)..depth;
+                due.extend(between.take(10_000).map(|depth| (branch, depth)));
+            }
+            before = Some((branch, depth));
         }
-        gaps
+        due.retain(|place| !rows.nodes.contains_key(place));
+        due
     }
 
     /// Stores the path to every end.

@@ -4,7 +4,7 @@
 //! proves itself by a hash. The index of chats is read too: it knows the name of a chat whose
 //! row is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use loreloom_core::ids::{Digest, MessageId, PrefixHash};
 
@@ -31,6 +31,8 @@ pub(super) struct ChatRows {
     pub(super) messages: BTreeMap<i64, Told>,
     pub(super) branches: BTreeMap<i64, (Option<i64>, i64)>,
     pub(super) nodes: BTreeMap<(i64, i64), NodeRow>,
+    /// Places that an index says have a node.
+    pub(super) places: BTreeSet<(i64, i64)>,
     pub(super) turns: BTreeMap<i64, Vec<Value>>,
     pub(super) records: BTreeMap<i64, (Vec<u8>, Vec<u8>)>,
     pub(super) texts: BTreeMap<i64, (Digest, Vec<u8>)>,
@@ -96,6 +98,12 @@ impl Carved {
         let number = row.get(1)?.int()?;
         if row.len() == 12 && row[2].text().is_some() && digest(&row[4]).is_some() {
             self.chat(tenant, number).chat(&row[2..]);
+            return Some(());
+        }
+        if let [_, _, prefix, Value::Int(branch), Value::Int(depth)] = row
+            && digest(prefix).is_some()
+        {
+            self.chat(tenant, number).places.insert((*branch, *depth));
             return Some(());
         }
         let key = row.get(2)?.int()?;
