@@ -112,19 +112,15 @@ impl fmt::Debug for StoreAddress {
 /// The address as it may be shown and logged.
 pub(crate) fn without_password(url: &str) -> String {
     let (url, asked) = url.split_once('?').unwrap_or((url, ""));
-    let shown = match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let (user, place) =
-                rest.rsplit_once('@').map_or((None, rest), |(user, place)| (Some(user), place));
-            let user = user.map(|user| user.split(':').next().unwrap_or_default());
-            let user = user.map(|user| format!("{user}@")).unwrap_or_default();
-            format!("{scheme}://{user}{place}")
-        }
+    let shown = if let Some((scheme, rest)) = url.split_once("://") {
+        let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let user = user.split(':').next().filter(|user| !user.is_empty());
+        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        format!("{scheme}://{user}{place}")
+    } else {
         // libpq's other form, `host=… password=…`.
-        None => {
-            let words = url.split_whitespace().filter(|word| !word.starts_with("password"));
-            words.collect::<Vec<_>>().join(" ")
-        }
+        let words = url.split_whitespace().filter(|word| !word.starts_with("password"));
+        words.collect::<Vec<_>>().join(" ")
     };
     let asked: Vec<&str> =
         asked.split('&').filter(|one| !one.is_empty() && !one.starts_with("password")).collect();

@@ -4,6 +4,7 @@
 //! behind (its delta, which is a column of its own). The prompt, the injections and the
 //! verdicts go: deciding it again gives them back, but for what the front end itself had sent.
 
+use loreloom_core::assemble::Seams;
 use loreloom_memory::ports::TurnRecord;
 
 use super::prompt::Piece;
@@ -30,7 +31,7 @@ pub(crate) fn record(turn: &mut TurnRecord) {
     turn.report.warnings.clear();
     if let Some(given) = &mut turn.given {
         // Seams are places in the prompt.
-        given.seams = Default::default();
+        given.seams = Seams::default();
     }
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn columns(body: &[u8], report: &[u8]) -> Result<Trimmed, String> {
     body.prompt.clear();
     body.injections.clear();
     if let Some(given) = &mut body.given {
-        given.seams = Default::default();
+        given.seams = Seams::default();
     }
     match body.given.as_mut().map(|given| &mut given.fixed) {
         Some(Piece::Text(place)) => {

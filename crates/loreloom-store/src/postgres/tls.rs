@@ -39,21 +39,18 @@ pub(super) fn connector(root: Option<&str>) -> Result<MakeRustlsConnect, StoreEr
     let failed =
         |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Database { doing, source };
     let mut trusted = RootCertStore::empty();
-    match root {
-        Some(file) => {
-            let read = CertificateDer::pem_file_iter(file).map_err(|error| {
-                failed(format!("the certificates in `{file}` cannot be read: {error}").into())
-            })?;
-            for certificate in read {
-                let certificate = certificate.map_err(|error| failed(error.into()))?;
-                trusted.add(certificate).map_err(|error| failed(error.into()))?;
-            }
+    if let Some(file) = root {
+        let read = CertificateDer::pem_file_iter(file).map_err(|error| {
+            failed(format!("the certificates in `{file}` cannot be read: {error}").into())
+        })?;
+        for certificate in read {
+            let certificate = certificate.map_err(|error| failed(error.into()))?;
+            trusted.add(certificate).map_err(|error| failed(error.into()))?;
         }
+    } else {
         // Without any, connections that ask for encryption fail and say so.
-        None => {
-            let system = rustls_native_certs::load_native_certs();
-            trusted.add_parsable_certificates(system.certs);
-        }
+        let system = rustls_native_certs::load_native_certs();
+        trusted.add_parsable_certificates(system.certs);
     }
     let config = ClientConfig::builder_with_provider(ring::default_provider().into())
         .with_safe_default_protocol_versions()

@@ -195,12 +195,11 @@ pub(super) fn refuse_to_overwrite(to: &Path) -> Result<(), StoreError> {
 const COPYING: &str = "copying the database";
 
 fn failed(error: std::io::Error) -> StoreError {
-    match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            StoreError::Full { doing: COPYING }
-        }
-        _ => StoreError::Database { doing: COPYING, source: error.into() },
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    if matches!(error.kind(), StorageFull | QuotaExceeded) {
+        return StoreError::Full { doing: COPYING };
     }
+    StoreError::Database { doing: COPYING, source: error.into() }
 }
 
 /// A file on its way: nobody reads it before it is complete.
@@ -208,13 +207,13 @@ pub(super) struct Partial(PathBuf);
 
 impl Partial {
     /// For a file that is to be.
-    pub(super) fn beside(to: &Path) -> Result<Self, StoreError> {
+    pub(super) fn beside(to: &Path) -> Self {
         let mut partial = to.as_os_str().to_owned();
         partial.push(".partial");
         let partial = Self(partial.into());
         // What an interrupted copy left behind; nobody ever reads it.
         partial.remove();
-        Ok(partial)
+        partial
     }
 
     /// The file.
@@ -249,7 +248,7 @@ impl Drop for Partial {
 
 fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     refuse_to_overwrite(to)?;
-    let partial = Partial::beside(to)?;
+    let partial = Partial::beside(to);
     let mut target = Connection::open(partial.path()).doing(COPYING)?;
     {
         let backup = Backup::new(source, &mut target).doing(COPYING)?;

@@ -103,12 +103,9 @@ impl Telling {
         for _ in 0..turns {
             // A person tries again.
             for _ in 0..2 {
-                let store = match SqliteStore::open(file) {
-                    Ok(store) => store,
-                    Err(_) => {
-                        self.refused += 1;
-                        continue;
-                    }
+                let Ok(store) = SqliteStore::open(file) else {
+                    self.refused += 1;
+                    continue;
                 };
                 match self.turn(&store).await {
                     Ok(()) => break,

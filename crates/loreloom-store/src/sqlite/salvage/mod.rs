@@ -35,7 +35,7 @@ pub struct Salvage {
 
 /// Reads a damaged database and says what could be saved; writes nothing.
 pub(super) fn look(from: &Path) -> Result<Salvage, StoreError> {
-    rebuild::rebuild(&carve(from)?, Location::Memory)
+    rebuild::rebuild(&carve(from)?, &Location::Memory)
 }
 
 /// Writes what can be read of a damaged database to a new file.
@@ -45,8 +45,8 @@ pub(super) fn save(from: &Path, to: &Path) -> Result<Salvage, StoreError> {
     if carved.chats.is_empty() {
         return Err(StoreError::NotADatabase { path: from.display().to_string() });
     }
-    let partial = Partial::beside(to)?;
-    let salvage = rebuild::rebuild(&carved, Location::File(partial.path().to_owned()))?;
+    let partial = Partial::beside(to);
+    let salvage = rebuild::rebuild(&carved, &Location::File(partial.path().to_owned()))?;
     partial.keep(to)?;
     Ok(salvage)
 }

@@ -41,8 +41,8 @@ use crate::{
 const DOING: &str = "writing what could be read";
 
 /// Makes a new database of everything that was read.
-pub(super) fn rebuild(carved: &Carved, location: Location) -> Result<Salvage, StoreError> {
-    let mut connection = connect(&location)?;
+pub(super) fn rebuild(carved: &Carved, location: &Location) -> Result<Salvage, StoreError> {
+    let mut connection = connect(location)?;
     prepare(&mut connection)?;
     connection.pragma_update(None, "foreign_keys", false).doing(DOING)?;
     // The file gets its name only once all of it is on disk.
@@ -258,15 +258,12 @@ impl<'a> Story<'a> {
             let parent = self.parent_of(branch, depth, node);
             let told = rows.messages.get(&node.message).cloned();
             let message = told.and_then(|told| node.columns.clone().message(told).ok());
-            let place = match message {
-                Some(message) => {
-                    self.nodes.push(Kept { parent, old: node.prefix, message });
-                    Some(self.nodes.len() - 1)
-                }
-                None => {
-                    self.lose(format!("node {}", node.prefix), "what it says could not be read");
-                    parent
-                }
+            let place = if let Some(message) = message {
+                self.nodes.push(Kept { parent, old: node.prefix, message });
+                Some(self.nodes.len() - 1)
+            } else {
+                self.lose(format!("node {}", node.prefix), "what it says could not be read");
+                parent
             };
             self.places.insert((branch, depth), place);
         }
