@@ -53,12 +53,14 @@ async fn tell(file: &FilePath) -> Result<Told, Failure> {
     Ok(told)
 }
 
+#[expect(clippy::unwrap_used, reason = "the test made the file it reads")]
 fn bytes(file: &FilePath) -> Vec<u8> {
     let mut bytes = Vec::new();
     File::open(file).unwrap().read_to_end(&mut bytes).unwrap();
     bytes
 }
 
+#[expect(clippy::unwrap_used, reason = "a test whose file cannot be written has failed")]
 fn put(file: &FilePath, bytes: &[u8]) {
     File::create(file).unwrap().write_all(bytes).unwrap();
 }
