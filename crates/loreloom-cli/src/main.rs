@@ -7,6 +7,7 @@ mod files;
 mod lore;
 mod moment;
 mod notes_folder;
+mod store;
 mod stored;
 mod tokenizer;
 #[cfg_attr(

@@ -191,8 +191,8 @@ impl App {
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
-        let turn = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
-        Ok(Committed { path, turn, names, generation })
+        let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        Ok(Committed { path, turn: stored.id, names, generation })
     }
 
     /// Stores the reply to a turn. Background generations are not part of the story.
@@ -210,7 +210,7 @@ impl App {
         let item = path.push(Message::new(Role::Assistant, names.speaker.as_deref(), text)).clone();
         let node = Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
         let reply = Reply { turn, node, created: self.clock.now() };
-        self.store.commit_reply(&self.tenant, path.chat(), &reply).await
+        self.store.commit_reply(&self.tenant, path.chat(), &reply).await.map(drop)
     }
 
     /// The turn that was stored last.

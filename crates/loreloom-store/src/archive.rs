@@ -52,6 +52,9 @@ pub struct ArchivedTurn {
     pub turn: TurnRecord,
     /// The node of its reply.
     pub reply: Option<PrefixHash>,
+    /// Whether it was taken back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
 }
 
 /// Reads a chat out of a store. Nothing else should write to it meanwhile: turns that are
@@ -67,7 +70,7 @@ pub async fn export(
     for summary in store.turns(tenant, chat).await? {
         let missing = || StoreError::NoTurn { chat: chat.clone(), turn: summary.id };
         let turn = store.turn(tenant, chat, summary.id).await?.ok_or_else(missing)?;
-        turns.push(ArchivedTurn { turn, reply: summary.reply });
+        turns.push(ArchivedTurn { turn, reply: summary.reply, undone: summary.undone });
     }
     let versions: BTreeSet<LibraryVersion> =
         turns.iter().map(|archived: &ArchivedTurn| archived.turn.library).collect();
@@ -102,7 +105,10 @@ pub async fn import(
     store.open_chat(tenant, &chat.id, &chat.title, chat.created).await?;
     for archived in &archive.turns {
         let path = tree.path(archived.turn.at)?;
-        store.commit_turn(tenant, &path, &archived.turn, None).await?;
+        let stored = store.commit_turn(tenant, &path, &archived.turn, None).await?;
+        if archived.undone {
+            store.take_back(tenant, &chat.id, stored.write, archived.turn.created).await?;
+        }
     }
     for tip in loose_ends(archive) {
         store.commit_path(tenant, &tree.path(tip)?, None, chat.updated).await?;

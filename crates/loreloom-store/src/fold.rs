@@ -8,40 +8,69 @@ use loreloom_core::{
 };
 use rustc_hash::FxHashMap;
 
-/// What the rule needs to know about a turn; `delta` is whatever the store has at hand.
-pub(crate) struct Candidate<D> {
+/// What the rule needs to know about a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
     /// The node it was computed on.
     pub(crate) at: PrefixHash,
     /// The message of that node; `None` for the empty path.
     pub(crate) message: Option<MessageId>,
     /// What was asked for.
     pub(crate) generation: GenerationType,
-    /// What it changed.
-    pub(crate) delta: D,
 }
 
-/// The deltas to fold, in path order, of `turns` given in order of commit.
-pub(crate) fn choose<D: Clone>(
-    path: &Path,
-    turns: impl IntoIterator<Item = Candidate<D>>,
-) -> Vec<D> {
-    let mut by_prefix = FxHashMap::default();
-    let mut by_message = FxHashMap::default();
-    for turn in turns {
-        if turn.generation == GenerationType::Quiet {
-            continue;
+/// Chooses among turns that are offered newest first: the first that fits a message is the
+/// one that counts, so that of a much swiped story only the deltas that count are read.
+#[derive(Debug)]
+pub(crate) struct Choice<D> {
+    /// Places on the path, from 1; 0 is the empty path.
+    prefixes: FxHashMap<PrefixHash, usize>,
+    messages: FxHashMap<MessageId, usize>,
+    /// Computed on exactly this prefix.
+    exact: Vec<Option<D>>,
+    /// Computed on a path that ended in this message.
+    near: Vec<Option<D>>,
+}
+
+impl<D> Choice<D> {
+    /// Nothing is chosen yet.
+    pub(crate) fn on(path: &Path) -> Self {
+        let items = path.items();
+        let prefixes = items.iter().map(|item| item.prefix).zip(1..);
+        let nothing = || std::iter::repeat_with(|| None).take(items.len() + 1).collect();
+        Self {
+            prefixes: prefixes.chain([(PrefixHash::default(), 0)]).collect(),
+            messages: items.iter().map(|item| item.id).zip(1..).collect(),
+            exact: nothing(),
+            near: nothing(),
         }
-        if let Some(message) = turn.message {
-            by_message.insert(message, turn.delta.clone());
-        }
-        by_prefix.insert(turn.at, turn.delta);
     }
-    let root = by_prefix.get(&PrefixHash::default());
-    let along = path
-        .items()
-        .iter()
-        .filter_map(|item| by_prefix.get(&item.prefix).or_else(|| by_message.get(&item.id)));
-    root.into_iter().chain(along).cloned().collect()
+
+    /// Offers the next older turn; its `delta` is asked for only if it may count.
+    pub(crate) fn offer<E>(
+        &mut self,
+        turn: Candidate,
+        delta: impl FnOnce() -> Result<D, E>,
+    ) -> Result<(), E> {
+        if turn.generation == GenerationType::Quiet {
+            return Ok(());
+        }
+        if let Some(&at) = self.prefixes.get(&turn.at) {
+            if self.exact[at].is_none() {
+                self.exact[at] = Some(delta()?);
+            }
+        } else if let Some(&at) = turn.message.and_then(|message| self.messages.get(&message))
+            && self.near[at].is_none()
+        {
+            self.near[at] = Some(delta()?);
+        }
+        Ok(())
+    }
+
+    /// The deltas to fold, in path order.
+    pub(crate) fn chosen(self) -> impl Iterator<Item = D> {
+        self.exact.into_iter().zip(self.near).filter_map(|(exact, near)| exact.or(near))
+    }
 }
 
 #[cfg(test)]
@@ -58,25 +87,23 @@ mod tests {
         Path::of(ChatId::from("c"), texts.iter().map(message))
     }
 
-    fn turn(texts: &[&str], generation: GenerationType, delta: u8) -> Candidate<u8> {
+    fn turn(texts: &[&str], generation: GenerationType, delta: u8) -> (Candidate, u8) {
         let path = path(texts);
         let message = path.items().last().map(|item| item.id);
-        Candidate { at: path.prefix(), message, generation, delta }
+        (Candidate { at: path.prefix(), message, generation }, delta)
     }
 
     #[test]
     fn the_exact_prefix_counts_before_the_message_and_the_last_turn_before_earlier_ones() {
         use GenerationType::{Normal, Quiet, Swipe};
-        let turns = || {
-            [
-                turn(&[], Normal, 0),
-                turn(&["a"], Normal, 1),
-                turn(&["a", "b"], Normal, 2),
-                turn(&["a", "b"], Swipe, 3),
-                turn(&["x", "b"], Normal, 4),
-                turn(&["a"], Quiet, 5),
-            ]
-        };
+        let turns = [
+            turn(&[], Normal, 0),
+            turn(&["a"], Normal, 1),
+            turn(&["a", "b"], Normal, 2),
+            turn(&["a", "b"], Swipe, 3),
+            turn(&["x", "b"], Normal, 4),
+            turn(&["a"], Quiet, 5),
+        ];
         for (texts, expected) in [
             (&[][..], &[0][..]),
             (&["a", "b"], &[0, 1, 3]),
@@ -85,7 +112,11 @@ mod tests {
             (&["b", "a"], &[0, 4, 1]),
             (&["new"], &[0]),
         ] {
-            assert_eq!(choose(&path(texts), turns()), expected, "{texts:?}");
+            let mut choice = Choice::on(&path(texts));
+            for (turn, delta) in turns.iter().rev() {
+                choice.offer(*turn, || Ok::<u8, ()>(*delta)).unwrap();
+            }
+            assert_eq!(choice.chosen().collect::<Vec<_>>(), expected, "{texts:?}");
         }
     }
 }

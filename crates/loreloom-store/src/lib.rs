@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod address;
 pub mod archive;
 mod checks;
 mod codec;
@@ -33,7 +34,13 @@ mod memory_desk;
 mod postgres;
 mod sqlite;
 pub mod travel;
+mod undo;
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::PostgresStore;
-pub use self::{memory::MemoryStore, sqlite::SqliteStore};
+pub use self::{
+    address::StoreAddress,
+    memory::MemoryStore,
+    sqlite::{Diagnosis, Salvage, SqliteStore},
+    undo::counting,
+};

@@ -1,7 +1,8 @@
 //! Stories in the memory of this process: for tests and for trying things out.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -14,14 +15,17 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, Node, Reply, Retained, Retention, StoreError, StoredTurn, StoryStore,
+    TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
 };
 use rustc_hash::FxHashMap;
 
 use crate::{
     checks,
-    fold::{self, Candidate},
+    codec::trim,
+    fold::{Candidate, Choice},
     memory_desk::Desks,
+    undo::{self, Did},
 };
 
 /// Keeps stories in memory. Clones share what they keep.
@@ -38,14 +42,17 @@ struct Story {
     nodes: Vec<Node>,
     /// Positions in `nodes`.
     places: FxHashMap<PrefixHash, usize>,
-    turns: Vec<StoredTurn>,
+    turns: Vec<KeptTurn>,
+    writes: Vec<WriteRecord>,
 }
 
 #[derive(Debug)]
-struct StoredTurn {
+struct KeptTurn {
     record: TurnRecord,
     message: Option<MessageId>,
     reply: Option<PrefixHash>,
+    undone: bool,
+    trimmed: bool,
 }
 
 impl MemoryStore {
@@ -81,6 +88,7 @@ impl Story {
             nodes: Vec::new(),
             places: FxHashMap::default(),
             turns: Vec::new(),
+            writes: Vec::new(),
         }
     }
 
@@ -108,12 +116,18 @@ impl Story {
     ) -> Result<ChatRecord, StoreError> {
         checks::version_was_seen(&self.chat, seen)?;
         self.add_path(path);
-        self.move_tip(path.prefix(), None, now)
+        Ok(self.finish(path.prefix(), Did::new(WriteKind::Path), now))
     }
 
-    fn touch(&mut self, now: Timestamp) {
+    /// Moves the tip and writes the log.
+    fn finish(&mut self, tip: PrefixHash, did: Did, now: Timestamp) -> ChatRecord {
         self.chat.updated = now;
         self.chat.version += 1;
+        let before = std::mem::replace(&mut self.chat.tip, tip);
+        let Did { kind, reply, undoes } = did;
+        let id = self.chat.last_write();
+        self.writes.push(WriteRecord { id, kind, undoes, tip: before, reply, created: now });
+        self.chat.clone()
     }
 
     fn node(&self, prefix: PrefixHash) -> Result<&Node, StoreError> {
@@ -144,26 +158,49 @@ impl Story {
         if tip != PrefixHash::default() {
             self.node(tip)?;
         }
-        self.chat.tip = tip;
-        self.touch(now);
-        Ok(self.chat.clone())
+        Ok(self.finish(tip, Did::new(WriteKind::Tip), now))
+    }
+
+    fn undo(&mut self, write: WriteId, now: Timestamp) -> Result<ChatRecord, StoreError> {
+        let undo = undo::plan(&self.chat.id, &self.writes, write)?;
+        let (undone, write) = (undo.undone, undo.write.clone());
+        let mut did = Did { undoes: Some(write.id), ..Did::new(write.kind) };
+        match write.kind {
+            WriteKind::Turn(turn) => {
+                if let Some(turn) = self.turn_mut(turn) {
+                    turn.undone = undone;
+                }
+            }
+            WriteKind::Reply(turn) => {
+                if let Some(turn) = self.turn_mut(turn) {
+                    did.reply = std::mem::replace(&mut turn.reply, write.reply);
+                }
+            }
+            WriteKind::Path | WriteKind::Tip => (),
+        }
+        Ok(self.finish(write.tip, did, now))
     }
 
     fn commit_turn(&mut self, path: &Path, turn: &TurnRecord, seen: Option<u64>) -> Commit {
         checks::version_was_seen(&self.chat, seen)?;
         self.add_path(path);
         let message = path.items().last().map(|item| item.id);
-        self.turns.push(StoredTurn { record: turn.clone(), message, reply: None });
-        self.chat.tip = turn.at;
-        self.touch(turn.created);
-        Ok(TurnId(self.turns.len() as u64))
+        let record = turn.clone();
+        self.turns.push(KeptTurn { record, message, reply: None, undone: false, trimmed: false });
+        let id = TurnId(self.turns.len() as u64);
+        let chat = self.finish(turn.at, Did::new(WriteKind::Turn(id)), turn.created);
+        Ok(StoredTurn { id, write: chat.last_write() })
     }
 
-    fn turn(&self, turn: TurnId) -> Option<&StoredTurn> {
+    fn turn(&self, turn: TurnId) -> Option<&KeptTurn> {
         self.turns.get(place_of(turn)?)
     }
 
-    fn commit_reply(&mut self, reply: &Reply) -> Result<(), StoreError> {
+    fn turn_mut(&mut self, turn: TurnId) -> Option<&mut KeptTurn> {
+        self.turns.get_mut(place_of(turn)?)
+    }
+
+    fn commit_reply(&mut self, reply: &Reply) -> Result<WriteId, StoreError> {
         let missing = || StoreError::NoTurn { chat: self.chat.id.clone(), turn: reply.turn };
         let place = place_of(reply.turn).filter(|&place| place < self.turns.len());
         let place = place.ok_or_else(missing)?;
@@ -171,30 +208,27 @@ impl Story {
             self.node(reply.node.parent)?;
         }
         self.add(reply.node.clone());
-        self.turns[place].reply = Some(reply.node.prefix);
-        if self.chat.tip == self.turns[place].record.at {
-            self.chat.tip = reply.node.prefix;
-        }
-        self.touch(reply.created);
-        Ok(())
+        let before = self.turns[place].reply.replace(reply.node.prefix);
+        let left = self.chat.tip == self.turns[place].record.at;
+        let tip = if left { reply.node.prefix } else { self.chat.tip };
+        let did = Did { reply: before, ..Did::new(WriteKind::Reply(reply.turn)) };
+        Ok(self.finish(tip, did, reply.created).last_write())
     }
 
     fn state(&self, path: &Path) -> StoryState {
-        let candidates = self.turns.iter().map(|turn| Candidate {
-            at: turn.record.at,
-            message: turn.message,
-            generation: turn.record.generation,
-            delta: &turn.record.delta,
-        });
-        let mut state = StoryState::default();
-        for delta in fold::choose(path, candidates) {
-            state.apply(delta);
+        let mut choice = Choice::on(path);
+        for turn in self.turns.iter().rev().filter(|turn| !turn.undone) {
+            let generation = turn.record.generation;
+            let candidate = Candidate { at: turn.record.at, message: turn.message, generation };
+            let Ok(()) = choice.offer(candidate, || Ok::<_, Infallible>(&turn.record.delta));
         }
+        let mut state = StoryState::default();
+        choice.chosen().for_each(|delta| state.apply(delta));
         state
     }
 }
 
-type Commit = Result<TurnId, StoreError>;
+type Commit = Result<StoredTurn, StoreError>;
 
 fn place_of(turn: TurnId) -> Option<usize> {
     usize::try_from(turn.0).ok()?.checked_sub(1)
@@ -246,7 +280,7 @@ impl StoryStore for MemoryStore {
         path: &Path,
         turn: &TurnRecord,
         seen: Option<u64>,
-    ) -> Result<TurnId, StoreError> {
+    ) -> Result<StoredTurn, StoreError> {
         checks::turn_belongs(path, turn)?;
         self.write(tenant, path.chat(), |story| story.commit_turn(path, turn, seen))
     }
@@ -256,9 +290,60 @@ impl StoryStore for MemoryStore {
         tenant: &TenantId,
         chat: &ChatId,
         reply: &Reply,
-    ) -> Result<(), StoreError> {
+    ) -> Result<WriteId, StoreError> {
         checks::node_is_named_right(&reply.node)?;
         self.write(tenant, chat, |story| story.commit_reply(reply))
+    }
+
+    async fn writes(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<WriteRecord>, StoreError> {
+        self.read(tenant, chat, |story| Ok(story.writes.clone()))
+    }
+
+    async fn take_back(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        write: WriteId,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        self.write(tenant, chat, |story| story.undo(write, now))
+    }
+
+    async fn retain(
+        &self,
+        tenant: &TenantId,
+        retention: &Retention,
+    ) -> Result<Retained, StoreError> {
+        let mut stories = self.stories.write().unwrap_or_else(PoisonError::into_inner);
+        let mut retained = Retained::default();
+        let mut used = BTreeSet::new();
+        for ((_, _), story) in stories.iter_mut().filter(|((owner, _), _)| owner == tenant) {
+            for (later, turn) in (0..).zip(story.turns.iter_mut().rev()) {
+                used.insert(turn.record.library);
+                if turn.trimmed || retention.keeps(later, turn.record.created) {
+                    continue;
+                }
+                retained.turns += 1;
+                if !retention.dry_run {
+                    trim::record(&mut turn.record);
+                    turn.trimmed = true;
+                }
+            }
+        }
+        let mut libraries = self.libraries.write().unwrap_or_else(PoisonError::into_inner);
+        let unused = |owner: &TenantId, version: &LibraryVersion| {
+            retention.unused_libraries && owner == tenant && !used.contains(version)
+        };
+        retained.libraries =
+            libraries.keys().filter(|(owner, version)| unused(owner, version)).count() as u64;
+        if !retention.dry_run {
+            libraries.retain(|(owner, version), _| !unused(owner, version));
+        }
+        Ok(retained)
     }
 
     async fn commit_path(
@@ -313,6 +398,8 @@ impl StoryStore for MemoryStore {
                     generation: turn.record.generation,
                     created: turn.record.created,
                     reply: turn.reply,
+                    undone: turn.undone,
+                    trimmed: turn.trimmed,
                 })
                 .collect())
         })

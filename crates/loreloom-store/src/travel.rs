@@ -6,10 +6,12 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     state::StoryState,
 };
-use loreloom_memory::ports::{Node, StoreError, StoryStore, TurnId, TurnRecord};
-use rustc_hash::FxHashMap;
+use loreloom_memory::ports::{
+    Node, StoreError, StoryStore, TurnId, TurnRecord, WriteKind, WriteRecord,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::fold::{self, Candidate};
+use crate::fold::{Candidate, Choice};
 
 /// A turn and what it was decided from.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,19 +53,41 @@ async fn state_before(
     let tree: Vec<Node> = store.tree(tenant, chat).await?;
     let messages: FxHashMap<PrefixHash, MessageId> =
         tree.iter().map(|node| (node.prefix, node.message_id)).collect();
+    let mut choice = Choice::on(&earlier);
     let turns = store.turns(tenant, chat).await?;
-    let before = turns.into_iter().filter(|summary| summary.id < turn);
-    let candidates = before.map(|summary| Candidate {
-        at: summary.at,
-        message: messages.get(&summary.at).copied(),
-        generation: summary.generation,
-        delta: summary.id,
-    });
+    let undone = undone_before(&store.writes(tenant, chat).await?, turn);
+    let earlier = turns.into_iter().rev().filter(|summary| summary.id < turn);
+    for summary in earlier.filter(|summary| !undone.contains(&summary.id)) {
+        let candidate = Candidate {
+            at: summary.at,
+            message: messages.get(&summary.at).copied(),
+            generation: summary.generation,
+        };
+        choice.offer(candidate, || Ok::<_, StoreError>(summary.id))?;
+    }
     let mut state = StoryState::default();
-    for id in fold::choose(&earlier, candidates) {
+    for id in choice.chosen() {
         let missing = || StoreError::NoTurn { chat: chat.clone(), turn: id };
         let counting = store.turn(tenant, chat, id).await?.ok_or_else(missing)?;
         state.apply(&counting.delta);
     }
     Ok(state)
+}
+
+/// The turns that had been taken back when `turn` was stored.
+fn undone_before(log: &[WriteRecord], turn: TurnId) -> FxHashSet<TurnId> {
+    let mut undone = FxHashSet::default();
+    for write in log {
+        match (write.kind, write.undoes) {
+            (WriteKind::Turn(id), None) if id == turn => break,
+            // Taking back and doing again take turns.
+            (WriteKind::Turn(id), Some(_)) => {
+                if !undone.remove(&id) {
+                    undone.insert(id);
+                }
+            }
+            (WriteKind::Turn(_) | WriteKind::Reply(_) | WriteKind::Path | WriteKind::Tip, _) => (),
+        }
+    }
+    undone
 }

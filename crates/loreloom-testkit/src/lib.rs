@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod conformance;
+pub mod faults;
 pub mod locomo;
 pub mod model_server;
 pub mod postgres;

@@ -21,6 +21,8 @@ const KEEPER: &str =
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,
+    programs: PathBuf,
+    account: Account,
     /// Holds the pipe.
     _keeper: Child,
 }
@@ -40,28 +42,53 @@ impl Cluster {
         let mut initdb = account.command(&programs.join("initdb"));
         initdb.args(["-A", "trust", "-U", "loreloom", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
         succeed(initdb.output()?)?;
-        let options = format!(
-            "-k {} -c listen_addresses='' -c fsync=on -c synchronous_commit=on -c max_connections=200",
-            directory.display()
-        );
-        let mut start = account.command(&programs.join("pg_ctl"));
-        start.arg("-D").arg(&data).args(["-w", "-o", &options]);
-        // The server would inherit a pipe and never close it.
-        start.arg("-l").arg(directory.join("log")).arg("start");
-        start.stdout(Stdio::null()).stderr(Stdio::null());
-        if !start.status()?.success() {
+        if !start(&directory, &programs, account)? {
             return Err(format!("pg_ctl could not start a server in {}", data.display()).into());
         }
         let mut keeper = account.command(Path::new("sh"));
         keeper.args(["-c", KEEPER, "keeper"]).arg(programs.join("pg_ctl")).arg(&directory);
         let keeper = keeper.stdin(Stdio::piped()).spawn()?;
-        Ok(Some(Self { directory, _keeper: keeper }))
+        Ok(Some(Self { directory, programs, account, _keeper: keeper }))
+    }
+
+    /// Kills the server with SIGKILL: it has no chance to tidy up.
+    pub fn kill(&self) -> Result<(), Failure> {
+        let mut first_line = self.account.command(Path::new("head"));
+        let file = self.directory.join("data/postmaster.pid");
+        let number = succeed(first_line.args(["-n", "1"]).arg(file).output()?)?;
+        succeed(Command::new("kill").args(["-9", number.trim()]).output()?).map(drop)
+    }
+
+    /// Starts it again after it was killed.
+    pub fn restart(&self) -> Result<(), Failure> {
+        // Its processes take a moment to notice that it is gone.
+        for _ in 0..100 {
+            if start(&self.directory, &self.programs, self.account)? {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        Err("the server does not start again".into())
     }
 
     /// The address of its database.
     pub fn address(&self) -> String {
         format!("host={} user=loreloom dbname=postgres", self.directory.display())
     }
+}
+
+/// Starts the server of a directory; whether that succeeded.
+fn start(directory: &Path, programs: &Path, account: Account) -> Result<bool, Failure> {
+    let options = format!(
+        "-k {} -c listen_addresses='' -c fsync=on -c synchronous_commit=on -c max_connections=200",
+        directory.display()
+    );
+    let mut start = account.command(&programs.join("pg_ctl"));
+    start.arg("-D").arg(directory.join("data")).args(["-w", "-o", &options]);
+    // The server would inherit a pipe and never close it.
+    start.arg("-l").arg(directory.join("log")).arg("start");
+    start.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(start.status()?.success())
 }
 
 /// The directory of the server's programs: the newest installed, else where `PATH` says.

@@ -4,10 +4,10 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use loreloom_core::ids::TenantId;
-use loreloom_store::{SqliteStore, doctor};
+use loreloom_store::{Diagnosis, Salvage, SqliteStore, StoreAddress, doctor};
 
 use super::serve::runtime;
-use crate::data::DataArguments;
+use crate::store::StoreArguments;
 
 /// Copy all chats to a new file, while they are in use.
 #[derive(Debug, Args)]
@@ -17,12 +17,12 @@ pub(crate) struct Backup {
     file: PathBuf,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Backup {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
+        let store = self.store.open_file("back it up with `pg_dump`")?;
         runtime()?.block_on(store.back_up(&self.file))?;
         Ok(writeln!(out, "all chats are in `{}`", self.file.display())?)
     }
@@ -36,12 +36,15 @@ pub(crate) struct Restore {
     file: PathBuf,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Restore {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let to = self.data.file_to_make()?;
+        let to = self.store.file("restore it with `pg_restore` or `psql`")?;
+        if let Some(folder) = to.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         SqliteStore::restore(&self.file, &to)?;
         Ok(writeln!(out, "`{}` is restored", to.display())?)
     }
@@ -50,28 +53,59 @@ impl Restore {
 /// Look for damage in the stored chats. Nothing is changed; fails if there is any.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Print a JSON list for scripts
+    /// Write everything that can be read to a new file, and name what cannot; the damaged
+    /// file stays as it is
+    #[arg(long, value_name = "NEW FILE")]
+    repair: Option<PathBuf>,
+
+    /// Print JSON for scripts
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Doctor {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
-        let findings = runtime()?.block_on(async {
-            let mut findings = store.examine().await?;
-            findings.extend(doctor::examine(&store, &TenantId::local()).await?);
-            anyhow::Ok(findings)
+        if let Some(to) = &self.repair {
+            let from = self.store.file("it keeps and repairs its files itself")?;
+            return report(&SqliteStore::repair(from, to)?, to, self.json, out);
+        }
+        let tenant = TenantId::local();
+        let address = self.store.address()?;
+        let diagnosis = runtime()?.block_on(async {
+            match &address {
+                StoreAddress::File(file) => anyhow::Ok(SqliteStore::diagnose(file, &tenant).await?),
+                StoreAddress::Server(_) => {
+                    let store = address.open().await?;
+                    let findings = doctor::examine(store.as_ref(), &tenant).await?;
+                    Ok(Diagnosis { findings, ..Diagnosis::default() })
+                }
+            }
         })?;
+        self.tell(&diagnosis, out)
+    }
+
+    fn tell(&self, diagnosis: &Diagnosis, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Diagnosis { findings, known, salvage } = diagnosis;
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
+            writeln!(out, "{}", serde_json::to_string_pretty(findings)?)?;
         } else {
-            for finding in &findings {
+            for finding in findings {
                 writeln!(out, "{finding}")?;
             }
+            for loss in known {
+                writeln!(out, "lost before an earlier repair: {loss}")?;
+            }
+        }
+        if let Some(salvage) = salvage.as_ref().filter(|_| !self.json) {
+            let Salvage { chats, turns, lost } = salvage;
+            writeln!(out, "a repair would save {chats} chats with {turns} turns")?;
+            for loss in lost {
+                writeln!(out, "it could not save {loss}")?;
+            }
+            writeln!(out, "`loreloom doctor --repair NEW.sqlite` does it and leaves this file")?;
         }
         anyhow::ensure!(findings.is_empty(), "{} findings; nothing was changed", findings.len());
         if !self.json {
@@ -81,15 +115,33 @@ impl Doctor {
     }
 }
 
+fn report(
+    salvage: &Salvage,
+    to: &std::path::Path,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    if json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(salvage)?)?);
+    }
+    let Salvage { chats, turns, lost } = salvage;
+    writeln!(out, "{chats} chats with {turns} turns are in `{}`", to.display())?;
+    for loss in lost {
+        writeln!(out, "lost: {loss}")?;
+    }
+    Ok(writeln!(out, "the damaged file is as it was")?)
+}
+
 /// Give the space of deleted rows back.
 #[derive(Debug, Args)]
 pub(crate) struct Vacuum {
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Vacuum {
     pub(super) fn run(self, _out: &mut dyn Write) -> anyhow::Result<()> {
-        Ok(runtime()?.block_on(self.data.open()?.vacuum())?)
+        let store = self.store.open_file("it gives space back by itself")?;
+        Ok(runtime()?.block_on(store.vacuum())?)
     }
 }

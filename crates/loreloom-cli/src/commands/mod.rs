@@ -13,11 +13,13 @@ mod import;
 mod inspect;
 mod merge;
 mod replay;
+mod retain;
 mod runs;
 mod serve;
 mod show;
 mod table;
 mod tree;
+mod undo;
 mod unwrap;
 mod weave;
 mod why;
@@ -61,12 +63,16 @@ pub(crate) enum Command {
     Import(import::Import),
     /// Run whole chats through the engine and print what fires at each turn
     Replay(replay::Replay),
+    /// Give up the prompts and verdicts of old turns to save space
+    Retain(retain::Retain),
     /// Put a backup where the chats are kept
     Restore(care::Restore),
     /// Show a chat's current path and what was woven in at each message
     Show(show::Show),
     /// Draw the branches of a chat
     Tree(tree::Tree),
+    /// Take back the last thing that was stored in a chat
+    Undo(undo::Undo),
     /// Give the space of deleted rows back
     Vacuum(care::Vacuum),
     /// Weave lore into a chat and print the prompt
@@ -95,8 +101,10 @@ impl Command {
             Self::Import(import) => import.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Restore(restore) => restore.run(out),
+            Self::Retain(retain) => retain.run(out),
             Self::Show(show) => show.run(out),
             Self::Tree(tree) => tree.run(out),
+            Self::Undo(undo) => undo.run(out),
             Self::Vacuum(vacuum) => vacuum.run(out),
             Self::Weave(weave) => weave.run(out),
             Self::Why(why) => why.run(out),

@@ -8,6 +8,7 @@
 
 mod books;
 mod crossing;
+mod care;
 mod demo;
 mod hostile;
 mod run;

@@ -174,9 +174,11 @@ async fn a_backup_restores_and_the_doctor_fails_on_damage() {
     let home = told().await;
     let home = home.path();
     printed(home, &over(&["backup", "copy.sqlite"]));
-    assert!(refused(home, &over(&["backup", "copy.sqlite"])).contains("never overwrites"));
+    assert!(refused(home, &over(&["backup", "copy.sqlite"])).contains("exists already"));
     printed(home, &["restore", "copy.sqlite", "--data", "restored"]);
-    assert!(refused(home, &["restore", "copy.sqlite", "--data", "restored"]).contains("never"));
+    assert!(
+        refused(home, &["restore", "copy.sqlite", "--data", "restored"]).contains("exists already")
+    );
     let (here, there) = (printed(home, &over(&["export", "story"])), ["export", "story"]);
     assert_eq!(printed(home, &[&there[..], &["--data", "restored"]].concat()), here);
     printed(home, &over(&["vacuum"]));

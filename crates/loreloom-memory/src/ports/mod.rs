@@ -16,8 +16,8 @@ pub use self::{
     embed::{EmbedError, Embedder, Vector},
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
-        ChatRecord, ChatSummary, Node, Reply, Store, StoreError, StoryStore, TurnId, TurnRecord,
-        TurnSummary,
+        ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoreError, StoredTurn,
+        StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
     },
     upstream::{BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
 };

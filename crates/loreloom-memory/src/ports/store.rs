@@ -25,6 +25,51 @@ use super::Desk;
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 
+/// A write's number within its chat: the version of the chat that it made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WriteId(pub u64);
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteKind {
+    /// Stored a turn.
+    Turn(TurnId),
+    /// Stored the reply to a turn.
+    Reply(TurnId),
+    /// Stored messages that no turn was computed on.
+    Path,
+    /// Moved the chat's tip.
+    Tip,
+}
+
+/// A line of a chat's log of writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteRecord {
+    /// The write.
+    pub id: WriteId,
+    /// What it did; for one that took another back, what that one did.
+    pub kind: WriteKind,
+    /// The write it took back. Taking back a write that took another back does that one again.
+    pub undoes: Option<WriteId>,
+    /// Where the chat's tip was before.
+    pub tip: PrefixHash,
+    /// What the turn's reply was before.
+    pub reply: Option<PrefixHash>,
+    /// When.
+    pub created: Timestamp,
+}
+
+/// What storing a turn gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// The write, for [`StoryStore::take_back`].
+    pub write: WriteId,
+}
+
 /// A chat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatRecord {
@@ -40,6 +85,13 @@ pub struct ChatRecord {
     pub updated: Timestamp,
     /// Grows by one with every write: a writer names the version it has seen.
     pub version: u64,
+}
+
+impl ChatRecord {
+    /// The last write, for [`StoryStore::take_back`].
+    pub fn last_write(&self) -> WriteId {
+        WriteId(self.version)
+    }
 }
 
 /// A line of the list of chats.
@@ -108,6 +160,51 @@ pub struct TurnSummary {
     pub created: Timestamp,
     /// The node of the reply, once it is there.
     pub reply: Option<PrefixHash>,
+    /// Whether it was taken back: it is part of no state.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub undone: bool,
+    /// Whether its prompt, injections and verdicts were given up to save space.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub trimmed: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Which turns keep everything: those that fit any of the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// So many of the newest of each chat.
+    pub newest: Option<u64>,
+    /// All that were stored since then.
+    pub since: Option<Timestamp>,
+    /// Whether books and rules that no turn was decided with go too.
+    pub unused_libraries: bool,
+    /// Change nothing, only say what would go.
+    pub dry_run: bool,
+}
+
+impl Retention {
+    /// Whether the turn keeps everything, of which there are `later` newer ones in its chat.
+    pub fn keeps(&self, later: u64, created: Timestamp) -> bool {
+        let everything = self.newest.is_none() && self.since.is_none();
+        everything
+            || self.newest.is_some_and(|newest| later < newest)
+            || self.since.is_some_and(|since| created >= since)
+    }
+}
+
+/// What was given up, or would be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retained {
+    /// Turns that give up their prompts and verdicts.
+    pub turns: u64,
+    /// Books and rules of old versions that go.
+    pub libraries: u64,
+    /// Bytes that this frees inside the database.
+    pub bytes: u64,
 }
 
 /// The model's reply to a turn.
@@ -155,7 +252,7 @@ pub trait StoryStore: Send + Sync {
         path: &Path,
         turn: &TurnRecord,
         seen: Option<u64>,
-    ) -> Result<TurnId, StoreError>;
+    ) -> Result<StoredTurn, StoreError>;
 
     /// Stores the reply to a turn. The chat's tip moves to it if it still is where the turn
     /// left it. A second reply to the same turn becomes another node, and the turn's reply.
@@ -166,7 +263,30 @@ pub trait StoryStore: Send + Sync {
         tenant: &TenantId,
         chat: &ChatId,
         reply: &Reply,
-    ) -> Result<(), StoreError>;
+    ) -> Result<WriteId, StoreError>;
+
+    /// All writes to a chat that can be taken back or were, in order. Making the chat is none
+    /// of them, and writes that were stored before there was a log are missing.
+    async fn writes(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<WriteRecord>, StoreError>;
+
+    /// Takes a write back, by another write: the tip goes back to where it was, a turn is no
+    /// longer part of any state, a turn's reply is the one before. Nothing is deleted. Taking
+    /// that write back in turn does the first one again. Returns the chat as it now is.
+    ///
+    /// Only the last write that still counts can be taken back, because later ones build on
+    /// it: fails with [`StoreError::BuiltUpon`] else, with [`StoreError::TakenBack`] if it does
+    /// not count any more, and with [`StoreError::NoWrite`] if it is not in the log.
+    async fn take_back(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        write: WriteId,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError>;
 
     /// Stores the nodes of a path that no turn was computed on (a chat from elsewhere), and
     /// moves the chat's tip to its end. Nodes that are already stored are left alone. Returns
@@ -239,6 +359,15 @@ pub trait StoryStore: Send + Sync {
         library: &Shelf,
     ) -> Result<(), StoreError>;
 
+    /// Gives up what old turns can do without, to save space: prompts, injections and
+    /// verdicts. Never messages, state, what a turn was given, or the books it was decided
+    /// with. A dry run only says what would go.
+    async fn retain(
+        &self,
+        tenant: &TenantId,
+        retention: &Retention,
+    ) -> Result<Retained, StoreError>;
+
     /// The books and rules of a version, if they were kept.
     async fn library(
         &self,
@@ -276,6 +405,37 @@ pub enum StoreError {
         chat: ChatId,
         /// The node asked for.
         node: PrefixHash,
+    },
+    /// The write is not in the log.
+    #[error("chat `{chat}` has no write {} that could be taken back", write.0)]
+    NoWrite {
+        /// The chat.
+        chat: ChatId,
+        /// The write asked for.
+        write: WriteId,
+    },
+    /// Later writes build on it.
+    #[error(
+        "write {} of chat `{chat}` cannot be taken back: write {} came after it and builds on it; \
+         take that back first",
+        write.0,
+        later.0
+    )]
+    BuiltUpon {
+        /// The chat.
+        chat: ChatId,
+        /// The write asked for.
+        write: WriteId,
+        /// The last write that counts.
+        later: WriteId,
+    },
+    /// It was taken back before.
+    #[error("write {} of chat `{chat}` was taken back already", write.0)]
+    TakenBack {
+        /// The chat.
+        chat: ChatId,
+        /// The write asked for.
+        write: WriteId,
     },
     /// Somebody else wrote in between: read again and retry.
     #[error("chat `{chat}` is at version {found}, not at {expected}")]
@@ -328,6 +488,38 @@ pub enum StoreError {
         found: i64,
         /// The newest schema known.
         known: i64,
+    },
+    /// Nothing is stored there.
+    #[error("there are no stories in `{path}`: it is missing or empty")]
+    Missing {
+        /// The file.
+        path: String,
+    },
+    /// The file is something else.
+    #[error("`{path}` is no database")]
+    NotADatabase {
+        /// The file.
+        path: String,
+    },
+    /// A file is never written over.
+    #[error("`{path}` exists already: move it away or choose another name")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// There is no room left; nothing was stored.
+    #[error("the disk is full: nothing was stored while {doing}")]
+    Full {
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// The server cannot be reached, or does not let us in.
+    #[error("the database `{address}` cannot be reached: {reason}")]
+    Unreachable {
+        /// The server, without its password.
+        address: String,
+        /// Why.
+        reason: String,
     },
     /// A stored value cannot be read.
     #[error("{what} is damaged: {reason}")]

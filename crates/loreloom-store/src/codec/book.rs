@@ -31,8 +31,13 @@ pub(crate) struct BookPiece {
 
 impl BookPiece {
     fn of(plain: &[u8]) -> Self {
-        Self { hash: Hasher::new("piece").field(plain).finish(), body: pack(plain) }
+        Self { hash: piece_hash(plain), body: pack(plain) }
     }
+}
+
+/// Names some bytes.
+pub(crate) fn piece_hash(plain: &[u8]) -> Digest {
+    Hasher::new("piece").field(plain).finish()
 }
 
 /// What a book is put together from.
@@ -85,7 +90,7 @@ pub(super) fn cut_into_runs<T: Serialize>(
 fn plain(hash: &Digest, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Vec<u8>, String> {
     let body = pieces.get(hash).ok_or_else(|| format!("its piece {hash} is missing"))?;
     let plain = unpack(body)?;
-    let found = Hasher::new("piece").field(&plain).finish();
+    let found = piece_hash(&plain);
     if found == *hash { Ok(plain) } else { Err(format!("its piece {hash} was changed")) }
 }
 

@@ -9,7 +9,7 @@ use loreloom_core::{
     chat::{Message, Role},
     ids::{ChatId, PrefixHash, TenantId},
 };
-use loreloom_memory::ports::{Node, TurnId};
+use loreloom_memory::ports::{Node, StoredTurn};
 
 /// Paths are forgotten beyond this many bytes of text, least recently used first.
 const LIMIT: usize = 64 << 20;
@@ -40,7 +40,7 @@ pub(crate) type KeptPath = Arc<Vec<Arc<Kept>>>;
 /// What became of a draft.
 pub(crate) enum Committed {
     /// The turn is stored; its path for the next commit.
-    Stored(TurnId, KeptPath),
+    Stored(StoredTurn, KeptPath),
     /// The draft relied on a node that is not there: draft again without.
     Stale,
 }

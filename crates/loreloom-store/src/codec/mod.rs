@@ -16,13 +16,14 @@ mod message;
 mod pack;
 mod prompt;
 mod record;
+pub(crate) mod trim;
 
 pub(crate) use self::{
-    book::{Binding, BookPiece, take_apart},
+    book::{Binding, BookPiece, piece_hash, take_apart},
     draft::{Draft, Finished, not_json},
     kept::{Committed, Kept, KeptPath, RecentPaths},
     library::{KeptLibrary, library_from, library_parts},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
-    record::{Body, Deltas, Restored, Wanted, delta_from, delta_text, report_from},
+    record::{Body, ChosenDeltas, Restored, Wanted, delta_from, delta_text, report_from, state_of},
 };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use loreloom_core::{
     assemble::Seams,
-    chat::{Path, Role, Voices},
+    chat::{Role, Voices},
     given::Given,
-    ids::{LibraryVersion, MessageId, PrefixHash},
+    ids::{ChatId, LibraryVersion, MessageId},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::Report,
@@ -17,11 +17,11 @@ use loreloom_memory::ports::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Told, generation_from,
+    Told,
     pack::{pack, unpack},
     prompt::{self, Part, Piece},
 };
-use crate::fold::{self, Candidate};
+use crate::fold::Choice;
 
 /// What a turn's row holds besides its own columns and the report.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,9 +43,9 @@ pub(crate) struct Body {
 /// they are a text that is stored once; the rest is different every time and short.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct StoredGiven {
-    fixed: Piece<i64>,
+    pub(super) fixed: Piece<i64>,
     voices: Voices,
-    seams: Seams,
+    pub(super) seams: Seams,
 }
 
 impl StoredGiven {
@@ -177,33 +177,20 @@ pub(crate) fn delta_from(text: Option<&str>) -> Result<StateDelta, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Columns `at`, `at_message`, `generation` and `delta` of all turns of a chat, in order of
-/// commit.
-#[derive(Debug)]
-pub(crate) struct Deltas {
-    /// One for each turn.
-    pub(crate) turns: Vec<(PrefixHash, Option<MessageId>, i64, Option<String>)>,
-}
+/// Deltas on a path, of which some are chosen.
+pub(crate) type ChosenDeltas = Choice<Option<String>>;
 
-impl Deltas {
-    /// The state of a path. Only the deltas that count are parsed.
-    pub(crate) fn fold(&self, path: &Path) -> Result<StoryState, StoreError> {
-        let damaged = |reason| StoreError::Damaged {
-            what: format!("the state of chat `{}`", path.chat()),
+/// The state that chosen deltas make.
+pub(crate) fn state_of(chosen: ChosenDeltas, chat: &ChatId) -> Result<StoryState, StoreError> {
+    let mut state = StoryState::default();
+    for delta in chosen.chosen().flatten() {
+        let delta = delta_from(Some(&delta)).map_err(|reason| StoreError::Damaged {
+            what: format!("the state of chat `{chat}`"),
             reason,
-        };
-        let mut turns = Vec::with_capacity(self.turns.len());
-        for (at, message, generation, delta) in &self.turns {
-            let generation = generation_from(*generation).map_err(damaged)?;
-            let (at, message) = (*at, *message);
-            turns.push(Candidate { at, message, generation, delta: delta.as_deref() });
-        }
-        let mut state = StoryState::default();
-        for delta in fold::choose(path, turns).into_iter().flatten() {
-            state.apply(&delta_from(Some(delta)).map_err(damaged)?);
-        }
-        Ok(state)
+        })?;
+        state.apply(&delta);
     }
+    Ok(state)
 }
 
 /// A report from its column.

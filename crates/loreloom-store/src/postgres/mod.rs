@@ -8,7 +8,9 @@ mod connect;
 mod desk;
 mod libraries;
 mod read;
+mod retain;
 mod rows;
+mod tls;
 mod write;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +26,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Revision, StoreError, StoryStore,
-    TurnId, TurnRecord, TurnSummary,
+    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Retained, Retention, Revision,
+    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 
 use self::{
@@ -34,7 +36,10 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, take_apart},
+    codec::{
+        Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, state_of, take_apart,
+    },
+    fold::Choice,
 };
 
 /// Keeps stories in PostgreSQL. Clones share their connections.
@@ -49,9 +54,13 @@ impl PostgresStore {
     /// (`postgresql://user@host/name` or `host=… dbname=…`), and brings it to the newest
     /// schema.
     ///
-    /// Fails with [`StoreError::TooNew`] if a newer version made it.
+    /// `sslmode=require` asks for encryption, `sslrootcert=FILE` names whom to trust.
+    ///
+    /// Fails with [`StoreError::Unreachable`] if the server does not let us in, and with
+    /// [`StoreError::TooNew`] if a newer version made the database.
     pub async fn connect(address: &str) -> Result<Self, StoreError> {
         let pool = connect::pool(address)?;
+        connect::reach(&pool, address).await?;
         connect::prepare(&pool).await?;
         Ok(Self { pool, recent: Arc::default() })
     }
@@ -106,7 +115,7 @@ impl StoryStore for PostgresStore {
         path: &Path,
         turn: &TurnRecord,
         seen: Option<u64>,
-    ) -> Result<TurnId, StoreError> {
+    ) -> Result<StoredTurn, StoreError> {
         checks::turn_belongs(path, turn)?;
         let kept = self.recent(|recent| recent.get(tenant, path.chat()));
         let draft = Draft::of(path, turn, &kept)?;
@@ -127,12 +136,39 @@ impl StoryStore for PostgresStore {
         tenant: &TenantId,
         chat: &ChatId,
         reply: &Reply,
-    ) -> Result<(), StoreError> {
+    ) -> Result<WriteId, StoreError> {
         checks::node_is_named_right(&reply.node)?;
         let mut client = client(&self.pool).await?;
-        let number = write::commit_reply(&mut client, tenant, chat, reply).await?;
+        let (write, number) = write::commit_reply(&mut client, tenant, chat, reply).await?;
         self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
-        Ok(())
+        Ok(write)
+    }
+
+    async fn writes(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<WriteRecord>, StoreError> {
+        let mut client = client(&self.pool).await?;
+        Snapshot::of(&mut client, tenant, chat).await?.writes().await
+    }
+
+    async fn take_back(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        write: WriteId,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        write::undo(&mut client(&self.pool).await?, tenant, chat, write, now).await
+    }
+
+    async fn retain(
+        &self,
+        tenant: &TenantId,
+        retention: &Retention,
+    ) -> Result<Retained, StoreError> {
+        retain::retain(&mut client(&self.pool).await?, tenant, retention).await
     }
 
     async fn commit_path(
@@ -176,8 +212,8 @@ impl StoryStore for PostgresStore {
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
         let mut client = client(&self.pool).await?;
-        let deltas = Snapshot::of(&mut client, tenant, path.chat()).await?.deltas().await?;
-        deltas.fold(path)
+        let snapshot = Snapshot::of(&mut client, tenant, path.chat()).await?;
+        state_of(snapshot.choose(Choice::on(path)).await?, path.chat())
     }
 
     async fn turns(

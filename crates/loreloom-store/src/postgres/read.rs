@@ -5,14 +5,22 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary};
+use loreloom_memory::ports::{
+    ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteRecord,
+};
 use rustc_hash::FxHashMap;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
 
-use super::rows::{ChatRow, Doing, Purpose, damaged, digest, optional_digest, select_chat, text};
-use crate::codec::{
-    Body, Deltas, NodeColumns, Restored, Told, Wanted, delta_from, generation_from, report_from,
-    unpack,
+use super::{
+    rows::{ChatRow, Doing, Purpose, damaged, digest, optional_digest, select_chat, text},
+    write::{LOG, log_from},
+};
+use crate::{
+    codec::{
+        Body, ChosenDeltas, NodeColumns, Restored, Told, Wanted, delta_from, generation_from,
+        report_from, unpack,
+    },
+    fold::Candidate,
 };
 
 /// All chats of a tenant.
@@ -155,24 +163,30 @@ impl<'client> Snapshot<'client> {
         Ok(nodes)
     }
 
-    /// The deltas of all turns.
-    pub(super) async fn deltas(&self) -> Result<Deltas, StoreError> {
+    /// Offers all turns, newest first.
+    pub(super) async fn choose(
+        &self,
+        mut choice: ChosenDeltas,
+    ) -> Result<ChosenDeltas, StoreError> {
         let doing = "reading a chat's state";
         let sql = "SELECT at, at_message, generation, delta FROM turns \
-             WHERE tenant = $1 AND chat = $2 ORDER BY turn";
-        let mut turns = Vec::new();
+             WHERE tenant = $1 AND chat = $2 AND undone = 0 ORDER BY turn DESC";
         for row in self.rows(doing, sql, &[]).await? {
-            let message = optional_digest(&row, 1)?.map(MessageId);
-            let (generation, delta) = (row.try_get(2).doing(doing)?, row.try_get(3).doing(doing)?);
-            turns.push((PrefixHash(digest(&row, 0)?), message, generation, delta));
+            let generation = generation_from(row.try_get(2).doing(doing)?);
+            let turn = Candidate {
+                at: PrefixHash(digest(&row, 0)?),
+                message: optional_digest(&row, 1)?.map(MessageId),
+                generation: generation.map_err(|reason| damaged(self.what("a turn"), reason))?,
+            };
+            choice.offer(turn, || row.try_get(3).doing(doing))?;
         }
-        Ok(Deltas { turns })
+        Ok(choice)
     }
 
     /// All turns.
     pub(super) async fn turns(&self) -> Result<Vec<TurnSummary>, StoreError> {
         let doing = "listing turns";
-        let sql = "SELECT turn, at, generation, created, reply FROM turns \
+        let sql = "SELECT turn, at, generation, created, reply, undone, trimmed FROM turns \
              WHERE tenant = $1 AND chat = $2 ORDER BY turn";
         let rows = self.rows(doing, sql, &[]).await?;
         let summary = |row: &Row| {
@@ -184,9 +198,17 @@ impl<'client> Snapshot<'client> {
                 generation: generation.map_err(|reason| damaged(self.what("a turn"), reason))?,
                 created: Timestamp(number(3)?),
                 reply: optional_digest(row, 4)?.map(PrefixHash),
+                undone: number(5)? != 0,
+                trimmed: number(6)? != 0,
             })
         };
         rows.iter().map(summary).collect()
+    }
+
+    /// The log of writes.
+    pub(super) async fn writes(&self) -> Result<Vec<WriteRecord>, StoreError> {
+        let rows = self.rows("reading the log of writes", LOG, &[]).await?;
+        log_from(&self.row.record.id, &rows)
     }
 
     /// One turn.

@@ -6,14 +6,17 @@ use loreloom_core::{
     ids::{ChatId, Digest, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, Reply, StoreError, TurnId};
+use loreloom_memory::ports::{
+    ChatRecord, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
+};
 use rustc_hash::FxHashMap;
 use tokio_postgres::{Row, types::ToSql};
 
-use super::rows::{ChatRow, Doing, Purpose, digest};
+use super::rows::{ChatRow, Doing, Purpose, damaged, digest, optional_digest};
 use crate::{
     checks,
     codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
+    undo::{self, Did},
 };
 
 /// Makes a chat if there is none.
@@ -62,9 +65,10 @@ pub(super) async fn commit_turn(
     let finished = draft.finish(&numbers, texts)?;
     writer.turn(&finished).await?;
     writer.row.record.tip = finished.columns.at;
-    let turn = TurnId(writer.row.last_turn.unsigned_abs());
-    writer.finish(finished.columns.created).await?;
-    Ok(Committed::Stored(turn, finished.path))
+    let id = TurnId(writer.row.last_turn.unsigned_abs());
+    let did = Did::new(WriteKind::Turn(id));
+    let record = writer.finish(did, finished.columns.created).await?;
+    Ok(Committed::Stored(StoredTurn { id, write: record.last_write() }, finished.path))
 }
 
 /// Stores the nodes of a draft without a turn.
@@ -79,26 +83,23 @@ pub(super) async fn commit_path(
     checks::version_was_seen(&writer.row.record, seen)?;
     writer.path(draft).await?;
     writer.row.record.tip = draft.columns.at;
-    let now = draft.columns.created;
-    let version = writer.row.record.version + 1;
-    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
-    writer.finish(now).await?;
-    Ok(record)
+    writer.finish(Did::new(WriteKind::Path), draft.columns.created).await
 }
 
-/// Stores a reply; returns the number of its message.
+/// Stores a reply; returns the number of its message as well.
 pub(super) async fn commit_reply(
     client: &mut Client,
     tenant: &TenantId,
     chat: &ChatId,
     reply: &Reply,
-) -> Result<i64, StoreError> {
+) -> Result<(WriteId, i64), StoreError> {
     let mut writer = Writer::begin(client, tenant, chat).await?;
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn: reply.turn };
     let turn = i64::try_from(reply.turn.0).map_err(|_| no_turn())?;
-    let find = "SELECT at FROM turns WHERE tenant = $1 AND chat = $2 AND turn = $3";
+    let find = "SELECT at, reply FROM turns WHERE tenant = $1 AND chat = $2 AND turn = $3";
     let rows = writer.rows(find, &[&turn]).await?;
-    let at = PrefixHash(digest(rows.first().ok_or_else(no_turn)?, 0)?);
+    let row = rows.first().ok_or_else(no_turn)?;
+    let (at, before) = (PrefixHash(digest(row, 0)?), optional_digest(row, 1)?.map(PrefixHash));
     let node = &reply.node;
     let places = writer.positions(&[node.parent, node.prefix]).await?;
     let parent = Position::of(node.parent, &places);
@@ -111,13 +112,13 @@ pub(super) async fn commit_reply(
         let item = PathItem { id, prefix, message: node.message.clone() };
         writer.nodes(parent, &[(&item, number)]).await?;
     }
-    let set = "UPDATE turns SET reply = $4 WHERE tenant = $1 AND chat = $2 AND turn = $3";
-    writer.rows(set, &[&turn, &node.prefix.0.0.as_slice()]).await?;
+    writer.rows(SET_REPLY, &[&turn, &Some(node.prefix.0.0.as_slice())]).await?;
     if writer.row.record.tip == at {
         writer.row.record.tip = node.prefix;
     }
-    writer.finish(reply.created).await?;
-    Ok(number)
+    let did = Did { reply: before, ..Did::new(WriteKind::Reply(reply.turn)) };
+    let record = writer.finish(did, reply.created).await?;
+    Ok((record.last_write(), number))
 }
 
 /// Moves the tip to a stored node.
@@ -136,10 +137,64 @@ pub(super) async fn move_tip(
         return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
     }
     writer.row.record.tip = tip;
-    let version = writer.row.record.version + 1;
-    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
-    writer.finish(now).await?;
-    Ok(record)
+    writer.finish(Did::new(WriteKind::Tip), now).await
+}
+
+/// Takes a write back.
+pub(super) async fn undo(
+    client: &mut Client,
+    tenant: &TenantId,
+    chat: &ChatId,
+    write: WriteId,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    let mut writer = Writer::begin(client, tenant, chat).await?;
+    let log = log_from(chat, &writer.rows(LOG, &[]).await?)?;
+    let undo = undo::plan(chat, &log, write)?;
+    let mut did = Did { undoes: Some(undo.write.id), ..Did::new(undo.write.kind) };
+    match undo.write.kind {
+        WriteKind::Turn(turn) => {
+            let set = "UPDATE turns SET undone = $4 WHERE tenant = $1 AND chat = $2 AND turn = $3";
+            let (turn, undone) = (turn.0.cast_signed(), i64::from(undo.undone));
+            writer.rows(set, &[&turn, &undone]).await?;
+        }
+        WriteKind::Reply(turn) => {
+            let turn = turn.0.cast_signed();
+            let find = "SELECT reply FROM turns WHERE tenant = $1 AND chat = $2 AND turn = $3";
+            if let Some(row) = writer.rows(find, &[&turn]).await?.first() {
+                did.reply = optional_digest(row, 0)?.map(PrefixHash);
+            }
+            let reply = undo.write.reply.as_ref().map(|reply| reply.0.0.as_slice());
+            writer.rows(SET_REPLY, &[&turn, &reply]).await?;
+        }
+        WriteKind::Path | WriteKind::Tip => (),
+    }
+    writer.row.record.tip = undo.write.tip;
+    writer.finish(did, now).await
+}
+
+/// A chat's log of writes, for [`log_from`].
+pub(super) const LOG: &str = "SELECT version, kind, turn, undoes, tip, reply, created FROM writes \
+     WHERE tenant = $1 AND chat = $2 ORDER BY version";
+
+const SET_REPLY: &str = "UPDATE turns SET reply = $4 WHERE tenant = $1 AND chat = $2 AND turn = $3";
+
+/// The log of writes in rows.
+pub(super) fn log_from(chat: &ChatId, rows: &[Row]) -> Result<Vec<WriteRecord>, StoreError> {
+    let doing = "reading the log of writes";
+    let line = |row: &Row| {
+        let kind = undo::kind_from(row.try_get(1).doing(doing)?, row.try_get(2).doing(doing)?);
+        let undoes: Option<i64> = row.try_get(3).doing(doing)?;
+        Ok(WriteRecord {
+            id: WriteId(row.try_get::<_, i64>(0).doing(doing)?.unsigned_abs()),
+            kind: kind.map_err(|reason| damaged(format!("the log of chat `{chat}`"), reason))?,
+            undoes: undoes.map(|version| WriteId(version.unsigned_abs())),
+            tip: PrefixHash(digest(row, 4)?),
+            reply: optional_digest(row, 5)?.map(PrefixHash),
+            created: Timestamp(row.try_get(6).doing(doing)?),
+        })
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Where a node is: its branch, `None` above the first message, and its depth.
@@ -164,6 +219,8 @@ struct Writer<'client> {
     transaction: Transaction<'client>,
     tenant: &'client TenantId,
     row: ChatRow,
+    /// The tip before.
+    tip: PrefixHash,
 }
 
 impl<'client> Writer<'client> {
@@ -174,7 +231,8 @@ impl<'client> Writer<'client> {
     ) -> Result<Self, StoreError> {
         let transaction = client.transaction().await.doing("beginning a transaction")?;
         let row = ChatRow::get(&transaction, tenant, chat, Purpose::Write).await?;
-        Ok(Self { transaction, tenant, row })
+        let tip = row.record.tip;
+        Ok(Self { transaction, tenant, row, tip })
     }
 
     /// Runs a statement whose first two parameters are the tenant and the chat.
@@ -344,7 +402,7 @@ impl<'client> Writer<'client> {
         let number = self.row.last_turn;
         let columns = &turn.columns;
         let at_message = columns.at_message.as_ref().map(|id| id.0.0.as_slice());
-        let insert = "INSERT INTO turns VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, $8)";
+        let insert = "INSERT INTO turns VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, $8, 0, 0)";
         let values: [&(dyn ToSql + Sync); 6] = [
             &number,
             &columns.at.0.0.as_slice(),
@@ -358,8 +416,8 @@ impl<'client> Writer<'client> {
         self.rows(insert, &[&number, &turn.body, &columns.report]).await.map(drop)
     }
 
-    /// Writes the chat's row and commits.
-    async fn finish(self, now: Timestamp) -> Result<(), StoreError> {
+    /// Writes the chat's row and the log, and commits. The chat as it now is.
+    async fn finish(self, did: Did, now: Timestamp) -> Result<ChatRecord, StoreError> {
         const UPDATE: &str = "UPDATE chats SET tip = $3, updated = $4, version = version + 1, \
              last_branch = $5, last_message = $6, last_text = $7, last_turn = $8 \
              WHERE tenant = $1 AND chat = $2";
@@ -373,7 +431,22 @@ impl<'client> Writer<'client> {
             &row.last_turn,
         ];
         self.rows(UPDATE, &values).await?;
-        self.transaction.commit().await.doing("committing")
+        let version = row.record.version + 1;
+        let (kind, turn) = did.columns();
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &version.cast_signed(),
+            &kind,
+            &turn,
+            &did.undoes.map(|write| write.0.cast_signed()),
+            &self.tip.0.0.as_slice(),
+            &did.reply.as_ref().map(|reply| reply.0.0.as_slice()),
+            &now.0,
+        ];
+        let log = "INSERT INTO writes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        self.rows(log, &values).await?;
+        let record = ChatRecord { updated: now, version, ..self.row.record };
+        self.transaction.commit().await.doing("committing")?;
+        Ok(record)
     }
 }
 

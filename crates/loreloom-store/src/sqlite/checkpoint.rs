@@ -1,13 +1,15 @@
 //! Moving the write-ahead log into the database, off the path of commits.
 //!
 //! SQLite by itself does this inside the commit that finds the log long, which then takes
-//! many times as long as the others. A thread of its own does it on its own connection; a
-//! passive checkpoint waits for nobody and blocks nobody. Durability does not depend on it:
-//! the log is what makes a commit durable.
+//! many times as long as the others. A thread of its own does it on its own connection, once
+//! nobody has written for a while: the disk is then nobody's bottleneck. While people write
+//! without a pause it waits until the log is long. A passive checkpoint waits for nobody and
+//! blocks nobody. Durability does not depend on it: the log is what makes a commit durable.
 
 use std::{
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread::{Builder, JoinHandle},
+    time::Duration,
 };
 
 use loreloom_memory::ports::StoreError;
@@ -15,8 +17,12 @@ use rusqlite::Connection;
 
 use super::rows::Doing;
 
-/// Commits between two checkpoints.
-const COMMITS: u32 = 64;
+/// How long nobody has written before the log is moved.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Commits without a pause after which it is moved all the same: some 20 MB of log, which
+/// opening after a crash reads in a few hundredths of a second.
+const COMMITS: u32 = 400;
 
 /// Pages of log at which a commit does it after all, should the thread not keep up.
 pub(super) const PAGES_AT_MOST: i64 = 20_000;
@@ -24,7 +30,6 @@ pub(super) const PAGES_AT_MOST: i64 = 20_000;
 /// The thread; dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
-    commits: u32,
     nudge: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -40,17 +45,13 @@ impl Checkpointer {
                 doing: "starting the checkpoint thread",
                 source: error.into(),
             })?;
-        Ok(Self { commits: 0, nudge: Some(nudge), thread: Some(thread) })
+        Ok(Self { nudge: Some(nudge), thread: Some(thread) })
     }
 
     /// Counts a commit.
     pub(super) fn committed(&mut self) {
-        self.commits += 1;
-        if self.commits == COMMITS {
-            self.commits = 0;
-            // A thread that is gone leaves the log to `PAGES_AT_MOST`.
-            self.nudge.take_if(|nudge| nudge.send(()).is_err());
-        }
+        // A thread that is gone leaves the log to `PAGES_AT_MOST`.
+        self.nudge.take_if(|nudge| nudge.send(()).is_err());
     }
 }
 
@@ -66,7 +67,14 @@ impl Drop for Checkpointer {
 
 fn run(connection: &Connection, nudged: &Receiver<()>) {
     while nudged.recv().is_ok() {
-        while nudged.try_recv().is_ok() {}
+        for _ in 1..COMMITS {
+            match nudged.recv_timeout(PAUSE) {
+                Ok(()) => (),
+                Err(RecvTimeoutError::Timeout) => break,
+                // The last connection to close moves the log itself.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
         // A busy log is left to the next nudge.
         drop(checkpoint(connection));
     }

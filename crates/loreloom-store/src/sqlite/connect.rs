@@ -1,18 +1,22 @@
 //! Opening a database: settings of a connection, and the numbered migrations.
 
-use std::{path::Path, thread::sleep, time::Duration};
+use std::{thread::sleep, time::Duration};
 
 use loreloom_memory::ports::StoreError;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
-use super::{checkpoint::PAGES_AT_MOST, rows::Doing};
+use super::{
+    checkpoint::PAGES_AT_MOST,
+    rows::{Doing, failed},
+};
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/sqlite/0001_stories.sql"),
     include_str!("../../migrations/sqlite/0002_libraries.sql"),
     include_str!("../../migrations/sqlite/0003_desk.sql"),
+    include_str!("../../migrations/sqlite/0004_writes.sql"),
 ];
 
 /// How long a writer waits for another process's transaction.
@@ -36,16 +40,22 @@ pub(super) enum Location {
 /// Opens a connection. Only the first one of a process needs to [`prepare`] the database.
 pub(super) fn connect(location: &Location) -> Result<Connection, StoreError> {
     let connection = match location {
-        Location::File(path) => open_file(path),
+        Location::File(path) => Connection::open(path),
         Location::Memory => Connection::open_in_memory(),
     };
     let connection = connection.doing("opening the database")?;
-    settings(&connection).doing("opening the database")?;
+    settings(&connection).map_err(|error| unopened(&connection, error))?;
     Ok(connection)
 }
 
-fn open_file(path: &Path) -> rusqlite::Result<Connection> {
-    Connection::open(path)
+/// Why a file could not be opened.
+fn unopened(connection: &Connection, error: rusqlite::Error) -> StoreError {
+    match (error.sqlite_error_code(), connection.path()) {
+        (Some(ErrorCode::NotADatabase), Some(path)) => {
+            StoreError::NotADatabase { path: path.to_owned() }
+        }
+        _ => failed("opening the database", error),
+    }
 }
 
 /// `synchronous = FULL` makes a commit durable when it returns, also over a loss of power.
@@ -79,13 +89,14 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     transaction.commit().doing("migrating the database")
 }
 
-fn newest() -> i64 {
+/// The newest schema.
+pub(super) fn newest() -> i64 {
     (1_i64..).zip(MIGRATIONS).last().map_or(0, |(number, _)| number)
 }
 
 /// The schema found: 0 for an empty database.
 pub(super) fn check(connection: &Connection) -> Result<i64, StoreError> {
-    let found = schema_of(connection).doing("reading the schema's version")?;
+    let found = schema_of(connection).map_err(|error| unopened(connection, error))?;
     match found {
         Some(found) if found > newest() => Err(StoreError::TooNew { found, known: newest() }),
         Some(found) => Ok(found),

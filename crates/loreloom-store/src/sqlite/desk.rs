@@ -6,14 +6,11 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Savepoint, params};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::{
-    rows::{Doing, Hash, Reading},
-    write::begin,
-};
+use super::rows::{Doing, Hash, Reading};
 use crate::{
     codec::{Binding, BookPiece},
     desk::{column, effect, from_column, inverse, revision_was_seen},
@@ -55,13 +52,12 @@ pub(super) fn items(
 
 /// Makes changes, all or none.
 pub(super) fn change(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     changes: &[Change],
     seen: Option<u64>,
     now: Timestamp,
 ) -> Result<u64, StoreError> {
-    let transaction = begin(connection)?;
     let last = revision(&transaction, tenant)?;
     revision_was_seen(last, seen)?;
     let mut changed = Vec::new();
@@ -82,12 +78,11 @@ pub(super) fn change(
 
 /// Takes a revision back.
 pub(super) fn undo(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     wanted: u64,
     now: Timestamp,
 ) -> Result<u64, StoreError> {
-    let transaction = begin(connection)?;
     let next = revision(&transaction, tenant)? + 1;
     let changes = changes_of(&transaction, tenant, wanted)?;
     let inverse = inverse(wanted, changes, |key| {
@@ -129,18 +124,17 @@ pub(super) fn revisions(
 
 /// Keeps the pieces of a book.
 pub(super) fn keep_book(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
-    let transaction = begin(connection)?;
     keep_pieces(&transaction, tenant, pieces)?;
     transaction.commit().doing("keeping a book")
 }
 
 /// Keeps pieces that are not kept yet.
 pub(super) fn keep_pieces(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     tenant: &TenantId,
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
@@ -242,7 +236,7 @@ fn changes_of(
 }
 
 fn set(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     tenant: &TenantId,
     effect: &Changed,
     revision: u64,
@@ -261,7 +255,7 @@ fn set(
 }
 
 fn log(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     tenant: &TenantId,
     revision: u64,
     undoes: Option<u64>,

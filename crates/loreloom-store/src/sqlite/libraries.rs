@@ -3,12 +3,11 @@
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Savepoint, params};
 
 use super::{
     desk,
     rows::{Doing, Hash, Reading},
-    write::begin,
 };
 use crate::codec::{BookPiece, KeptLibrary, library_from};
 
@@ -26,13 +25,12 @@ pub(super) fn is_kept(
 
 /// Keeps a version, unless it is kept already.
 pub(super) fn keep(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     version: LibraryVersion,
     body: &[u8],
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
-    let transaction = begin(connection)?;
     desk::keep_pieces(&transaction, tenant, pieces)?;
     transaction
         .prepare_cached("INSERT INTO libraries VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")

@@ -10,10 +10,13 @@ mod libraries;
 mod nodes;
 mod pool;
 mod read;
+mod retain;
 mod rows;
+mod salvage;
 mod told;
 mod upkeep;
 mod write;
+mod writer;
 
 use std::{
     path::PathBuf,
@@ -30,9 +33,11 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Revision, StoreError, StoryStore,
-    TurnId, TurnRecord, TurnSummary,
+    Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Retained, Retention, Revision,
+    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
+
+use rusqlite::Savepoint;
 
 use self::{
     connect::Location,
@@ -42,8 +47,13 @@ use self::{
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, take_apart},
+    codec::{
+        Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, state_of, take_apart,
+    },
+    fold::Choice,
 };
+
+pub use self::{salvage::Salvage, upkeep::Diagnosis};
 
 /// Keeps stories in SQLite. Clones share their connections.
 #[derive(Clone, Debug)]
@@ -67,8 +77,11 @@ impl SqliteStore {
     }
 
     fn at(location: Location) -> Result<Self, StoreError> {
-        let pool = Arc::new(Pool::open(location)?);
-        Ok(Self { pool, recent: Arc::default(), told: Arc::default() })
+        Ok(Self::of(Pool::open(location)?))
+    }
+
+    fn of(pool: Pool) -> Self {
+        Self { pool: Arc::new(pool), recent: Arc::default(), told: Arc::default() }
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
@@ -108,8 +121,9 @@ impl SqliteStore {
         seen: Option<u64>,
     ) -> Result<Committed, StoreError> {
         let (owner, id) = (tenant.clone(), chat.clone());
-        let write =
-            move |connection: &mut _| write::commit_turn(connection, &owner, &id, draft, seen);
+        let write = move |transaction: Savepoint<'_>| {
+            write::commit_turn(transaction, &owner, &id, draft, seen)
+        };
         let committed = self.pool.write(write).await?;
         self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
@@ -156,8 +170,9 @@ impl StoryStore for SqliteStore {
         now: Timestamp,
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat, title) = (tenant.clone(), chat.clone(), title.to_owned());
-        let write =
-            move |connection: &mut _| write::open_chat(connection, &tenant, &chat, &title, now);
+        let write = move |transaction: Savepoint<'_>| {
+            write::open_chat(transaction, &tenant, &chat, &title, now)
+        };
         self.pool.write(write).await
     }
 
@@ -167,7 +182,7 @@ impl StoryStore for SqliteStore {
         path: &Path,
         turn: &TurnRecord,
         seen: Option<u64>,
-    ) -> Result<TurnId, StoreError> {
+    ) -> Result<StoredTurn, StoreError> {
         checks::turn_belongs(path, turn)?;
         let kept = self.recent(|recent| recent.get(tenant, path.chat()));
         let draft = Draft::of(path, turn, &kept)?;
@@ -188,13 +203,49 @@ impl StoryStore for SqliteStore {
         tenant: &TenantId,
         chat: &ChatId,
         reply: &Reply,
-    ) -> Result<(), StoreError> {
+    ) -> Result<WriteId, StoreError> {
         checks::node_is_named_right(&reply.node)?;
         let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
-        let write = move |connection: &mut _| write::commit_reply(connection, &owner, &id, &given);
-        let number = self.pool.write(write).await?;
+        let write =
+            move |transaction: Savepoint<'_>| write::commit_reply(transaction, &owner, &id, &given);
+        let (write, number) = self.pool.write(write).await?;
         self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
-        Ok(())
+        Ok(write)
+    }
+
+    async fn writes(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Vec<WriteRecord>, StoreError> {
+        let read = |snapshot: &Snapshot<'_>| {
+            write::writes(&snapshot.transaction, snapshot.tenant, &snapshot.row)
+        };
+        self.snapshot(tenant, chat, read).await
+    }
+
+    async fn take_back(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        write: WriteId,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        let (tenant, chat) = (tenant.clone(), chat.clone());
+        let undo =
+            move |transaction: Savepoint<'_>| write::undo(transaction, &tenant, &chat, write, now);
+        self.pool.write(undo).await
+    }
+
+    async fn retain(
+        &self,
+        tenant: &TenantId,
+        retention: &Retention,
+    ) -> Result<Retained, StoreError> {
+        let (tenant, retention) = (tenant.clone(), *retention);
+        let work =
+            move |transaction: Savepoint<'_>| retain::retain(transaction, &tenant, &retention);
+        self.pool.write(work).await
     }
 
     async fn commit_path(
@@ -206,8 +257,9 @@ impl StoryStore for SqliteStore {
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat) = (tenant.clone(), path.chat().clone());
         let draft = Draft::of_path(path, now);
-        let write =
-            move |connection: &mut _| write::commit_path(connection, &tenant, &chat, &draft, seen);
+        let write = move |transaction: Savepoint<'_>| {
+            write::commit_path(transaction, &tenant, &chat, &draft, seen)
+        };
         self.pool.write(write).await
     }
 
@@ -220,8 +272,9 @@ impl StoryStore for SqliteStore {
         now: Timestamp,
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat) = (tenant.clone(), chat.clone());
-        let write =
-            move |connection: &mut _| write::move_tip(connection, &tenant, &chat, tip, seen, now);
+        let write = move |transaction: Savepoint<'_>| {
+            write::move_tip(transaction, &tenant, &chat, tip, seen, now)
+        };
         self.pool.write(write).await
     }
 
@@ -248,8 +301,9 @@ impl StoryStore for SqliteStore {
     }
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
-        let turns = self.snapshot(tenant, path.chat(), read::deltas).await?;
-        turns.fold(path)
+        let choice = Choice::on(path);
+        let choose = move |snapshot: &Snapshot<'_>| read::choose(snapshot, choice);
+        state_of(self.snapshot(tenant, path.chat(), choose).await?, path.chat())
     }
 
     async fn turns(
@@ -283,8 +337,9 @@ impl StoryStore for SqliteStore {
         checks::library_is_named_right(version, library)?;
         let (body, pieces) = library_parts(library).map_err(|error| not_json(&error))?;
         let owner = tenant.clone();
-        let write =
-            move |connection: &mut _| libraries::keep(connection, &owner, version, &body, &pieces);
+        let write = move |transaction: Savepoint<'_>| {
+            libraries::keep(transaction, &owner, version, &body, &pieces)
+        };
         self.pool.write(write).await
     }
 
@@ -319,8 +374,9 @@ impl Desk for SqliteStore {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let (tenant, changes) = (tenant.clone(), changes.to_vec());
-        let write =
-            move |connection: &mut _| desk::change(connection, &tenant, &changes, seen, now);
+        let write = move |transaction: Savepoint<'_>| {
+            desk::change(transaction, &tenant, &changes, seen, now)
+        };
         self.pool.write(write).await
     }
 
@@ -331,7 +387,7 @@ impl Desk for SqliteStore {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let tenant = tenant.clone();
-        self.pool.write(move |connection| desk::undo(connection, &tenant, revision, now)).await
+        self.pool.write(move |transaction| desk::undo(transaction, &tenant, revision, now)).await
     }
 
     async fn revisions(
@@ -347,7 +403,7 @@ impl Desk for SqliteStore {
     async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError> {
         let (version, pieces) = take_apart(book).map_err(|error| not_json(&error))?;
         let tenant = tenant.clone();
-        self.pool.write(move |connection| desk::keep_book(connection, &tenant, &pieces)).await?;
+        self.pool.write(move |transaction| desk::keep_book(transaction, &tenant, &pieces)).await?;
         Ok(version)
     }
 

@@ -1,23 +1,19 @@
 //! Connections of one database: one that writes, a few that read.
 //!
-//! SQLite lets one transaction write at a time; a queue in front of a single writing
-//! connection is fairer and cheaper than many connections that find the database busy.
-//! Readers see the last commit and are never blocked. All of it blocks, so it runs on
-//! tokio's threads for blocking work; a caller that goes away leaves a begun transaction to
-//! finish.
+//! Readers see the last commit and are never blocked. Reading blocks its thread, so it runs
+//! on tokio's threads for blocking work.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loreloom_memory::ports::StoreError;
-use rusqlite::Connection;
-use tokio::{
-    sync::{Mutex as Queue, Semaphore},
-    task::spawn_blocking,
-};
+use rusqlite::{Connection, Savepoint, backup::Backup};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     checkpoint::Checkpointer,
     connect::{Location, connect, prepare},
+    rows::Doing,
+    writer::Writer,
 };
 
 /// Reads that may run at once.
@@ -26,48 +22,51 @@ const READERS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Pool {
     location: Location,
-    writer: Arc<Queue<Writer>>,
+    writer: Writer,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
-}
-
-#[derive(Debug)]
-struct Writer {
-    connection: Connection,
-    checkpointer: Option<Checkpointer>,
 }
 
 impl Pool {
     /// Opens the database and brings it to the newest schema.
     pub(super) fn open(location: Location) -> Result<Self, StoreError> {
-        let mut connection = connect(&location)?;
+        let connection = connect(&location)?;
+        Self::with(connection, location)
+    }
+
+    /// A copy in memory of another database, brought to the newest schema.
+    pub(super) fn copy_of(source: &Connection) -> Result<Self, StoreError> {
+        let doing = "copying the database";
+        let mut copy = connect(&Location::Memory)?;
+        Backup::new(source, &mut copy).and_then(|backup| backup.step(-1)).doing(doing)?;
+        Self::with(copy, Location::Memory)
+    }
+
+    fn with(mut connection: Connection, location: Location) -> Result<Self, StoreError> {
         prepare(&mut connection)?;
-        let checkpointer = match location {
+        let checkpointer = match &location {
             Location::File(_) => Some(Checkpointer::start(connect(&location)?)?),
             Location::Memory => None,
         };
-        Ok(Self {
-            location,
-            writer: Arc::new(Queue::new(Writer { connection, checkpointer })),
-            idle: Arc::default(),
-            reading: Arc::new(Semaphore::new(READERS)),
-        })
+        let writer = Writer::start(connection, checkpointer)?;
+        let reading = Arc::new(Semaphore::new(READERS));
+        Ok(Self { location, writer, idle: Arc::default(), reading })
     }
 
-    /// Runs `write` on the writing connection.
+    /// Carries out a write; what it returns is on disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        write: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(Savepoint<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let mut writer = Arc::clone(&self.writer).lock_owned().await;
-        blocking(move || {
-            let result = write(&mut writer.connection)?;
-            if let Some(checkpointer) = &mut writer.checkpointer {
-                checkpointer.committed();
-            }
-            Ok(result)
-        })
-        .await
+        self.writer.write(write).await
+    }
+
+    /// Does something on the writing connection that begins its own transactions.
+    pub(super) async fn alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.writer.alone(work).await
     }
 
     /// Runs `read` on a reading connection.
@@ -76,7 +75,7 @@ impl Pool {
         read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         if matches!(self.location, Location::Memory) {
-            return self.write(read).await;
+            return self.writer.alone(read).await;
         }
         let permit = Arc::clone(&self.reading).acquire_owned().await;
         let permit = permit.map_err(|error| stopped(error.into()))?;

@@ -10,8 +10,12 @@ use loreloom_memory::ports::{
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::rows::{ChatRow, Doing, Hash, Reading};
-use crate::codec::{
-    Body, Deltas, Restored, Told, Wanted, delta_from, generation_from, report_from, unpack,
+use crate::{
+    codec::{
+        Body, ChosenDeltas, Restored, Told, Wanted, delta_from, generation_from, report_from,
+        unpack,
+    },
+    fold::Candidate,
 };
 
 /// A chat inside one snapshot.
@@ -174,29 +178,39 @@ impl<'connection> Snapshot<'connection> {
     }
 }
 
-/// The deltas of all turns.
-pub(super) fn deltas(snapshot: &Snapshot<'_>) -> Result<Deltas, StoreError> {
-    let read = || {
-        let mut select = snapshot.transaction.prepare_cached(
+/// Offers all turns, newest first.
+pub(super) fn choose(
+    snapshot: &Snapshot<'_>,
+    mut choice: ChosenDeltas,
+) -> Result<ChosenDeltas, StoreError> {
+    let doing = "reading a chat's state";
+    let mut select = snapshot
+        .transaction
+        .prepare_cached(
             "SELECT at, at_message, generation, delta FROM turns \
-             WHERE tenant = ?1 AND chat = ?2 ORDER BY turn",
-        )?;
-        let turn = |row: &Row<'_>| {
-            let message = row.get::<_, Option<Hash>>(1)?.map(|hash| MessageId(hash.0));
-            let at = PrefixHash(row.get::<_, Hash>(0)?.0);
-            Ok((at, message, row.get(2)?, row.get(3)?))
+             WHERE tenant = ?1 AND chat = ?2 AND undone = 0 ORDER BY turn DESC",
+        )
+        .doing(doing)?;
+    let key = params![snapshot.tenant.as_str(), snapshot.row.number];
+    let mut rows = select.query(key).doing(doing)?;
+    while let Some(row) = rows.next().doing(doing)? {
+        let message = row.get::<_, Option<Hash>>(1).doing(doing)?;
+        let generation = generation_from(row.get(2).doing(doing)?);
+        let turn = Candidate {
+            at: PrefixHash(row.get::<_, Hash>(0).doing(doing)?.0),
+            message: message.map(|hash| MessageId(hash.0)),
+            generation: generation.reading(|| snapshot.what("a turn"))?,
         };
-        let key = params![snapshot.tenant.as_str(), snapshot.row.number];
-        select.query_map(key, turn)?.collect::<rusqlite::Result<_>>()
-    };
-    Ok(Deltas { turns: read().doing("reading a chat's state")? })
+        choice.offer(turn, || row.get(3).doing(doing))?;
+    }
+    Ok(choice)
 }
 
 /// All turns.
 pub(super) fn turns(snapshot: &Snapshot<'_>) -> Result<Vec<TurnSummary>, StoreError> {
     let read = || {
         let mut select = snapshot.transaction.prepare_cached(
-            "SELECT turn, at, generation, created, reply FROM turns \
+            "SELECT turn, at, generation, created, reply, undone, trimmed FROM turns \
              WHERE tenant = ?1 AND chat = ?2 ORDER BY turn",
         )?;
         let turn = |row: &Row<'_>| {
@@ -209,15 +223,16 @@ pub(super) fn turns(snapshot: &Snapshot<'_>) -> Result<Vec<TurnSummary>, StoreEr
                 row.get::<_, i64>(2)?,
                 created,
                 reply,
+                (row.get(5)?, row.get(6)?),
             ))
         };
         let key = params![snapshot.tenant.as_str(), snapshot.row.number];
         select.query_map(key, turn)?.collect::<rusqlite::Result<Vec<_>>>()
     };
     let rows = read().doing("listing turns")?;
-    let summary = |(id, at, generation, created, reply)| {
+    let summary = |(id, at, generation, created, reply, (undone, trimmed))| {
         let generation = generation_from(generation).reading(|| snapshot.what("a turn"))?;
-        Ok(TurnSummary { id, at, generation, created, reply })
+        Ok(TurnSummary { id, at, generation, created, reply, undone, trimmed })
     };
     rows.into_iter().map(summary).collect()
 }

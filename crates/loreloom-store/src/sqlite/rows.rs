@@ -6,7 +6,7 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{ChatRecord, StoreError};
 use rusqlite::{
-    Connection, OptionalExtension, Row,
+    Connection, ErrorCode, OptionalExtension, Row,
     types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef},
 };
 
@@ -17,8 +17,25 @@ pub(super) trait Doing<T> {
 
 impl<T> Doing<T> for rusqlite::Result<T> {
     fn doing(self, doing: &'static str) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Database { doing, source: source.into() })
+        self.map_err(|error| failed(doing, error))
     }
+}
+
+/// What SQLite says, in our words.
+pub(super) fn failed(doing: &'static str, error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full { doing },
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::Damaged {
+            what: "the database".to_owned(),
+            reason: format!("a part of the file could not be read while {doing}"),
+        },
+        Some(_) | None => StoreError::Database { doing, source: error.into() },
+    }
+}
+
+/// Whether the disk is full.
+pub(super) fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
 /// Says what was read when a stored value turned out to be damaged.

@@ -1,31 +1,27 @@
-//! Writing: each function is one transaction.
-//!
-//! `BEGIN IMMEDIATE` takes the database's only write lock before anything is read, so the
-//! version that is checked is the version that is written over, whichever process writes.
+//! Writing: each function is one savepoint of a transaction that has the database's only
+//! write lock before anything is read, so the version that is checked is the version that is
+//! written over, whichever process writes.
 
 use loreloom_core::{
     chat::{Message, PathItem},
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, Reply, StoreError, TurnId};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use loreloom_memory::ports::{
+    ChatRecord, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
+};
+use rusqlite::{Connection, OptionalExtension, Savepoint, params};
 
-use super::rows::{ChatRow, Doing, Hash};
+use super::rows::{ChatRow, Doing, Hash, Reading};
 use crate::{
     checks,
     codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
+    undo::{self, Did},
 };
-
-pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
-    connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .doing("beginning a transaction")
-}
 
 /// Makes a chat if there is none.
 pub(super) fn open_chat(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     title: &str,
@@ -35,7 +31,6 @@ pub(super) fn open_chat(
          (tenant, chat, id, title, tip, created, updated, version) \
          SELECT ?1, coalesce(max(chat), 0) + 1, ?2, ?3, ?4, ?5, ?5, 0 FROM chats WHERE tenant = ?1";
     let doing = "making a chat";
-    let transaction = begin(connection)?;
     if let Some(row) = ChatRow::find(&transaction, tenant, chat).doing(doing)? {
         return Ok(row.record);
     }
@@ -53,63 +48,58 @@ pub(super) fn open_chat(
 
 /// Stores a drafted turn.
 pub(super) fn commit_turn(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     draft: Draft,
     seen: Option<u64>,
 ) -> Result<Committed, StoreError> {
     let doing = "storing a turn";
-    let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer { transaction, tenant, row };
+    let mut writer = Writer::new(transaction, tenant, row);
     let Some(numbers) = writer.path(&draft)? else { return Ok(Committed::Stale) };
     let texts = draft.texts.iter().map(|text| writer.text(text));
     let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
     let finished = draft.finish(&numbers, texts)?;
     writer.turn(&finished).doing(doing)?;
     writer.row.record.tip = finished.columns.at;
-    let turn = writer.row.last_turn.unsigned_abs();
-    writer.finish(finished.columns.created).doing(doing)?;
-    Ok(Committed::Stored(TurnId(turn), finished.path))
+    let id = TurnId(writer.row.last_turn.unsigned_abs());
+    let did = Did::new(WriteKind::Turn(id));
+    let record = writer.finish(did, finished.columns.created).doing(doing)?;
+    let stored = StoredTurn { id, write: record.last_write() };
+    Ok(Committed::Stored(stored, finished.path))
 }
 
 /// Stores the nodes of a draft without a turn.
 pub(super) fn commit_path(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     draft: &Draft,
     seen: Option<u64>,
 ) -> Result<ChatRecord, StoreError> {
-    let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer { transaction, tenant, row };
+    let mut writer = Writer::new(transaction, tenant, row);
     writer.path(draft)?;
     writer.row.record.tip = draft.columns.at;
-    let now = draft.columns.created;
-    let version = writer.row.record.version + 1;
-    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
-    writer.finish(now).doing("storing a path")?;
-    Ok(record)
+    writer.finish(Did::new(WriteKind::Path), draft.columns.created).doing("storing a path")
 }
 
-/// Stores a reply; returns the number of its message.
+/// Stores a reply; returns the number of its message as well.
 pub(super) fn commit_reply(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     reply: &Reply,
-) -> Result<i64, StoreError> {
+) -> Result<(WriteId, i64), StoreError> {
     let doing = "storing a reply";
-    let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
-    let mut writer = Writer { transaction, tenant, row };
+    let mut writer = Writer::new(transaction, tenant, row);
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn: reply.turn };
     let turn = i64::try_from(reply.turn.0).map_err(|_| no_turn())?;
-    let at = writer.turn_at(turn).doing(doing)?.ok_or_else(no_turn)?;
+    let (at, before) = writer.turn_at(turn).doing(doing)?.ok_or_else(no_turn)?;
     let node = &reply.node;
     let parent = writer.position(node.parent).doing(doing)?;
     let parent =
@@ -121,17 +111,18 @@ pub(super) fn commit_reply(
         let place = writer.next_place(parent).doing(doing)?;
         writer.node(place, &item, number)?;
     }
-    writer.set_reply(turn, node.prefix).doing(doing)?;
+    writer.set_reply(turn, Some(node.prefix)).doing(doing)?;
     if writer.row.record.tip == at {
         writer.row.record.tip = node.prefix;
     }
-    writer.finish(reply.created).doing(doing)?;
-    Ok(number)
+    let did = Did { reply: before, ..Did::new(WriteKind::Reply(reply.turn)) };
+    let record = writer.finish(did, reply.created).doing(doing)?;
+    Ok((record.last_write(), number))
 }
 
 /// Moves the tip to a stored node.
 pub(super) fn move_tip(
-    connection: &mut Connection,
+    transaction: Savepoint<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     tip: PrefixHash,
@@ -139,18 +130,72 @@ pub(super) fn move_tip(
     now: Timestamp,
 ) -> Result<ChatRecord, StoreError> {
     let doing = "moving a chat's tip";
-    let transaction = begin(connection)?;
     let row = ChatRow::get(&transaction, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer { transaction, tenant, row };
+    let mut writer = Writer::new(transaction, tenant, row);
     if writer.position(tip).doing(doing)?.is_none() {
         return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
     }
     writer.row.record.tip = tip;
-    let version = writer.row.record.version + 1;
-    let record = ChatRecord { updated: now, version, ..writer.row.record.clone() };
-    writer.finish(now).doing(doing)?;
-    Ok(record)
+    writer.finish(Did::new(WriteKind::Tip), now).doing(doing)
+}
+
+/// Takes a write back.
+pub(super) fn undo(
+    transaction: Savepoint<'_>,
+    tenant: &TenantId,
+    chat: &ChatId,
+    write: WriteId,
+    now: Timestamp,
+) -> Result<ChatRecord, StoreError> {
+    let doing = "taking a write back";
+    let row = ChatRow::get(&transaction, tenant, chat)?;
+    let log = writes(&transaction, tenant, &row)?;
+    let undo = undo::plan(chat, &log, write)?;
+    let mut writer = Writer::new(transaction, tenant, row);
+    let mut did = Did { undoes: Some(undo.write.id), ..Did::new(undo.write.kind) };
+    match undo.write.kind {
+        WriteKind::Turn(turn) => writer.set_undone(turn, undo.undone).doing(doing)?,
+        WriteKind::Reply(turn) => {
+            let number = turn.0.cast_signed();
+            did.reply = writer.turn_at(number).doing(doing)?.and_then(|(_, reply)| reply);
+            writer.set_reply(number, undo.write.reply).doing(doing)?;
+        }
+        WriteKind::Path | WriteKind::Tip => (),
+    }
+    writer.row.record.tip = undo.write.tip;
+    writer.finish(did, now).doing(doing)
+}
+
+/// The log of a chat's writes.
+pub(super) fn writes(
+    connection: &Connection,
+    tenant: &TenantId,
+    row: &ChatRow,
+) -> Result<Vec<WriteRecord>, StoreError> {
+    let doing = "reading the log of writes";
+    let mut select = connection
+        .prepare_cached(
+            "SELECT version, kind, turn, undoes, tip, reply, created FROM writes \
+             WHERE tenant = ?1 AND chat = ?2 ORDER BY version",
+        )
+        .doing(doing)?;
+    let mut rows = select.query(params![tenant.as_str(), row.number]).doing(doing)?;
+    let mut log = Vec::new();
+    while let Some(line) = rows.next().doing(doing)? {
+        let kind = undo::kind_from(line.get(1).doing(doing)?, line.get(2).doing(doing)?);
+        let undoes: Option<i64> = line.get(3).doing(doing)?;
+        let reply: Option<Hash> = line.get(5).doing(doing)?;
+        log.push(WriteRecord {
+            id: WriteId(line.get::<_, i64>(0).doing(doing)?.unsigned_abs()),
+            kind: kind.reading(|| format!("the log of chat `{}`", row.record.id))?,
+            undoes: undoes.map(|version| WriteId(version.unsigned_abs())),
+            tip: PrefixHash(line.get::<_, Hash>(4).doing(doing)?.0),
+            reply: reply.map(|hash| PrefixHash(hash.0)),
+            created: Timestamp(line.get(6).doing(doing)?),
+        });
+    }
+    Ok(log)
 }
 
 /// Where a node is: its branch, `None` above the first message, and its depth.
@@ -161,12 +206,23 @@ struct Position {
 }
 
 struct Writer<'connection> {
-    transaction: Transaction<'connection>,
+    transaction: Savepoint<'connection>,
     tenant: &'connection TenantId,
     row: ChatRow,
+    /// The tip before.
+    tip: PrefixHash,
 }
 
-impl Writer<'_> {
+impl<'connection> Writer<'connection> {
+    fn new(
+        transaction: Savepoint<'connection>,
+        tenant: &'connection TenantId,
+        row: ChatRow,
+    ) -> Self {
+        let tip = row.record.tip;
+        Self { transaction, tenant, row, tip }
+    }
+
     fn position(&self, prefix: PrefixHash) -> rusqlite::Result<Option<Position>> {
         if prefix == PrefixHash::default() {
             return Ok(Some(Position { branch: None, depth: 0 }));
@@ -324,7 +380,9 @@ impl Writer<'_> {
         let (tenant, chat, number) = (self.tenant.as_str(), self.row.number, self.row.last_turn);
         let columns = &turn.columns;
         self.transaction
-            .prepare_cached("INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8)")?
+            .prepare_cached(
+                "INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, 0)",
+            )?
             .execute(params![
                 tenant,
                 chat,
@@ -341,25 +399,45 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn turn_at(&self, turn: i64) -> rusqlite::Result<Option<PrefixHash>> {
-        let mut find = self
-            .transaction
-            .prepare_cached("SELECT at FROM turns WHERE tenant = ?1 AND chat = ?2 AND turn = ?3")?;
+    /// The node a turn was computed on, and its reply.
+    fn turn_at(&self, turn: i64) -> rusqlite::Result<Option<(PrefixHash, Option<PrefixHash>)>> {
+        let mut find = self.transaction.prepare_cached(
+            "SELECT at, reply FROM turns WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
+        )?;
         let key = params![self.tenant.as_str(), self.row.number, turn];
-        find.query_row(key, |row| Ok(PrefixHash(row.get::<_, Hash>(0)?.0))).optional()
+        let read = |row: &rusqlite::Row<'_>| {
+            let reply = row.get::<_, Option<Hash>>(1)?.map(|hash| PrefixHash(hash.0));
+            Ok((PrefixHash(row.get::<_, Hash>(0)?.0), reply))
+        };
+        find.query_row(key, read).optional()
     }
 
-    fn set_reply(&self, turn: i64, reply: PrefixHash) -> rusqlite::Result<()> {
+    fn set_undone(&self, turn: TurnId, undone: bool) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached(
+                "UPDATE turns SET undone = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
+            )?
+            .execute(params![
+                self.tenant.as_str(),
+                self.row.number,
+                turn.0.cast_signed(),
+                undone
+            ])?;
+        Ok(())
+    }
+
+    fn set_reply(&self, turn: i64, reply: Option<PrefixHash>) -> rusqlite::Result<()> {
+        let reply = reply.map(|reply| Hash(reply.0));
         self.transaction
             .prepare_cached(
                 "UPDATE turns SET reply = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
             )?
-            .execute(params![self.tenant.as_str(), self.row.number, turn, Hash(reply.0)])?;
+            .execute(params![self.tenant.as_str(), self.row.number, turn, reply])?;
         Ok(())
     }
 
-    /// Writes the chat's row and commits.
-    fn finish(self, now: Timestamp) -> rusqlite::Result<()> {
+    /// Writes the chat's row and the log, and commits. The chat as it now is.
+    fn finish(self, did: Did, now: Timestamp) -> rusqlite::Result<ChatRecord> {
         const UPDATE: &str = "UPDATE chats SET tip = ?3, updated = ?4, version = version + 1, \
              last_branch = ?5, last_message = ?6, last_text = ?7, last_turn = ?8 \
              WHERE tenant = ?1 AND chat = ?2";
@@ -374,6 +452,23 @@ impl Writer<'_> {
             row.last_text,
             row.last_turn,
         ])?;
-        self.transaction.commit()
+        let version = row.record.version + 1;
+        let (kind, turn) = did.columns();
+        self.transaction
+            .prepare_cached("INSERT INTO writes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+            .execute(params![
+                self.tenant.as_str(),
+                row.number,
+                version.cast_signed(),
+                kind,
+                turn,
+                did.undoes.map(|write| write.0.cast_signed()),
+                Hash(self.tip.0),
+                did.reply.map(|reply| Hash(reply.0)),
+                now.0,
+            ])?;
+        let record = ChatRecord { updated: now, version, ..self.row.record };
+        self.transaction.commit()?;
+        Ok(record)
     }
 }

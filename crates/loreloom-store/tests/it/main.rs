@@ -1,6 +1,7 @@
 //! The store suite over every store.
 
 mod agreement;
+mod damage;
 mod live;
 mod openers;
 mod size;

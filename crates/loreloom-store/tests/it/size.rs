@@ -23,7 +23,7 @@ async fn a_thousand_turns_that_repeat_their_history_stay_under_twenty_megabytes(
         path.push(fixture::said(Role::User, &fixture::prose(number, 40)));
         let turn = fixture::lively_turn(&path, number, 30);
         given += turn.prompt.iter().map(|message| message.content.len()).sum::<usize>();
-        let id = store.commit_turn(&tenant, &path, &turn, None).await.unwrap();
+        let id = store.commit_turn(&tenant, &path, &turn, None).await.unwrap().id;
         if number % 111 == 0 {
             samples.push((id, turn));
         }

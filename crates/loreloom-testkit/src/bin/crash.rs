@@ -1,5 +1,6 @@
 //! Kills a process that commits, again and again, and counts what was lost:
-//! `crash --cycles 1000`.
+//! `crash --cycles 1000`. A PostgreSQL server is killed too; for SQLite, first every write
+//! fails once.
 
 use std::{
     io::{Write, stdout},
@@ -9,9 +10,14 @@ use std::{
 
 use clap::{Parser, ValueEnum};
 use loreloom_core::ids::ChatId;
-use loreloom_testkit::store_suite::{
-    Failure, Opener,
-    crash::{self, Tally},
+use loreloom_testkit::{
+    faults::Trouble,
+    postgres::Cluster,
+    store_suite::{
+        Failure, Opener,
+        crash::{self, Tally},
+        faults,
+    },
 };
 
 /// Kills a process that commits, again and again, and counts what was lost.
@@ -62,20 +68,32 @@ async fn main() -> Result<(), Failure> {
     }
     let tally = match arguments.store {
         Kind::Sqlite => {
+            for trouble in [Trouble::Passing, Trouble::Lasting] {
+                let tally = faults::run(trouble, 3).await?;
+                writeln!(stdout(), "{trouble:?} faults: {tally}")?;
+                if tally.lost + tally.findings > 0 {
+                    return Err("a fault of the disk did harm".into());
+                }
+            }
             let directory = tempfile::tempdir()?;
             let place = directory.path().join("stories.sqlite");
-            parent(&arguments, &place.display().to_string()).await?
+            parent(&arguments, &place.display().to_string(), None).await?
         }
-        Kind::Postgres => match loreloom_testkit::postgres::Cluster::start()? {
-            Some(cluster) => parent(&arguments, &cluster.address()).await?,
+        Kind::Postgres => match Cluster::start()? {
+            Some(cluster) => parent(&arguments, &cluster.address(), Some(&cluster)).await?,
             None => return Ok(()),
         },
     };
+    writeln!(stdout(), "slowest opening after a kill: {} ms", tally.slowest.as_millis())?;
     writeln!(stdout(), "{tally}")?;
     if tally.lost > 0 { Err("acknowledged commits were lost".into()) } else { Ok(()) }
 }
 
-async fn parent(arguments: &Arguments, place: &str) -> Result<Tally, Failure> {
+async fn parent(
+    arguments: &Arguments,
+    place: &str,
+    server: Option<&Cluster>,
+) -> Result<Tally, Failure> {
     let itself: PathBuf = std::env::current_exe()?;
     let kind = arguments.store;
     let command = |chat: &ChatId| {
@@ -89,5 +107,6 @@ async fn parent(arguments: &Arguments, place: &str) -> Result<Tally, Failure> {
         }
     };
     let opener = kind.opener(place);
-    crash::run(opener.as_ref(), command, arguments.cycles, arguments.seed, told).await
+    let cycles = (arguments.cycles, arguments.seed);
+    crash::run(opener.as_ref(), command, server, cycles, told).await
 }

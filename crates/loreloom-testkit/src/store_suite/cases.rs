@@ -34,6 +34,10 @@ pub use super::{
         the_exact_prefix_counts_before_the_message, the_tree_lists_parents_before_children,
         the_turns_of_a_round_each_keep_their_own, two_greetings_are_two_roots,
     },
+    cases_undo::{
+        a_trimmed_turn_keeps_what_it_needs, a_write_that_others_build_on_is_not_taken_back,
+        every_kind_of_write_is_taken_back_and_done_again, unused_books_go_only_when_asked_for,
+    },
     cases_write::{
         a_contradiction_is_refused_and_nothing_stored, a_late_reply_leaves_the_tip_alone,
         a_reopened_store_has_everything, a_reply_extends_the_story,
@@ -72,7 +76,7 @@ impl Scene {
         path: &Path,
         turn: &TurnRecord,
     ) -> Result<TurnId, StoreError> {
-        self.store.commit_turn(&self.tenant, path, turn, None).await
+        Ok(self.store.commit_turn(&self.tenant, path, turn, None).await?.id)
     }
 
     pub(super) async fn state(&self, path: &Path) -> Result<StoryState, Failure> {
@@ -90,7 +94,7 @@ impl Scene {
         Ok(nodes.into_iter().map(|node| node.message.text).collect())
     }
 
-    async fn stored(&self, turn: TurnId) -> Result<TurnRecord, Failure> {
+    pub(super) async fn stored(&self, turn: TurnId) -> Result<TurnRecord, Failure> {
         let stored = self.store.turn(&self.tenant, &self.chat, turn).await?;
         stored.ok_or_else(|| format!("turn {} is gone", turn.0).into())
     }

@@ -206,7 +206,7 @@ pub async fn tenants_do_not_see_each_other(opener: &dyn Opener) -> Checked {
     for (tenant, title, end) in [(&tenants[0], "A", 3), (&tenants[1], "B", 4)] {
         store.open_chat(tenant, &chat, title, Timestamp(1)).await?;
         let turn = fixture::turn(&path, sticky("e", end), 2);
-        assert_eq!(store.commit_turn(tenant, &path, &turn, Some(0)).await?.0, 1);
+        assert_eq!(store.commit_turn(tenant, &path, &turn, Some(0)).await?.id.0, 1);
     }
     let branch = dialogue(&chat, &["hello", "no"]);
     let turn = fixture::turn(&branch, StateDelta::default(), 5);
@@ -272,7 +272,7 @@ async fn write_turns(
         for number in 0..turns {
             path = then(&path, Role::User, &format!("writer {writer} asks {number}"));
             let turn = fixture::lively_turn(&path, number, 5);
-            let id = store.commit_turn(&tenant, &path, &turn, None).await?;
+            let id = store.commit_turn(&tenant, &path, &turn, None).await?.id;
             path = then(&path, Role::Assistant, &format!("answer {number} to {writer}"));
             let reply = fixture::reply(id, &path, 2).ok_or("a reply")?;
             store.commit_reply(&tenant, &chat, &reply).await?;

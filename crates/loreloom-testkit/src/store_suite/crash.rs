@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -26,6 +26,7 @@ use loreloom_memory::ports::{Store, StoreError, StoryStore, TurnId, TurnRecord};
 use loreloom_store::SqliteStore;
 
 use super::{Checked, Failure, Opener, fixture};
+use crate::postgres::Cluster;
 
 /// A story is as long as this many cycles make it; then another chat begins.
 const CYCLES_OF_A_CHAT: u64 = 20;
@@ -39,11 +40,13 @@ pub struct Tally {
     pub acknowledged: u64,
     /// Acknowledged commits that were not there.
     pub lost: u64,
+    /// The longest that opening the store took afterwards.
+    pub slowest: Duration,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cycles, acknowledged, lost } = self;
+        let Self { cycles, acknowledged, lost, slowest: _ } = self;
         write!(formatter, "{cycles} cycles, {acknowledged} acknowledged, {lost} lost")
     }
 }
@@ -55,7 +58,7 @@ pub fn chat_of(cycle: u64) -> ChatId {
 
 /// A commit that returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Acknowledged {
+pub(super) enum Acknowledged {
     Turn(TurnId, PrefixHash),
     Reply(TurnId, PrefixHash),
 }
@@ -85,7 +88,7 @@ impl Acknowledged {
 
 /// The turn that a story of this path makes next: the child writes it and the parent
 /// knows it again.
-fn turn_on(path: &Path) -> TurnRecord {
+pub(super) fn turn_on(path: &Path) -> TurnRecord {
     let number = path.items().len() as u64;
     let mut turn = fixture::lively_turn(path, number, 20);
     // A window, as front ends send it.
@@ -103,7 +106,7 @@ pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) ->
     loop {
         let number = path.items().len() as u64;
         path.push(fixture::said(Role::User, &fixture::prose(number, 40)));
-        let turn = store.commit_turn(&tenant, &path, &turn_on(&path), None).await?;
+        let turn = store.commit_turn(&tenant, &path, &turn_on(&path), None).await?.id;
         writeln!(out, "{}", Acknowledged::Turn(turn, path.prefix()))?;
         out.flush()?;
         path.push(fixture::said(Role::Assistant, &fixture::prose(number + 1, 120)));
@@ -114,13 +117,14 @@ pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) ->
     }
 }
 
-/// The parent: kills the child that `command` starts for a cycle's chat, `cycles` times.
-/// `told` is called after each cycle.
+/// The parent: kills the child that `command` starts for a cycle's chat, `cycles` times, and
+/// in every second cycle the `server` first, if there is one. `told` is called after each
+/// cycle.
 pub async fn run(
     opener: &dyn Opener,
     command: impl Fn(&ChatId) -> Command,
-    cycles: u64,
-    seed: u64,
+    server: Option<&Cluster>,
+    (cycles, seed): (u64, u64),
     mut told: impl FnMut(&Tally),
 ) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
@@ -129,7 +133,14 @@ pub async fn run(
         let dice = Hasher::new("crash").number(seed).number(cycle).finish_u64();
         // After some commits, often none, and then somewhere in the middle of the next.
         let (commits, after) = (dice % 64, Duration::from_micros(dice / 64 % 5000));
-        let lines = kill(command(&chat), commits, after)?;
+        let server = server.filter(|_| cycle % 2 == 1);
+        let lines = kill(command(&chat), commits, after, server)?;
+        if let Some(server) = server {
+            server.restart()?;
+        }
+        let begun = Instant::now();
+        drop(opener.open().await?);
+        tally.slowest = tally.slowest.max(begun.elapsed());
         tally.lost += missing(opener, &chat, &lines).await?;
         tally.acknowledged += lines.len() as u64;
         tally.cycles += 1;
@@ -140,8 +151,13 @@ pub async fn run(
 
 /// Starts a child, kills it a while `after` it has acknowledged `commits` commits, and
 /// returns all that it acknowledged.
-fn kill(mut command: Command, commits: u64, after: Duration) -> Result<Vec<Acknowledged>, Failure> {
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
+fn kill(
+    mut command: Command,
+    commits: u64,
+    after: Duration,
+    server: Option<&Cluster>,
+) -> Result<Vec<Acknowledged>, Failure> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().ok_or("the child's output")?);
     let mut lines = Vec::new();
     for _ in 0..commits {
@@ -150,6 +166,9 @@ fn kill(mut command: Command, commits: u64, after: Duration) -> Result<Vec<Ackno
         }
     }
     thread::sleep(after);
+    if let Some(server) = server {
+        server.kill()?;
+    }
     child.kill()?;
     child.wait()?;
     while read_line(&mut output, &mut lines)? {}
@@ -199,7 +218,7 @@ pub async fn run_out_of_space(
 }
 
 /// How many acknowledged commits are not there, whole, in a store opened afresh.
-async fn missing(
+pub(super) async fn missing(
     opener: &dyn Opener,
     chat: &ChatId,
     lines: &[Acknowledged],

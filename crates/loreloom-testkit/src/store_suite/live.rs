@@ -109,8 +109,8 @@ impl Live {
             created: Timestamp(self.clock),
             given: Some(Box::new(Given::of(&turn, path))),
         };
-        let id = self.store.commit_turn(&self.tenant, path, &record, None).await?;
-        Ok((id, woven))
+        let stored = self.store.commit_turn(&self.tenant, path, &record, None).await?;
+        Ok((stored.id, woven))
     }
 
     fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Woven {
@@ -126,7 +126,17 @@ impl Live {
         let mut longer = path.clone();
         longer.push(said);
         let reply = fixture::reply(turn, &longer, self.clock).ok_or("a reply")?;
-        Ok(self.store.commit_reply(&self.tenant, &self.chat, &reply).await?)
+        self.store.commit_reply(&self.tenant, &self.chat, &reply).await?;
+        Ok(())
+    }
+
+    /// Takes the last write that counts back, if there is one.
+    pub async fn undo(&self) -> Checked {
+        let log = self.store.writes(&self.tenant, &self.chat).await?;
+        if let Some(last) = loreloom_store::counting(&log).last() {
+            self.store.take_back(&self.tenant, &self.chat, *last, Timestamp(self.clock)).await?;
+        }
+        Ok(())
     }
 
     /// Every turn that was ever stored is decided again alike, whatever came after it.
@@ -204,6 +214,7 @@ pub async fn run(opener: &dyn Opener, tenant: TenantId, deeds: &[Deed]) -> Check
                     live.state(&telling.path(&live.chat)).await?
                 );
             }
+            Step::Undo | Step::Redo => live.undo().await?,
             Step::Reopen => live.store = opener.open().await?,
         }
         telling.past.push(telling.messages.clone());

@@ -38,6 +38,10 @@ pub enum Deed {
     Rename(u8),
     /// Lets the front end do something in the background.
     Quiet,
+    /// Takes back what was done last.
+    Undo,
+    /// Does again what was taken back last.
+    Redo,
     /// Restarts the program.
     Reopen,
 }
@@ -57,6 +61,8 @@ pub fn deed() -> impl Strategy<Value = Deed> {
         2 => index().prop_map(Deed::Return),
         1 => (0..3_u8).prop_map(Deed::Rename),
         1 => proptest::strategy::Just(Deed::Quiet),
+        2 => proptest::strategy::Just(Deed::Undo),
+        1 => proptest::strategy::Just(Deed::Redo),
         1 => proptest::strategy::Just(Deed::Reopen),
     ]
 }
@@ -78,6 +84,10 @@ pub enum Step {
     Turn(GenerationType, Option<u8>),
     /// Nothing.
     Nothing,
+    /// To take the last write back.
+    Undo,
+    /// To do the last one again that was taken back.
+    Redo,
     /// To be opened again.
     Reopen,
 }
@@ -164,6 +174,8 @@ impl Telling {
                 Step::Nothing
             }
             Deed::Quiet => Step::Turn(Quiet, None),
+            Deed::Undo => Step::Undo,
+            Deed::Redo => Step::Redo,
             Deed::Reopen => Step::Reopen,
         }
     }
@@ -212,12 +224,26 @@ impl Machine<'_> {
         match self.telling.act(deed) {
             Step::Turn(generation, reply) => self.turn(generation, reply).await?,
             Step::Nothing => (),
+            Step::Undo | Step::Redo => self.undo(deed).await?,
             Step::Reopen => {
                 self.stores.clear();
                 for opener in self.openers {
                     self.stores.push(opener.open().await?);
                 }
             }
+        }
+        Ok(())
+    }
+
+    async fn undo(&mut self, deed: &Deed) -> Checked {
+        self.clock += 1;
+        let now = Timestamp(self.clock);
+        let undo = matches!(deed, Deed::Undo);
+        let write = if undo { self.model.undo(now) } else { self.model.redo(now) };
+        let Some(write) = write else { return Ok(()) };
+        for store in &self.stores {
+            let record = store.take_back(&self.tenant, &self.model.chat.id, write, now).await?;
+            assert_eq!(record, self.model.chat);
         }
         Ok(())
     }
@@ -233,8 +259,8 @@ impl Machine<'_> {
         let seen = Some(self.model.chat.version);
         let expected = self.model.commit_turn(&path, &turn);
         for store in &self.stores {
-            let id = store.commit_turn(&self.tenant, &path, &turn, seen).await?;
-            assert_eq!(id, expected);
+            let stored = store.commit_turn(&self.tenant, &path, &turn, seen).await?;
+            assert_eq!((stored.id, stored.write.0), (expected, self.model.chat.version));
         }
         if let Some(text) = reply {
             self.reply(expected, path, text).await?;

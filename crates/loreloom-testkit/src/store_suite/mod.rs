@@ -2,15 +2,18 @@
 //!
 //! [`cases`] holds one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] drives stores with random stories and
-//! holds them to the naive [`model`]; [`live`] tells such stories to the engine. [`crash`] kills a process that commits and counts what
-//! it had acknowledged.
+//! holds them to the naive [`model`]; [`live`] tells such stories to the engine. [`crash`]
+//! kills a process that commits and counts what it had acknowledged; [`faults`] lets the disk
+//! fail under it.
 
 pub mod cases;
 mod cases_desk;
 mod cases_kept;
 mod cases_tree;
+mod cases_undo;
 mod cases_write;
 pub mod crash;
+pub mod faults;
 pub mod fixture;
 pub mod live;
 pub mod machine;
@@ -90,6 +93,10 @@ macro_rules! store_cases {
             one_of_two_who_saw_a_revision_wins
             books_are_kept_by_what_they_say
             desks_of_tenants_are_apart
+            every_kind_of_write_is_taken_back_and_done_again
+            a_write_that_others_build_on_is_not_taken_back
+            a_trimmed_turn_keeps_what_it_needs
+            unused_books_go_only_when_asked_for
         );
     };
     (@each $opener:expr; $($case:ident)+) => {$(

@@ -6,7 +6,7 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, Node, Reply, TurnId, TurnRecord, TurnSummary};
+use loreloom_memory::ports::{ChatRecord, Node, Reply, TurnId, TurnRecord, TurnSummary, WriteId};
 
 /// One chat.
 #[derive(Clone, Debug)]
@@ -17,6 +17,19 @@ pub struct Model {
     pub nodes: Vec<Node>,
     /// Its turns, each with the path it was computed on and the node of its reply.
     pub turns: Vec<(TurnRecord, Path, Option<PrefixHash>)>,
+    /// Whether each was taken back.
+    undone: Vec<bool>,
+    /// What was so before each write that counts, and what was so before each taking back.
+    done: Vec<Before>,
+    taken_back: Vec<Before>,
+}
+
+/// What a write may change, as it was before.
+#[derive(Clone, Debug)]
+struct Before {
+    write: WriteId,
+    tip: PrefixHash,
+    turns: Vec<(Option<PrefixHash>, bool)>,
 }
 
 impl Model {
@@ -24,11 +37,60 @@ impl Model {
     pub fn new(id: ChatId, title: &str, now: Timestamp) -> Self {
         let (tip, title) = (PrefixHash::default(), title.to_owned());
         let chat = ChatRecord { id, title, tip, created: now, updated: now, version: 0 };
-        Self { chat, nodes: Vec::new(), turns: Vec::new() }
+        Self {
+            chat,
+            nodes: Vec::new(),
+            turns: Vec::new(),
+            undone: Vec::new(),
+            done: Vec::new(),
+            taken_back: Vec::new(),
+        }
+    }
+
+    /// What is so now, before the next write.
+    fn now(&self) -> Before {
+        let turns = self.turns.iter().zip(&self.undone);
+        Before {
+            write: WriteId(self.chat.version + 1),
+            tip: self.chat.tip,
+            turns: turns.map(|(turn, undone)| (turn.2, *undone)).collect(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.done.push(self.now());
+        self.taken_back.clear();
+    }
+
+    fn go_back(&mut self, before: &Before, now: Timestamp) {
+        for (at, turn) in self.turns.iter_mut().enumerate() {
+            let (reply, undone) = before.turns.get(at).copied().unwrap_or((turn.2, true));
+            (turn.2, self.undone[at]) = (reply, undone);
+        }
+        self.chat.tip = before.tip;
+        self.chat.updated = now;
+        self.chat.version += 1;
+    }
+
+    /// Takes the last write that counts back; its id.
+    pub fn undo(&mut self, now: Timestamp) -> Option<WriteId> {
+        let before = self.done.pop()?;
+        self.taken_back.push(self.now());
+        self.go_back(&before, now);
+        Some(before.write)
+    }
+
+    /// Does again what was taken back last; the id of the taking back.
+    pub fn redo(&mut self, now: Timestamp) -> Option<WriteId> {
+        let before = self.taken_back.pop()?;
+        self.done.push(self.now());
+        self.go_back(&before, now);
+        Some(before.write)
     }
 
     /// Stores a turn.
     pub fn commit_turn(&mut self, path: &Path, turn: &TurnRecord) -> TurnId {
+        self.begin();
         let mut parent = PrefixHash::default();
         for item in path.items() {
             let (prefix, message_id, message) = (item.prefix, item.id, item.message.clone());
@@ -36,6 +98,7 @@ impl Model {
             parent = prefix;
         }
         self.turns.push((turn.clone(), path.clone(), None));
+        self.undone.push(false);
         self.chat.tip = path.prefix();
         self.chat.updated = turn.created;
         self.chat.version += 1;
@@ -44,6 +107,7 @@ impl Model {
 
     /// Stores a reply.
     pub fn commit_reply(&mut self, reply: &Reply) {
+        self.begin();
         self.add(reply.node.clone());
         let Some(turn) = (1_u64..).zip(&mut self.turns).find(|(id, _)| *id == reply.turn.0) else {
             return;
@@ -75,8 +139,11 @@ impl Model {
     /// The turn that counts for the path that ends in `path`'s item `end` (0: before the
     /// first), and whether it was computed on exactly that path.
     fn counting(&self, path: &Path, end: usize) -> Option<(&TurnRecord, bool)> {
-        let loud =
-            || self.turns.iter().rev().filter(|turn| turn.0.generation != GenerationType::Quiet);
+        let turns = || self.turns.iter().zip(&self.undone).rev();
+        let counts = |(turn, undone): &(&(TurnRecord, Path, _), &bool)| {
+            !**undone && turn.0.generation != GenerationType::Quiet
+        };
+        let loud = || turns().filter(counts).map(|(turn, _)| turn);
         let item = end.checked_sub(1).map(|at| &path.items()[at]);
         let prefix = item.map_or_else(PrefixHash::default, |item| item.prefix);
         let exact = loud().find(|turn| turn.0.at == prefix).map(|turn| (&turn.0, true));
@@ -113,7 +180,8 @@ impl Model {
         let on_path = |at: PrefixHash| {
             at == PrefixHash::default() || path.items().iter().any(|item| item.prefix == at)
         };
-        for (turn, path, _) in self.turns.iter().filter(|turn| on_path(turn.0.at)) {
+        let counting = self.turns.iter().zip(&self.undone).filter(|(_, undone)| !**undone);
+        for ((turn, path, _), _) in counting.filter(|(turn, _)| on_path(turn.0.at)) {
             only.commit_turn(path, turn);
         }
         only
@@ -122,13 +190,15 @@ impl Model {
     /// The list of turns.
     pub fn summaries(&self) -> Vec<TurnSummary> {
         (1..)
-            .zip(&self.turns)
-            .map(|(id, (turn, _, reply))| TurnSummary {
+            .zip(self.turns.iter().zip(&self.undone))
+            .map(|(id, ((turn, _, reply), undone))| TurnSummary {
                 id: TurnId(id),
                 at: turn.at,
                 generation: turn.generation,
                 created: turn.created,
                 reply: *reply,
+                undone: *undone,
+                trimmed: false,
             })
             .collect()
     }

@@ -3,7 +3,13 @@
 use std::process::Command;
 
 use loreloom_core::ids::ChatId;
-use loreloom_testkit::store_suite::crash::{self, SqliteAt};
+use loreloom_testkit::{
+    faults::Trouble,
+    store_suite::{
+        crash::{self, SqliteAt},
+        faults,
+    },
+};
 
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
@@ -14,9 +20,9 @@ async fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         command.args(["--store", "sqlite", "--child"]).arg(&place).arg(chat.as_str());
         command
     };
-    let tally = crash::run(&SqliteAt(place.clone()), command, 20, 7, |_| ()).await.unwrap();
+    let tally = crash::run(&SqliteAt(place.clone()), command, None, (50, 7), |_| ()).await.unwrap();
     println!("{tally}");
-    assert_eq!((tally.cycles, tally.lost), (20, 0));
+    assert_eq!((tally.cycles, tally.lost), (50, 0));
     assert!(tally.acknowledged > 300, "the child hardly did anything: {tally}");
 }
 
@@ -42,7 +48,7 @@ async fn nothing_acknowledged_is_lost_when_writing_fails() {
 }
 
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_when_the_client_of_a_server_is_killed() {
+async fn nothing_acknowledged_is_lost_when_a_server_or_its_client_is_killed() {
     let Some(cluster) = loreloom_testkit::postgres::Cluster::start().unwrap() else { return };
     let address = cluster.address();
     let command = |chat: &ChatId| {
@@ -51,8 +57,19 @@ async fn nothing_acknowledged_is_lost_when_the_client_of_a_server_is_killed() {
         command
     };
     let opener = crash::PostgresAt(address.clone());
-    let tally = crash::run(&opener, command, 10, 7, |_| ()).await.unwrap();
+    let tally = crash::run(&opener, command, Some(&cluster), (10, 7), |_| ()).await.unwrap();
     println!("{tally}");
     assert_eq!((tally.cycles, tally.lost), (10, 0));
     assert!(tally.acknowledged > 100, "the child hardly did anything: {tally}");
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_whichever_write_fails() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (trouble, turns) in [(Trouble::Passing, 2), (Trouble::Lasting, 1)] {
+        let tally = runtime.block_on(faults::run(trouble, turns)).unwrap();
+        println!("{trouble:?}: {tally}");
+        assert_eq!((tally.lost, tally.findings), (0, 0));
+        assert!(tally.stories > 100 && tally.refused > 50, "hardly anything failed: {tally}");
+    }
 }
