@@ -48,5 +48,4 @@ pub mod text;
 pub mod tiers;
 pub mod turn;
 pub mod verify;
-pub mod visible;
 pub mod window;

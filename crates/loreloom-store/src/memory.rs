@@ -21,6 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks,
     fold::{self, Candidate},
+    in_process::Remembered,
     memory_desk::Desks,
 };
 
@@ -30,6 +31,8 @@ pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
     pub(crate) desks: Arc<Mutex<Desks>>,
+    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), StoredLibrary>>>,
+    pub(crate) remembered: Arc<Mutex<Remembered>>,
 }
 
 #[derive(Debug)]

@@ -16,6 +16,7 @@ mod message;
 mod pack;
 mod prompt;
 mod record;
+mod remembered;
 
 pub(crate) use self::{
     book::{Binding, BookPiece, take_apart},
@@ -25,4 +26,8 @@ pub(crate) use self::{
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
     record::{Body, Deltas, Restored, Wanted, delta_from, delta_text, report_from},
+    remembered::{
+        author_from, author_name, event_body, event_from, job_body, job_from, owners_body,
+        owners_from, vector_bytes, vector_from,
+    },
 };

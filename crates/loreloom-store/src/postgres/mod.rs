@@ -6,8 +6,11 @@
 
 mod connect;
 mod desk;
+mod jobs;
 mod libraries;
+mod memory_log;
 mod read;
+mod remembered;
 mod rows;
 mod write;
 

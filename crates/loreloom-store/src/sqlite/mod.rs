@@ -6,10 +6,13 @@
 mod checkpoint;
 mod connect;
 mod desk;
+mod jobs;
 mod libraries;
+mod memory_log;
 mod nodes;
 mod pool;
 mod read;
+mod remembered;
 mod rows;
 mod told;
 mod upkeep;

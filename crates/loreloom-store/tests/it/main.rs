@@ -11,18 +11,21 @@ mod memory {
     use crate::openers::memory;
 
     loreloom_testkit::store_suite!(memory());
+    loreloom_testkit::memory_suite!(memory());
 }
 
 mod sqlite_file {
     use crate::openers::sqlite_file;
 
     loreloom_testkit::store_suite!(sqlite_file());
+    loreloom_testkit::memory_suite!(sqlite_file());
 }
 
 mod sqlite_memory {
     use crate::openers::sqlite_memory;
 
     loreloom_testkit::store_suite!(sqlite_memory());
+    loreloom_testkit::memory_suite!(sqlite_memory());
 }
 
 #[cfg(feature = "postgres")]
@@ -30,4 +33,5 @@ mod postgres {
     use crate::openers::postgres;
 
     loreloom_testkit::store_suite!(together postgres());
+    loreloom_testkit::memory_suite!(together postgres());
 }

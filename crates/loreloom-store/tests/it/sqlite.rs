@@ -14,8 +14,8 @@ async fn a_newer_database_is_refused_and_left_alone() {
     let database = Connection::open(&file).unwrap();
     database.execute("UPDATE schema_version SET version = 99", []).unwrap();
     let refused = SqliteStore::open(&file).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 3 }), "{refused:?}");
-    let expected = "the database has schema 99, this version knows up to 3: use a newer loreloom";
+    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 4 }), "{refused:?}");
+    let expected = "the database has schema 99, this version knows up to 4: use a newer loreloom";
     assert_eq!(refused.to_string(), expected);
     let kept = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
     assert_eq!(kept, Ok(99));
@@ -133,7 +133,7 @@ async fn a_database_of_schema_1_opens_and_is_upgraded_whole() {
         [],
         |row| row.get(0),
     );
-    assert_eq!(version, Ok(3));
+    assert_eq!(version, Ok(4));
 }
 
 /// Written by the version that had schema 2: two turns with their books, packed whole.
