@@ -42,6 +42,7 @@ pub mod rules;
 pub mod schedule;
 pub mod score;
 pub mod search;
+pub mod service;
 pub mod settings;
 pub mod similarity;
 pub mod text;

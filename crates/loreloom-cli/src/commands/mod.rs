@@ -10,7 +10,10 @@ mod diff_run;
 mod export;
 mod import;
 mod inspect;
+mod jobs;
+mod memory;
 mod merge;
+mod model_test;
 mod replay;
 mod runs;
 mod serve;
@@ -56,6 +59,12 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Read a chat from a file into the store
     Import(import::Import),
+    /// List or cancel the work that runs beside the stories
+    Jobs(jobs::Jobs),
+    /// Look at what is remembered, and change it
+    Memory(memory::Memory),
+    /// Try out whether a model can do memory's work
+    ModelTest(model_test::ModelTest),
     /// Run whole chats through the engine and print what fires at each turn
     Replay(replay::Replay),
     /// Put a backup where the chats are kept
@@ -90,6 +99,9 @@ impl Command {
             Self::Doctor(doctor) => doctor.run(out),
             Self::Export(export) => export.run(out),
             Self::Import(import) => import.run(out),
+            Self::Jobs(jobs) => jobs.run(out),
+            Self::Memory(memory) => memory.run(out),
+            Self::ModelTest(model_test) => model_test.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Restore(restore) => restore.run(out),
             Self::Show(show) => show.run(out),

@@ -8,6 +8,7 @@
 
 mod books;
 mod demo;
+mod memory;
 mod run;
 mod serve;
 mod stories;

@@ -39,6 +39,10 @@ pub fn chat_records(memory: &ChatMemory) -> Records {
         ]);
         records.insert(RecordKey::new(RecordKind::Summary, ""), fields);
     }
+    if let Some(read_only) = &memory.read_only {
+        let fields = present([("readOnly", json!(read_only))]);
+        records.insert(RecordKey::new(RecordKind::ReadOnly, ""), fields);
+    }
     let marks = present([
         ("lastActive", json!(memory.last_active)),
         ("pendingRepair", json!(memory.pending_repair)),
@@ -75,7 +79,8 @@ pub fn to_character(records: &Records) -> CharacterMemory {
             | RecordKind::Profile
             | RecordKind::StateCard
             | RecordKind::Summary
-            | RecordKind::Marks => {}
+            | RecordKind::Marks
+            | RecordKind::ReadOnly => {}
         }
     }
     memory
@@ -84,6 +89,11 @@ pub fn to_character(records: &Records) -> CharacterMemory {
 /// What belongs to a chat, from its records, with positions on this path. A record that
 /// cannot be read is left out.
 pub fn to_chat(records: &Records, path: &[PathItem]) -> ChatMemory {
+    positioned(unplaced(records), path)
+}
+
+/// The same with positions as they were written.
+pub(crate) fn unplaced(records: &Records) -> ChatMemory {
     let (mut memory, mut loose) = (ChatMemory::default(), Map::new());
     for (key, fields) in records.iter() {
         match key.kind {
@@ -94,7 +104,9 @@ pub fn to_chat(records: &Records, path: &[PathItem]) -> ChatMemory {
             RecordKind::ArcSummary => memory.arc_summaries.extend(read(fields)),
             RecordKind::Profile => named_value(&mut memory.profiles, key, fields),
             RecordKind::StateCard => named_value(&mut memory.ledger, key, fields),
-            RecordKind::Summary | RecordKind::Marks => loose.extend(fields.clone()),
+            RecordKind::Summary | RecordKind::Marks | RecordKind::ReadOnly => {
+                loose.extend(fields.clone());
+            }
             RecordKind::Memory
             | RecordKind::Entity
             | RecordKind::Relationship
@@ -104,23 +116,20 @@ pub fn to_chat(records: &Records, path: &[PathItem]) -> ChatMemory {
         }
     }
     let rest: ChatMemory = read(&loose).unwrap_or_default();
-    positioned(
-        ChatMemory {
-            session_memories: memory.session_memories,
-            session_entities: memory.session_entities,
-            scene_history: memory.scene_history,
-            story_arcs: memory.story_arcs,
-            arc_summaries: memory.arc_summaries,
-            profiles: memory.profiles,
-            ledger: memory.ledger,
-            ..rest
-        },
-        path,
-    )
+    ChatMemory {
+        session_memories: memory.session_memories,
+        session_entities: memory.session_entities,
+        scene_history: memory.scene_history,
+        story_arcs: memory.story_arcs,
+        arc_summaries: memory.arc_summaries,
+        profiles: memory.profiles,
+        ledger: memory.ledger,
+        ..rest
+    }
 }
 
 /// Puts positions where the messages they stand for are on this path.
-fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
+pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
     let places: FxHashMap<MessageId, usize> =
         path.iter().enumerate().map(|(at, item)| (item.id, at + 1)).collect();
     memory.summary_end = match memory.summary_receipt {
@@ -173,7 +182,7 @@ fn named_value<T: DeserializeOwned>(
 }
 
 /// The fields of a record that say something.
-pub(super) fn fields_of<T: Serialize>(value: &T) -> Map<String, Value> {
+pub(crate) fn fields_of<T: Serialize>(value: &T) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(fields)) => present(fields),
         // Every record is a struct with named fields.

@@ -22,6 +22,13 @@ impl Live {
         Self(events.iter().map(holds).collect())
     }
 
+    /// Leaves out events that are not wanted.
+    pub fn only(&mut self, events: &[Event], is_wanted: impl Fn(&Event) -> bool) {
+        for (live, event) in self.0.iter_mut().zip(events) {
+            *live &= is_wanted(event);
+        }
+    }
+
     /// The records that hold.
     pub fn records(&self, events: &[Event]) -> Records {
         let mut records = Records::default();

@@ -15,6 +15,7 @@ mod containers;
 mod fold;
 mod record;
 
+pub(crate) use self::containers::{fields_of, positioned, unplaced};
 pub use self::{
     between::between,
     containers::{character_records, chat_records, to_character, to_chat},

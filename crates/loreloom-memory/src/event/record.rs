@@ -44,6 +44,8 @@ pub enum RecordKind {
     Summary,
     /// Where passes stopped reading, and what is pending.
     Marks,
+    /// A session that leaves no trace.
+    ReadOnly,
 }
 
 impl RecordKind {

@@ -1,5 +1,7 @@
 //! The passages of a story, indexed as they come.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -19,18 +21,42 @@ pub struct Passage<'story> {
     pub stretch: u32,
 }
 
+/// What was worked out of a text, once and for all.
+#[derive(Clone, Debug)]
+pub struct Prepared(Arc<Worked>);
+
+#[derive(Debug)]
+pub(super) struct Worked {
+    tokens: Vec<Token>,
+    /// Share of its sentences that ask.
+    pub(super) asking: f64,
+    /// Whether it tells a time.
+    pub(super) tells_time: bool,
+    pub(super) vector: Vector,
+}
+
+impl Prepared {
+    /// What there is to know of a text. All passages of an index need the same embedder.
+    pub fn of(text: &str, embed: Option<&dyn Fn(&str) -> Vector>) -> Self {
+        Self(Arc::new(Worked {
+            tokens: tokens(text),
+            asking: asking(text),
+            tells_time: tells_time(text),
+            vector: embed.map(|embed| embed(text)).unwrap_or_default(),
+        }))
+    }
+}
+
 /// What the index keeps of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) speaker: Option<String>,
     pub(super) stretch: u32,
-    /// Share of its sentences that ask.
-    pub(super) asking: f64,
-    /// Whether it tells a time.
-    pub(super) tells_time: bool,
+    pub(super) text: Arc<Worked>,
     /// Its distinct terms.
     pub(super) terms: Vec<String>,
-    pub(super) vector: Vector,
+    /// How many speakers and terms were known before.
+    known: (usize, usize),
 }
 
 /// A term with the vector of the word it came from.
@@ -118,12 +144,23 @@ impl Index {
     /// Adds the next passage. `embed` gives vectors; without one, passages are found by
     /// their words alone. All passages of an index need the same embedder.
     pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn Fn(&str) -> Vector>) {
+        self.push_prepared(passage, &Prepared::of(passage.text, embed), embed);
+    }
+
+    /// Adds the next passage, from what is known of its text.
+    pub fn push_prepared(
+        &mut self,
+        passage: Passage<'_>,
+        prepared: &Prepared,
+        embed: Option<&dyn Fn(&str) -> Vector>,
+    ) {
+        let known = (self.speakers.len(), self.terms.len());
         if let Some(speaker) = passage.speaker
             && !self.speakers.iter().any(|known| known == speaker)
         {
             self.speakers.push(speaker.to_owned());
         }
-        let found = self.without_speakers(tokens(passage.text));
+        let found = self.without_speakers(prepared.0.tokens.clone());
         self.words.push(found.iter().map(|token| token.stem.as_str()));
         let mut terms: Vec<String> = Vec::new();
         for token in found {
@@ -140,11 +177,25 @@ impl Index {
         self.entries.push(Entry {
             speaker: passage.speaker.map(str::to_owned),
             stretch: passage.stretch,
-            asking: asking(passage.text),
-            tells_time: tells_time(passage.text),
+            text: Arc::clone(&prepared.0),
             terms,
-            vector: embed.map(|embed| embed(passage.text)).unwrap_or_default(),
+            known,
         });
+    }
+
+    /// Takes the newest passages out until so many are left: the index is then as if they
+    /// had never been added.
+    pub fn truncate(&mut self, left: usize) {
+        let Some(first) = self.entries.get(left) else { return };
+        let (speakers, terms) = first.known;
+        while self.entries.len() > left {
+            let Some(entry) = self.entries.pop() else { break };
+            self.words.pop(entry.terms.iter().map(String::as_str));
+        }
+        self.speakers.truncate(speakers);
+        for term in self.terms.drain(terms..) {
+            self.known_terms.remove(&term.stem);
+        }
     }
 
     /// The speakers that a text names.

@@ -15,7 +15,7 @@ mod turn;
 mod weights;
 
 pub use self::{
-    index::{Index, Passage},
+    index::{Index, Passage, Prepared},
     query::{Hit, Parts},
     stem::stem,
     tokens::tokens,

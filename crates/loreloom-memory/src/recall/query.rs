@@ -140,7 +140,7 @@ impl Index {
         }
         let vector = embed(&bare);
         let scores: Vec<f64> =
-            self.entries.iter().map(|entry| dot(&entry.vector, &vector)).collect();
+            self.entries.iter().map(|entry| dot(&entry.text.vector, &vector)).collect();
         standard(&scores).into_iter().map(|score| score * weights.meaning).collect()
     }
 
@@ -151,8 +151,8 @@ impl Index {
         let score = |(at, entry): (usize, &super::index::Entry)| {
             let is_speaker = matches!(named, [name] if entry.speaker.as_deref() == Some(*name));
             f64::from(u8::from(is_speaker)) * weights.speaker
-                + f64::from(u8::from(asks_time && entry.tells_time)) * weights.time
-                - entry.asking * weights.asking
+                + f64::from(u8::from(asks_time && entry.text.tells_time)) * weights.time
+                - entry.text.asking * weights.asking
                 + real(at) / count * weights.recency
         };
         self.entries.iter().enumerate().map(score).collect()

@@ -47,7 +47,15 @@ impl Index {
             .flat_map(|entity| entity.names().filter(|name| !contains_word(question, name)))
             .collect();
         let mut hits = self.search(question, &also, self.len(), weights, embed);
-        hits.retain(|hit| hit.at < wanted.seen_from && hit.score >= wanted.least);
+        let is_told = |at: usize| {
+            wanted
+                .path
+                .get(at)
+                .is_some_and(|item| !item.message.hidden && item.message.role != Role::System)
+        };
+        hits.retain(|hit| {
+            hit.at < wanted.seen_from && hit.score >= wanted.least && is_told(hit.at)
+        });
         hits.truncate(wanted.most);
         hits
     }

@@ -3,6 +3,7 @@
 mod agreement;
 mod live;
 mod openers;
+mod remembering;
 mod size;
 mod sqlite;
 mod upkeep;

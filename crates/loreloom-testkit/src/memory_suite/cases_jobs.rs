@@ -11,8 +11,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    Claiming, Job, JobBody, JobId, JobQueue, JobState, MemoryError, MemoryLog, NewJob, Outcome,
-    Write,
+    Claiming, Job, JobBody, JobId, JobState, MemoryError, MemoryLog, NewJob, Outcome, Write,
 };
 
 use super::{

@@ -5,6 +5,8 @@
 pub mod cases;
 mod cases_jobs;
 pub mod fixture;
+pub mod mind;
+pub mod truth;
 
 use std::sync::Arc;
 
