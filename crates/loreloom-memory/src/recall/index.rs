@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     bm25::Bm25,
+    packed::{Packed, Shelf},
     tokens::{Token, tokens},
 };
 use crate::{number::real, ports::Vector, text::sentences};
@@ -26,13 +27,13 @@ pub struct Passage<'story> {
 pub struct Prepared(Arc<Worked>);
 
 #[derive(Debug)]
-pub(super) struct Worked {
+struct Worked {
     tokens: Vec<Token>,
     /// Share of its sentences that ask.
-    pub(super) asking: f64,
+    asking: f64,
     /// Whether it tells a time.
-    pub(super) tells_time: bool,
-    pub(super) vector: Vector,
+    tells_time: bool,
+    vector: Packed,
 }
 
 impl Prepared {
@@ -42,7 +43,7 @@ impl Prepared {
             tokens: tokens(text),
             asking: asking(text),
             tells_time: tells_time(text),
-            vector: embed.map(|embed| embed(text)).unwrap_or_default(),
+            vector: embed.map(|embed| Packed::of(&embed(text))).unwrap_or_default(),
         }))
     }
 }
@@ -50,20 +51,20 @@ impl Prepared {
 /// What the index keeps of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) speaker: Option<String>,
-    pub(super) stretch: u32,
-    pub(super) text: Arc<Worked>,
     /// Its distinct terms.
     pub(super) terms: Vec<String>,
     /// How many speakers and terms were known before.
     known: (usize, usize),
 }
 
-/// A term with the vector of the word it came from.
-#[derive(Clone, Debug)]
-pub(super) struct Term {
-    pub(super) stem: String,
-    pub(super) vector: Vector,
+/// What a passage looks like; small, because every search reads all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// Who says it, by place in the list of speakers.
+    pub(super) speaker: Option<u32>,
+    pub(super) stretch: u32,
+    pub(super) asking: f64,
+    pub(super) tells_time: bool,
 }
 
 /// An index over the passages of one story.
@@ -74,7 +75,11 @@ pub(super) struct Term {
 pub struct Index {
     pub(super) words: Bm25,
     pub(super) entries: Vec<Entry>,
-    pub(super) terms: Vec<Term>,
+    pub(super) forms: Vec<Form>,
+    pub(super) meanings: Shelf,
+    /// All terms, and the vectors of the words they came from.
+    pub(super) terms: Vec<String>,
+    pub(super) term_meanings: Shelf,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
 }
@@ -170,17 +175,20 @@ impl Index {
             if let Some(embed) = embed
                 && self.known_terms.insert(token.stem.clone())
             {
-                self.terms.push(Term { stem: token.stem.clone(), vector: embed(&token.word) });
+                self.terms.push(token.stem.clone());
+                self.term_meanings.push(&Packed::of(&embed(&token.word)));
             }
             terms.push(token.stem);
         }
-        self.entries.push(Entry {
-            speaker: passage.speaker.map(str::to_owned),
+        let speaker = passage.speaker.and_then(|name| self.speaker_place(name));
+        self.forms.push(Form {
+            speaker,
             stretch: passage.stretch,
-            text: Arc::clone(&prepared.0),
-            terms,
-            known,
+            asking: prepared.0.asking,
+            tells_time: prepared.0.tells_time,
         });
+        self.meanings.push(&prepared.0.vector);
+        self.entries.push(Entry { terms, known });
     }
 
     /// Takes the newest passages out until so many are left: the index is then as if they
@@ -192,10 +200,19 @@ impl Index {
             let Some(entry) = self.entries.pop() else { break };
             self.words.pop(entry.terms.iter().map(String::as_str));
         }
+        self.forms.truncate(left);
+        self.meanings.truncate(left);
         self.speakers.truncate(speakers);
+        self.term_meanings.truncate(terms);
         for term in self.terms.drain(terms..) {
-            self.known_terms.remove(&term.stem);
+            self.known_terms.remove(&term);
         }
+    }
+
+    /// The place of a name in the list of speakers.
+    pub(super) fn speaker_place(&self, name: &str) -> Option<u32> {
+        let place = self.speakers.iter().position(|known| known == name)?;
+        u32::try_from(place).ok()
     }
 
     /// The speakers that a text names.

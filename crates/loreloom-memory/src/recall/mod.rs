@@ -8,6 +8,7 @@
 
 mod bm25;
 mod index;
+mod packed;
 mod query;
 mod stem;
 mod tokens;

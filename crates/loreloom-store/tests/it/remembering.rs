@@ -183,8 +183,10 @@ async fn a_job_whose_model_fails_is_tried_again_and_asks_only_what_is_open() {
         assert_eq!(mind.run_all().await.unwrap(), [Some(Outcome::Done)]);
         assert_eq!(mind.secrets(&path, "Mara").await.unwrap(), (vec![1], vec![1]));
         let prompts = mind.model.asked.lock().unwrap().clone();
-        let again: Vec<&String> =
-            prompts[asked..].iter().filter(|prompt| prompts[1..asked].contains(prompt)).collect();
+        let again: Vec<&String> = prompts[asked..]
+            .iter()
+            .filter(|prompt| prompt.contains("Story:") && prompts[1..asked].contains(prompt))
+            .collect();
         assert!(again.is_empty(), "{again:?}");
     }
 }

@@ -1,6 +1,8 @@
 //! What every queue of jobs must do. Times are small numbers: a claim at `n` holds until
 //! `n + 100`. All tenants share the workers, so each case uses connections of its own.
 
+#![expect(clippy::missing_panics_doc, reason = "a case that is not met panics, as tests do")]
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
