@@ -82,11 +82,9 @@ fn everything_goes_out_and_in_again_and_smart_memorys_data_too() {
     write(home, "smart.jsonl", &format!("{chat}\n{{\"mes\":\"x\"}}\n"));
     assert_eq!(memory(home, &["import", "smart.jsonl", "--chat", "tale"]), "tale: taken in\n");
     memory(home, &["export", "all.json"]);
-    write(
-        home,
-        "other.jsonl",
-        "{\"user_name\":\"Mira\"}\n{\"name\":\"Mira\",\"is_user\":true,\"mes\":\"x\"}",
-    );
+    let head = json!({ "user_name": "Mira", "character_name": "T", "chat_metadata": {} });
+    let said = json!({ "name": "Mira", "is_user": true, "mes": "x" });
+    write(home, "other.jsonl", &format!("{head}\n{said}"));
     printed(home, &["import", "other.jsonl", "--data", "elsewhere", "--chat", "x"]);
     let there = |arguments: &[&str]| {
         printed(home, &[&["memory", "--data", "elsewhere"], arguments].concat())
