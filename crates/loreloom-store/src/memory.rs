@@ -31,7 +31,6 @@ pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
     pub(crate) desks: Arc<Mutex<Desks>>,
-    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), StoredLibrary>>>,
     pub(crate) remembered: Arc<Mutex<Remembered>>,
 }
 
