@@ -38,7 +38,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         let mut index = Index::new([]);
         let start = cpu_time::ThreadTime::now();
         for (at, text) in texts.iter().enumerate() {
-            let speaker = Some(if at % 2 == 0 { "Mira" } else { "Torvald" });
+            let speaker = Some(if at.is_multiple_of(2) { "Mira" } else { "Torvald" });
             index.push(Passage { speaker, text, stretch: 0 }, Some(&embed));
         }
         let each = start.elapsed().as_secs_f64() * 1e6
@@ -84,7 +84,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
     let mut made = Made(7);
     let message = |at: usize, text: String| {
         let (role, name) =
-            if at % 2 == 0 { (Role::User, "Mira") } else { (Role::Assistant, "Torvald") };
+            if at.is_multiple_of(2) { (Role::User, "Mira") } else { (Role::Assistant, "Torvald") };
         Message::new(role, Some(name), text)
     };
     let messages: Vec<Message> = (0..=MESSAGES).map(|at| message(at, made.turn())).collect();
