@@ -5,6 +5,7 @@ mod commands;
 mod data;
 mod files;
 mod lore;
+mod model;
 mod moment;
 mod notes_folder;
 mod store;

@@ -62,6 +62,8 @@ pub struct Rules {
     pub ranges_from_chat_end: bool,
     /// Characters of a scene that its summary is made from.
     pub scene_text_limit: usize,
+    /// Memories that name, count or quote what no message bears out are put aside.
+    pub hold_ungrounded: bool,
 }
 
 impl Default for Rules {
@@ -82,6 +84,7 @@ impl Default for Rules {
             cut_summary_at_sentence: true,
             ranges_from_chat_end: false,
             scene_text_limit: 12_000,
+            hold_ungrounded: true,
         }
     }
 }
@@ -108,6 +111,7 @@ impl Rules {
             cut_summary_at_sentence: false,
             ranges_from_chat_end: true,
             scene_text_limit: 2000,
+            hold_ungrounded: false,
         }
     }
 

@@ -13,6 +13,8 @@ use crate::{
 
 /// What a retired memory is worth: next to nothing, but it still has a place in order.
 const RETIRED: f64 = 0.001;
+/// What a person wants kept is worth more than anything that was not pinned.
+const PINNED: f64 = 10_000.0;
 
 /// What a memory is worth on its own, within a pool of memories.
 pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
@@ -46,7 +48,9 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
         | Kind::Detail
         | Kind::Other => 1,
     }));
-    100.0 * f64::from(memory.importance())
+    let pinned = if memory.pinned { PINNED } else { 0.0 };
+    pinned
+        + 100.0 * f64::from(memory.importance())
         + 35.0 * durability
         + 25.0 * memory.confidence()
         + 25.0 * persona

@@ -28,6 +28,7 @@ mod codec;
 mod desk;
 pub mod doctor;
 mod fold;
+mod in_process;
 mod memory;
 mod memory_desk;
 #[cfg(feature = "postgres")]

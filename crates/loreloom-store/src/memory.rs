@@ -24,6 +24,7 @@ use crate::{
     checks,
     codec::trim,
     fold::{Candidate, Choice},
+    in_process::Remembered,
     memory_desk::Desks,
     undo::{self, Did},
 };
@@ -34,6 +35,7 @@ pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
     pub(crate) desks: Arc<Mutex<Desks>>,
+    pub(crate) remembered: Arc<Mutex<Remembered>>,
 }
 
 #[derive(Debug)]

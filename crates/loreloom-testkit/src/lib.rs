@@ -4,6 +4,7 @@ pub mod bench;
 pub mod conformance;
 pub mod faults;
 pub mod locomo;
+pub mod memory_suite;
 pub mod model_server;
 pub mod postgres;
 pub mod store_suite;

@@ -11,7 +11,10 @@ mod diff_run;
 mod export;
 mod import;
 mod inspect;
+mod jobs;
+mod memory;
 mod merge;
+mod model_test;
 mod replay;
 mod retain;
 mod runs;
@@ -61,6 +64,12 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Read lorebooks, cards and chats, whatever their format
     Import(import::Import),
+    /// List or cancel the work that runs beside the stories
+    Jobs(jobs::Jobs),
+    /// Look at what is remembered, and change it
+    Memory(memory::Memory),
+    /// Try out whether a model can do memory's work
+    ModelTest(model_test::ModelTest),
     /// Run whole chats through the engine and print what fires at each turn
     Replay(replay::Replay),
     /// Give up the prompts and verdicts of old turns to save space
@@ -99,6 +108,9 @@ impl Command {
             Self::Doctor(doctor) => doctor.run(out),
             Self::Export(export) => export.run(out),
             Self::Import(import) => import.run(out),
+            Self::Jobs(jobs) => jobs.run(out),
+            Self::Memory(memory) => memory.run(out),
+            Self::ModelTest(model_test) => model_test.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Restore(restore) => restore.run(out),
             Self::Retain(retain) => retain.run(out),

@@ -11,6 +11,7 @@ mod crossing;
 mod care;
 mod demo;
 mod hostile;
+mod memory;
 mod run;
 mod serve;
 mod stories;

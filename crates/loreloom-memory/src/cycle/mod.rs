@@ -10,7 +10,12 @@ mod round;
 mod stage;
 mod telling;
 
-use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{
+    chat::{PathItem, Role},
+    ids::MessageId,
+    tokens::TokenCounter,
+    units::Tokens,
+};
 
 use self::stage::Runner;
 pub use self::{
@@ -86,6 +91,91 @@ pub struct Backend<'turn> {
     pub embedder: Option<&'turn dyn Embedder>,
 }
 
+/// Looks at a reply: whether it begins another scene, and whether it contradicts.
+pub async fn look(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    backend: Backend<'_>,
+    progress: &mut Progress,
+) -> Report {
+    let mut runner = Runner::new(backend, progress);
+    telling::scene(occasion, remembered, &mut runner).await;
+    // A note was for the reply that is now there.
+    remembered.chat.pending_repair = None;
+    telling::continuity(occasion, remembered, &mut runner).await;
+    runner.report
+}
+
+/// Draws memories from what is settled, if enough was told since the last time, and retells
+/// a story that has become long.
+pub async fn draw(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    backend: Backend<'_>,
+    progress: &mut Progress,
+) -> Report {
+    let mut runner = Runner::new(backend, progress);
+    telling::compact(occasion, remembered, &mut runner).await;
+    let last = remembered.chat.last_extract_cutoff;
+    if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
+        extracted(occasion, &due, remembered, &mut runner).await;
+        telling::profile(occasion, remembered, &mut runner).await;
+    }
+    runner.report
+}
+
+/// Draws memories from a piece of a story that was told long ago: the messages of `window`,
+/// at the end of the path. The last piece also retells the story and draws a profile.
+pub async fn piece(
+    occasion: Occasion<'_>,
+    window: std::ops::Range<usize>,
+    is_last: bool,
+    remembered: &mut Remembered,
+    backend: Backend<'_>,
+    progress: &mut Progress,
+) -> Report {
+    let mut runner = Runner::new(backend, progress);
+    for end in window.clone() {
+        // A scene may end with every exchange; each has answers of its own.
+        if occasion.path[end].message.role == Role::User && end > 0 {
+            let exchange = Occasion { path: &occasion.path[..=end], ..occasion };
+            runner.member = Some(end.to_string());
+            telling::scene(exchange, remembered, &mut runner).await;
+        }
+    }
+    runner.member = None;
+    let due = schedule::Extraction {
+        session: window.clone(),
+        longterm: window.clone(),
+        arcs: window.clone(),
+        cutoff: window.end,
+    };
+    extracted(occasion, &due, remembered, &mut runner).await;
+    if is_last {
+        telling::compact(occasion, remembered, &mut runner).await;
+        telling::profile(occasion, remembered, &mut runner).await;
+    }
+    runner.report
+}
+
+/// Runs the passes of an extraction. How far it read counts only if all of them did.
+async fn extracted(
+    occasion: Occasion<'_>,
+    due: &schedule::Extraction,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
+    let failed = runner.report.failed.len();
+    extraction::session(occasion, due, remembered, runner).await;
+    extraction::longterm(occasion, due, None, remembered, runner).await;
+    extraction::arcs(occasion, due, remembered, runner).await;
+    extraction::ledger(occasion, due, remembered, runner).await;
+    if runner.report.failed.len() == failed {
+        remembered.chat.last_extract_cutoff = Some(due.cutoff);
+        remembered.chat.extract_receipt = occasion.last_of(due.cutoff);
+    }
+}
+
 /// Does all that is due after a reply. `progress` keeps the answers: handed in again with
 /// the same `remembered`, it spares every question that was answered before.
 ///
@@ -103,15 +193,7 @@ pub async fn after_reply(
     telling::scene(occasion, remembered, &mut runner).await;
     let last = remembered.chat.last_extract_cutoff;
     if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
-        let failed = runner.report.failed.len();
-        extraction::session(occasion, &due, remembered, &mut runner).await;
-        extraction::longterm(occasion, &due, None, remembered, &mut runner).await;
-        extraction::arcs(occasion, &due, remembered, &mut runner).await;
-        extraction::ledger(occasion, &due, remembered, &mut runner).await;
-        if runner.report.failed.len() == failed {
-            remembered.chat.last_extract_cutoff = Some(due.cutoff);
-            remembered.chat.extract_receipt = occasion.last_of(due.cutoff);
-        }
+        extracted(occasion, &due, remembered, &mut runner).await;
         telling::profile(occasion, remembered, &mut runner).await;
     }
     // A note was for the reply that is now there.

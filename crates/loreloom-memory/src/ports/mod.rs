@@ -6,6 +6,8 @@
 mod clock;
 mod desk;
 mod embed;
+mod jobs;
+mod memory_log;
 mod model;
 mod store;
 mod upstream;
@@ -14,6 +16,13 @@ pub use self::{
     clock::Clock,
     desk::{Change, Changed, Desk, Item, Revision},
     embed::{EmbedError, Embedder, Vector},
+    jobs::{
+        Claiming, Job, JobBody, JobId, JobKind, JobQueue, JobSpeaker, JobState, JobStep, NewJob,
+        Outcome,
+    },
+    memory_log::{
+        Author, MemoryError, MemoryLog, Owner, OwnerEvents, SeenStory, Write, WriteSummary, Written,
+    },
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
         ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoreError, StoredTurn,

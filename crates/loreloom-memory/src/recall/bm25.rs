@@ -32,6 +32,19 @@ impl Bm25 {
         self.total += u64::from(length);
     }
 
+    /// Takes the newest passage out again. `terms` are its distinct terms.
+    pub(super) fn pop<'term>(&mut self, terms: impl Iterator<Item = &'term str>) {
+        let Some(length) = self.lengths.pop() else { return };
+        self.total -= u64::from(length);
+        for term in terms {
+            let Some(list) = self.postings.get_mut(term) else { continue };
+            list.pop();
+            if list.is_empty() {
+                self.postings.remove(term);
+            }
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.lengths.len()
     }

@@ -1,9 +1,12 @@
 //! The passages of a story, indexed as they come.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 
 use super::{
     bm25::Bm25,
+    packed::{Packed, Shelf},
     tokens::{Token, tokens},
 };
 use crate::{number::real, ports::Vector, text::sentences};
@@ -19,25 +22,49 @@ pub struct Passage<'story> {
     pub stretch: u32,
 }
 
+/// What was worked out of a text, once and for all.
+#[derive(Clone, Debug)]
+pub struct Prepared(Arc<Worked>);
+
+#[derive(Debug)]
+struct Worked {
+    tokens: Vec<Token>,
+    /// Share of its sentences that ask.
+    asking: f64,
+    /// Whether it tells a time.
+    tells_time: bool,
+    vector: Packed,
+}
+
+impl Prepared {
+    /// What there is to know of a text. All passages of an index need the same embedder.
+    pub fn of(text: &str, embed: Option<&dyn Fn(&str) -> Vector>) -> Self {
+        Self(Arc::new(Worked {
+            tokens: tokens(text),
+            asking: asking(text),
+            tells_time: tells_time(text),
+            vector: embed.map(|embed| Packed::of(&embed(text))).unwrap_or_default(),
+        }))
+    }
+}
+
 /// What the index keeps of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    pub(super) speaker: Option<String>,
-    pub(super) stretch: u32,
-    /// Share of its sentences that ask.
-    pub(super) asking: f64,
-    /// Whether it tells a time.
-    pub(super) tells_time: bool,
     /// Its distinct terms.
     pub(super) terms: Vec<String>,
-    pub(super) vector: Vector,
+    /// How many speakers and terms were known before.
+    known: (usize, usize),
 }
 
-/// A term with the vector of the word it came from.
-#[derive(Clone, Debug)]
-pub(super) struct Term {
-    pub(super) stem: String,
-    pub(super) vector: Vector,
+/// What a passage looks like; small, because every search reads all of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// Who says it, by place in the list of speakers.
+    pub(super) speaker: Option<u32>,
+    pub(super) stretch: u32,
+    pub(super) asking: f64,
+    pub(super) tells_time: bool,
 }
 
 /// An index over the passages of one story.
@@ -48,7 +75,11 @@ pub(super) struct Term {
 pub struct Index {
     pub(super) words: Bm25,
     pub(super) entries: Vec<Entry>,
-    pub(super) terms: Vec<Term>,
+    pub(super) forms: Vec<Form>,
+    pub(super) meanings: Shelf,
+    /// All terms, and the vectors of the words they came from.
+    pub(super) terms: Vec<String>,
+    pub(super) term_meanings: Shelf,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
 }
@@ -118,12 +149,23 @@ impl Index {
     /// Adds the next passage. `embed` gives vectors; without one, passages are found by
     /// their words alone. All passages of an index need the same embedder.
     pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn Fn(&str) -> Vector>) {
+        self.push_prepared(passage, &Prepared::of(passage.text, embed), embed);
+    }
+
+    /// Adds the next passage, from what is known of its text.
+    pub fn push_prepared(
+        &mut self,
+        passage: Passage<'_>,
+        prepared: &Prepared,
+        embed: Option<&dyn Fn(&str) -> Vector>,
+    ) {
+        let known = (self.speakers.len(), self.terms.len());
         if let Some(speaker) = passage.speaker
             && !self.speakers.iter().any(|known| known == speaker)
         {
             self.speakers.push(speaker.to_owned());
         }
-        let found = self.without_speakers(tokens(passage.text));
+        let found = self.without_speakers(prepared.0.tokens.clone());
         self.words.push(found.iter().map(|token| token.stem.as_str()));
         let mut terms: Vec<String> = Vec::new();
         for token in found {
@@ -133,18 +175,44 @@ impl Index {
             if let Some(embed) = embed
                 && self.known_terms.insert(token.stem.clone())
             {
-                self.terms.push(Term { stem: token.stem.clone(), vector: embed(&token.word) });
+                self.terms.push(token.stem.clone());
+                self.term_meanings.push(&Packed::of(&embed(&token.word)));
             }
             terms.push(token.stem);
         }
-        self.entries.push(Entry {
-            speaker: passage.speaker.map(str::to_owned),
+        let speaker = passage.speaker.and_then(|name| self.speaker_place(name));
+        self.forms.push(Form {
+            speaker,
             stretch: passage.stretch,
-            asking: asking(passage.text),
-            tells_time: tells_time(passage.text),
-            terms,
-            vector: embed.map(|embed| embed(passage.text)).unwrap_or_default(),
+            asking: prepared.0.asking,
+            tells_time: prepared.0.tells_time,
         });
+        self.meanings.push(&prepared.0.vector);
+        self.entries.push(Entry { terms, known });
+    }
+
+    /// Takes the newest passages out until so many are left: the index is then as if they
+    /// had never been added.
+    pub fn truncate(&mut self, left: usize) {
+        let Some(first) = self.entries.get(left) else { return };
+        let (speakers, terms) = first.known;
+        while self.entries.len() > left {
+            let Some(entry) = self.entries.pop() else { break };
+            self.words.pop(entry.terms.iter().map(String::as_str));
+        }
+        self.forms.truncate(left);
+        self.meanings.truncate(left);
+        self.speakers.truncate(speakers);
+        self.term_meanings.truncate(terms);
+        for term in self.terms.drain(terms..) {
+            self.known_terms.remove(&term);
+        }
+    }
+
+    /// The place of a name in the list of speakers.
+    pub(super) fn speaker_place(&self, name: &str) -> Option<u32> {
+        let place = self.speakers.iter().position(|known| known == name)?;
+        u32::try_from(place).ok()
     }
 
     /// The speakers that a text names.

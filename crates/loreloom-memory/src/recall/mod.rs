@@ -8,6 +8,7 @@
 
 mod bm25;
 mod index;
+mod packed;
 mod query;
 mod stem;
 mod tokens;
@@ -15,7 +16,7 @@ mod turn;
 mod weights;
 
 pub use self::{
-    index::{Index, Passage},
+    index::{Index, Passage, Prepared},
     query::{Hit, Parts},
     stem::stem,
     tokens::tokens,

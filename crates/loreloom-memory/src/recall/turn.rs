@@ -46,9 +46,15 @@ impl Index {
             .filter(|entity| entity.names().any(|name| contains_word(question, name)))
             .flat_map(|entity| entity.names().filter(|name| !contains_word(question, name)))
             .collect();
-        let mut hits = self.search(question, &also, self.len(), weights, embed);
-        hits.retain(|hit| hit.at < wanted.seen_from && hit.score >= wanted.least);
-        hits.truncate(wanted.most);
+        let is_told = |at: usize| {
+            wanted
+                .path
+                .get(at)
+                .is_some_and(|item| !item.message.hidden && item.message.role != Role::System)
+        };
+        let is_wanted = |at: usize| at < wanted.seen_from && is_told(at);
+        let mut hits = self.search_where(question, &also, wanted.most, weights, embed, is_wanted);
+        hits.retain(|hit| hit.score >= wanted.least);
         hits
     }
 }

@@ -1,6 +1,6 @@
 //! The two containers of Smart Memory's data: one for a character, one for a chat.
 
-use loreloom_core::ids::MessageId;
+use loreloom_core::ids::{MessageId, PrefixHash};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -39,6 +39,13 @@ pub struct CharacterMemory {
     pub persistent_arcs: Vec<StoryArc>,
     /// History as prose.
     pub canon: Option<Canon>,
+}
+
+/// A session that leaves no trace unless it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadOnly {
+    /// The node it began at.
+    pub from: PrefixHash,
 }
 
 /// What belongs to one chat.
@@ -87,4 +94,7 @@ pub struct ChatMemory {
     pub extract_receipt: Option<MessageId>,
     /// This chat's own limit for the epistemic slot.
     pub epistemic_budget_override: Option<u32>,
+    /// A session that leaves no trace, while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<ReadOnly>,
 }

@@ -109,9 +109,14 @@ pub enum Retirement {
     Unconfirmed,
     /// A more useful memory needed its place.
     Evicted,
+    /// It speaks of what no message bears out: a person has to look at it.
+    Held,
+    /// A person said so.
+    ByHand,
 }
 
 /// A remembered statement.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that can be true of it")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
@@ -187,6 +192,12 @@ pub struct Memory {
     /// Trigger words were asked for, whatever came of it.
     #[serde(skip_serializing_if = "is_false")]
     pub triggers_asked: bool,
+    /// A person wants it kept: it does not fade and is not pushed out.
+    #[serde(skip_serializing_if = "is_false")]
+    pub pinned: bool,
+    /// Names, numbers and quoted things in it that its messages do not bear out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ungrounded: Vec<String>,
     /// It resembles another memory and no model has said which of the two holds.
     #[serde(skip_serializing_if = "is_false")]
     pub unverified: bool,
@@ -199,6 +210,11 @@ impl Memory {
     /// Whether it is still used.
     pub fn is_active(&self) -> bool {
         self.superseded_by.is_none() && self.retired.is_none()
+    }
+
+    /// Whether it waits for a person to look at it.
+    pub fn is_held(&self) -> bool {
+        self.retired == Some(Retirement::Held)
     }
 
     /// Its importance, 1 to 3.

@@ -17,7 +17,7 @@ mod scene;
 
 pub use self::{
     arc::{ArcSummary, StoryArc},
-    container::{Canon, CharacterMemory, ChatMemory},
+    container::{Canon, CharacterMemory, ChatMemory, ReadOnly},
     entity::{Entity, EntityId, EntityKind},
     epistemic::{Insight, InsightKind},
     ledger::{Ledger, StateCard, StateKind},

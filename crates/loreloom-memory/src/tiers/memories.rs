@@ -183,6 +183,9 @@ pub(super) fn confirm_and_decay(
     const FADES_FROM: u32 = 10;
     const LEAST: f64 = 0.3;
     for memory in memories.iter_mut().filter(|memory| memory.is_active()) {
+        if memory.pinned && !confirmed.contains(&memory.id) {
+            continue;
+        }
         if confirmed.contains(&memory.id) {
             memory.confidence = Some((memory.confidence() + BOOST).min(1.0));
             memory.unconfirmed_since = 0;

@@ -1,7 +1,8 @@
 //! Under our own rules no reply of a model makes a memory vanish.
 
+use loreloom_core::units::Timestamp;
 use loreloom_memory::{
-    event::{events, fold},
+    event::{Event, Records, WriteId, between, character_records, fold, to_character},
     hardware::Hardware,
     ids::Ids,
     record::{CharacterMemory, Kind, Memory},
@@ -59,11 +60,20 @@ proptest! {
         prop_assert!(ids_differ(&outcome.memories));
         prop_assert!(links_hold(&outcome.memories));
 
-        let log = [
-            events(&[], &known, None, 0),
-            events(&known, &outcome.memories, None, 9),
-        ].concat();
-        let mut folded = fold(&log, |_| true);
+        let records = |memories: &[Memory]| {
+            let memories = memories.to_vec();
+            character_records(&CharacterMemory { memories, ..CharacterMemory::default() })
+        };
+        let (first, second) = (records(&known), records(&outcome.memories));
+        let happened = [between(&Records::default(), &first, None), between(&first, &second, None)];
+        let log: Vec<Event> = (1..).zip(happened.concat()).map(|(number, event)| Event {
+            number,
+            write: WriteId(number.to_string()),
+            chat: None,
+            at: Timestamp(0),
+            event,
+        }).collect();
+        let mut folded = to_character(&fold(&log, |_, _| true)).memories;
         let mut expected = outcome.memories;
         folded.sort_by(|a, b| a.id.cmp(&b.id));
         expected.sort_by(|a, b| a.id.cmp(&b.id));

@@ -17,6 +17,7 @@ mod pack;
 mod prompt;
 mod record;
 pub(crate) mod trim;
+mod remembered;
 
 pub(crate) use self::{
     book::{Binding, BookPiece, piece_hash, take_apart},
@@ -26,4 +27,8 @@ pub(crate) use self::{
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
     record::{Body, ChosenDeltas, Restored, Wanted, delta_from, delta_text, report_from, state_of},
+    remembered::{
+        author_from, author_name, event_body, event_from, job_body, job_from, owners_body,
+        owners_from, vector_bytes, vector_from,
+    },
 };

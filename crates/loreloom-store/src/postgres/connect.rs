@@ -14,11 +14,12 @@ use crate::address::without_password;
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/postgres/0001_stories.sql"),
     include_str!("../../migrations/postgres/0002_libraries.sql"),
     include_str!("../../migrations/postgres/0003_desk.sql"),
     include_str!("../../migrations/postgres/0004_writes.sql"),
+    include_str!("../../migrations/postgres/0005_memory.sql"),
 ];
 
 /// Connections of one process.

@@ -6,9 +6,12 @@
 
 mod connect;
 mod desk;
+mod jobs;
 mod libraries;
+mod memory_log;
 mod read;
 mod retain;
+mod remembered;
 mod rows;
 mod tls;
 mod write;

@@ -12,11 +12,12 @@ use super::{
 
 /// All migrations, oldest first: the n-th makes schema n. Never change one that was
 /// released; add another.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/sqlite/0001_stories.sql"),
     include_str!("../../migrations/sqlite/0002_libraries.sql"),
     include_str!("../../migrations/sqlite/0003_desk.sql"),
     include_str!("../../migrations/sqlite/0004_writes.sql"),
+    include_str!("../../migrations/sqlite/0005_memory.sql"),
 ];
 
 /// How long a writer waits for another process's transaction.

@@ -6,11 +6,14 @@
 mod checkpoint;
 mod connect;
 mod desk;
+mod jobs;
 mod libraries;
+mod memory_log;
 mod nodes;
 mod pool;
 mod read;
 mod retain;
+mod remembered;
 mod rows;
 mod salvage;
 mod told;

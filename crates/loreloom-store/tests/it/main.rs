@@ -4,6 +4,7 @@ mod agreement;
 mod damage;
 mod live;
 mod openers;
+mod remembering;
 mod size;
 mod sqlite;
 mod upkeep;
@@ -12,18 +13,21 @@ mod memory {
     use crate::openers::memory;
 
     loreloom_testkit::store_suite!(memory());
+    loreloom_testkit::memory_suite!(memory());
 }
 
 mod sqlite_file {
     use crate::openers::sqlite_file;
 
     loreloom_testkit::store_suite!(sqlite_file());
+    loreloom_testkit::memory_suite!(sqlite_file());
 }
 
 mod sqlite_memory {
     use crate::openers::sqlite_memory;
 
     loreloom_testkit::store_suite!(sqlite_memory());
+    loreloom_testkit::memory_suite!(sqlite_memory());
 }
 
 #[cfg(feature = "postgres")]
@@ -31,4 +35,5 @@ mod postgres {
     use crate::openers::postgres;
 
     loreloom_testkit::store_suite!(together postgres());
+    loreloom_testkit::memory_suite!(together postgres());
 }

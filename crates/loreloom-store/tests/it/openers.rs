@@ -5,7 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use loreloom_memory::ports::{Store, StoreError};
 use loreloom_store::{MemoryStore, SqliteStore};
-use loreloom_testkit::store_suite::{Failure, Opener};
+use loreloom_testkit::{
+    memory_suite::{Keeper, KeeperOpener},
+    store_suite::{Failure, Opener},
+};
 use tempfile::TempDir;
 
 /// A store to test, unless it is not available here.
@@ -21,12 +24,26 @@ impl<S: Store + Clone + 'static> Opener for Shared<S> {
     }
 }
 
+#[async_trait]
+impl<S: Keeper + Clone + 'static> KeeperOpener for Shared<S> {
+    async fn keeper(&self) -> Result<Arc<dyn Keeper>, StoreError> {
+        Ok(Arc::new(self.0.clone()))
+    }
+}
+
 /// A database file that goes away with its directory.
 pub(crate) struct SqliteFile(TempDir);
 
 #[async_trait]
 impl Opener for SqliteFile {
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(SqliteStore::open(self.0.path().join("stories.sqlite"))?))
+    }
+}
+
+#[async_trait]
+impl KeeperOpener for SqliteFile {
+    async fn keeper(&self) -> Result<Arc<dyn Keeper>, StoreError> {
         Ok(Arc::new(SqliteStore::open(self.0.path().join("stories.sqlite"))?))
     }
 }
@@ -65,6 +82,14 @@ pub(crate) struct Postgres(String);
 #[async_trait]
 impl Opener for Postgres {
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[async_trait]
+impl KeeperOpener for Postgres {
+    async fn keeper(&self) -> Result<Arc<dyn Keeper>, StoreError> {
         Ok(Arc::new(loreloom_store::PostgresStore::connect(&self.0).await?))
     }
 }

@@ -4,19 +4,21 @@ mod activation;
 mod figure;
 mod formats;
 mod inputs;
+mod recall;
 mod replay;
 mod store;
 
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 4] = ["activation", "formats", "replay", "store"];
+pub const NAMES: [&str; 5] = ["activation", "formats", "recall", "replay", "store"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {
         "activation" => activation::run(print),
         "formats" => formats::run(print),
+        "recall" => recall::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),
         other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),

@@ -1,0 +1,201 @@
+//! Changing what is remembered.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_core::ids::ChatId;
+use loreloom_memory::{event::WriteId, ports::Owner, service::NewMemory};
+use serde_json::{Map, Value, json};
+
+use super::{Desk, OwnerArguments, list::kind_named};
+
+/// Note something. Without a chat it holds on every path.
+#[derive(Debug, Args)]
+pub(super) struct Add {
+    /// What to remember
+    text: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+
+    /// fact, relationship, preference, event; scene, revelation, development, detail
+    #[arg(long, default_value = "fact")]
+    kind: String,
+
+    /// 1 (minor) to 3 (vital)
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=3))]
+    importance: Option<u8>,
+}
+
+impl Add {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let owner = self.owner.get()?;
+        let new = NewMemory {
+            kind: kind_named(&self.kind)?,
+            content: self.text,
+            importance: self.importance,
+            receipts: Vec::new(),
+        };
+        let (key, write) = desk.service.add(&desk.tenant, &owner, new).await?;
+        desk.wrote(out, &format!("added {}", key.id), &write)
+    }
+}
+
+/// Change a memory's text or fields.
+#[derive(Debug, Args)]
+pub(super) struct Edit {
+    /// Its id, or the beginning of it
+    id: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+
+    /// The new text
+    #[arg(long)]
+    text: Option<String>,
+
+    /// A field as `name=JSON`; `null` removes it
+    #[arg(long = "set", value_name = "NAME=JSON")]
+    fields: Vec<String>,
+}
+
+impl Edit {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut changed: Map<String, Value> = Map::new();
+        if let Some(text) = self.text {
+            changed.insert("content".to_owned(), json!(text));
+        }
+        for field in &self.fields {
+            let (name, value) =
+                field.split_once('=').with_context(|| format!("`{field}` is not `NAME=JSON`"))?;
+            let value = serde_json::from_str(value)
+                .with_context(|| format!("the value of `{name}` is no JSON: {value}"))?;
+            changed.insert(name.to_owned(), value);
+        }
+        anyhow::ensure!(!changed.is_empty(), "say what to change: `--text` or `--set`");
+        let owner = self.owner.get()?;
+        let write = desk.service.edit(&desk.tenant, &owner, &self.id, changed).await?;
+        desk.wrote(out, "changed", &write)
+    }
+}
+
+/// Keep a memory or a thread from fading and from being pushed out.
+#[derive(Debug, Args)]
+pub(super) struct Pin {
+    /// Its id, or the beginning of it
+    id: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+
+    /// Let it go again
+    #[arg(long)]
+    off: bool,
+}
+
+impl Pin {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let owner = self.owner.get()?;
+        let write = desk.service.pin(&desk.tenant, &owner, &self.id, !self.off).await?;
+        desk.wrote(out, if self.off { "unpinned" } else { "pinned" }, &write)
+    }
+}
+
+/// Stop using a memory; it is kept.
+#[derive(Debug, Args)]
+pub(super) struct Retire {
+    /// Its id, or the beginning of it
+    id: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+}
+
+impl Retire {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let owner = self.owner.get()?;
+        let write = desk.service.retire(&desk.tenant, &owner, &self.id).await?;
+        desk.wrote(out, "retired", &write)
+    }
+}
+
+/// Use a retired, replaced or held memory again.
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// Its id, or the beginning of it
+    id: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+}
+
+impl Restore {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let owner = self.owner.get()?;
+        let write = desk.service.restore(&desk.tenant, &owner, &self.id).await?;
+        desk.wrote(out, "restored", &write)
+    }
+}
+
+/// Put one memory in the place of several, which are kept.
+#[derive(Debug, Args)]
+pub(super) struct Merge {
+    /// Their ids
+    #[arg(required = true, num_args = 2..)]
+    ids: Vec<String>,
+
+    /// What the new one says
+    #[arg(long)]
+    text: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+}
+
+impl Merge {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let owner = self.owner.get()?;
+        let (key, write) = desk.service.merge(&desk.tenant, &owner, &self.ids, &self.text).await?;
+        desk.wrote(out, &format!("merged into {}", key.id), &write)
+    }
+}
+
+/// Take a write back, or take an undo back.
+#[derive(Debug, Args)]
+pub(super) struct Undo {
+    /// The write's name
+    write: String,
+}
+
+impl Undo {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let write = desk.service.undo(&desk.tenant, &WriteId(self.write)).await?;
+        desk.wrote(out, "undone", &write)
+    }
+}
+
+/// Forget what a chat remembers. What characters remember of it stays, unless you say so.
+#[derive(Debug, Args)]
+pub(super) struct Forget {
+    /// The chat
+    chat: String,
+
+    /// A fresh start: also everything this character remembers, from all chats
+    #[arg(long, value_name = "CHARACTER")]
+    and_character: Option<String>,
+}
+
+impl Forget {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let chat = ChatId::from(self.chat);
+        let write = match self.and_character {
+            Some(character) => {
+                let owner = Owner::Character(character.into());
+                desk.service.fresh_start(&desk.tenant, &chat, &owner).await?
+            }
+            None => desk.service.forget_chat(&desk.tenant, &chat).await?,
+        };
+        desk.wrote(out, "forgotten", &write)
+    }
+}

@@ -1,0 +1,183 @@
+//! What is remembered: looking at it, changing it, taking it out and in.
+
+mod by_hand;
+mod exchange;
+mod list;
+mod reading;
+
+use std::{io::Write, sync::Arc};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, TenantId},
+};
+use loreloom_llm::embed::StaticEmbedder;
+use loreloom_memory::{
+    ports::{Owner, StoryStore as _},
+    service::{MemoryService, ModelUse, Options, Ports},
+};
+use loreloom_store::SqliteStore;
+
+use super::serve::runtime;
+use crate::{clock::SystemClock, data::DataArguments};
+
+/// Look at what is remembered, and change it.
+///
+/// Every change is a write with a name; `loreloom memory undo NAME` takes it back.
+#[derive(Debug, Args)]
+pub(crate) struct Memory {
+    #[command(subcommand)]
+    deed: Deed,
+
+    #[command(flatten)]
+    data: DataArguments,
+
+    /// Print JSON for scripts
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Deed {
+    /// List who remembers, or what somebody remembers
+    List(list::List),
+    /// Show one record with everything that happened to it
+    Show(list::Show),
+    /// List the last writes
+    Writes(list::Writes),
+    /// Note something
+    Add(by_hand::Add),
+    /// Change a memory's text or fields
+    Edit(by_hand::Edit),
+    /// Keep a memory or a thread from fading
+    Pin(by_hand::Pin),
+    /// Stop using a memory; it is kept
+    Retire(by_hand::Retire),
+    /// Use a retired or held memory again
+    Restore(by_hand::Restore),
+    /// Put one memory in the place of several
+    Merge(by_hand::Merge),
+    /// Take a write back, or take an undo back
+    Undo(by_hand::Undo),
+    /// Forget what a chat remembers, or everything of a character too
+    Forget(by_hand::Forget),
+    /// Write everything that is remembered as JSON
+    Export(exchange::Export),
+    /// Read an archive, or Smart Memory's settings or chat
+    Import(exchange::Import),
+    /// Find passages of a chat and memories by meaning
+    Search(reading::Search),
+    /// Tell what happened before, for somebody who was away
+    Recap(reading::Recap),
+    /// Read a chat that is there already, and remember
+    CatchUp(reading::CatchUp),
+}
+
+impl Memory {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (store, json) = (self.data.open()?, self.json);
+        runtime()?.block_on(async {
+            let desk = Desk::new(store, json, None);
+            match self.deed {
+                Deed::List(list) => list.run(&desk, out).await,
+                Deed::Show(show) => show.run(&desk, out).await,
+                Deed::Writes(writes) => writes.run(&desk, out).await,
+                Deed::Add(add) => add.run(&desk, out).await,
+                Deed::Edit(edit) => edit.run(&desk, out).await,
+                Deed::Pin(pin) => pin.run(&desk, out).await,
+                Deed::Retire(retire) => retire.run(&desk, out).await,
+                Deed::Restore(restore) => restore.run(&desk, out).await,
+                Deed::Merge(merge) => merge.run(&desk, out).await,
+                Deed::Undo(undo) => undo.run(&desk, out).await,
+                Deed::Forget(forget) => forget.run(&desk, out).await,
+                Deed::Export(export) => export.run(&desk, out).await,
+                Deed::Import(import) => import.run(&desk, out).await,
+                Deed::Search(search) => search.run(&desk, out).await,
+                Deed::Recap(recap) => recap.run(&desk, out).await,
+                Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
+            }
+        })
+    }
+}
+
+/// What a command works with.
+pub(super) struct Desk {
+    pub(super) store: SqliteStore,
+    pub(super) service: MemoryService,
+    pub(super) tenant: TenantId,
+    pub(super) json: bool,
+}
+
+impl Desk {
+    pub(super) fn new(store: SqliteStore, json: bool, model: Option<ModelUse>) -> Self {
+        let shared = Arc::new(store.clone());
+        let ports = Ports {
+            story: shared.clone(),
+            log: shared.clone(),
+            jobs: shared,
+            clock: Arc::new(SystemClock),
+            embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+        };
+        let service = MemoryService::new(ports, Options { model, ..Options::default() });
+        Self { store, service, tenant: TenantId::local(), json }
+    }
+
+    /// The messages of a chat's current path.
+    pub(super) async fn path(&self, chat: &ChatId) -> anyhow::Result<Vec<PathItem>> {
+        let record = self.store.chat(&self.tenant, chat).await?;
+        let record = record.with_context(|| format!("there is no chat `{chat}`"))?;
+        let nodes = self.store.path(&self.tenant, chat, record.tip).await?;
+        let item = |node: loreloom_memory::ports::Node| PathItem {
+            id: node.message_id,
+            prefix: node.prefix,
+            message: node.message,
+        };
+        Ok(nodes.into_iter().map(item).collect())
+    }
+
+    /// Tells what a write was called.
+    pub(super) fn wrote(
+        &self,
+        out: &mut dyn Write,
+        what: &str,
+        write: &loreloom_memory::event::WriteId,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::json!({ "did": what, "write": write }))?);
+        }
+        Ok(writeln!(out, "{what} (undo with `loreloom memory undo {write}`)")?)
+    }
+}
+
+/// Whose memory.
+#[derive(Clone, Debug, Args)]
+pub(super) struct OwnerArguments {
+    /// A chat's
+    #[arg(long, value_name = "CHAT", group = "owner")]
+    chat: Option<String>,
+
+    /// A character's
+    #[arg(long, value_name = "CHARACTER", group = "owner")]
+    character: Option<String>,
+
+    /// A world's
+    #[arg(long, value_name = "WORLD", group = "owner")]
+    world: Option<String>,
+}
+
+impl OwnerArguments {
+    /// The owner, if one was named.
+    pub(super) fn named(&self) -> Option<Owner> {
+        let chat = self.chat.as_deref().map(|id| Owner::Chat(id.into()));
+        let character = self.character.as_deref().map(|id| Owner::Character(id.into()));
+        let world = self.world.clone().map(Owner::World);
+        chat.or(character).or(world)
+    }
+
+    /// The owner, which must be named.
+    pub(super) fn get(&self) -> anyhow::Result<Owner> {
+        self.named().context("say whose memory: `--chat`, `--character` or `--world`")
+    }
+}

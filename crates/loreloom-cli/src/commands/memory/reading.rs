@@ -1,0 +1,166 @@
+//! Finding, retelling and catching up.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_core::ids::ChatId;
+use loreloom_llm::embed::StaticEmbedder;
+use loreloom_memory::{
+    cycle::Backend,
+    drive::drive,
+    pass::Answers,
+    ports::{Outcome, Vector},
+    recall::{Index, Passage, Weights},
+    recap,
+    search::search,
+    service::Who,
+    similarity::Vectors,
+};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::Desk;
+use crate::{model::ModelArguments, stored::excerpt};
+
+/// Find passages of a chat, and memories, by what they say. No model is asked.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// What to look for
+    text: String,
+
+    /// The chat
+    #[arg(long, value_name = "CHAT")]
+    chat: String,
+
+    /// Also what this character remembers
+    #[arg(long, value_name = "CHARACTER")]
+    character: Option<String>,
+
+    /// How many
+    #[arg(long, default_value_t = 10)]
+    most: usize,
+}
+
+impl Search {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let chat = ChatId::from(self.chat.as_str());
+        let path = desk.path(&chat).await?;
+        let embed = |text: &str| -> Vector { StaticEmbedder::embedded().embed_one(text) };
+        let mut index = Index::new([]);
+        for item in &path {
+            let (speaker, text) = (item.message.name.as_deref(), item.message.text.as_str());
+            index.push(Passage { speaker, text, stretch: 0 }, Some(&embed));
+        }
+        let hits = index.search(&self.text, &[], self.most, &Weights::default(), Some(&embed));
+        let who = Who::named(self.character.as_deref().unwrap_or_default());
+        let view = desk.service.view(&desk.tenant, &chat, &path, &who).await?;
+        let memories = view.character.memories.iter().chain(&view.chat.session_memories);
+        let memories: Vec<_> = memories.collect();
+        let mut vectors = Vectors::on();
+        for memory in &memories {
+            vectors.insert(&memory.content, Some(embed(&memory.content)));
+        }
+        vectors.insert(&self.text, Some(embed(&self.text)));
+        let found = search(memories, &self.text, self.most, 0.3, &vectors);
+        if desk.json {
+            let passages: Vec<Value> = hits
+                .iter()
+                .map(|hit| json!({ "message": hit.at + 1, "score": hit.score, "text": path[hit.at].message.text }))
+                .collect();
+            let memories: Vec<Value> = found
+                .iter()
+                .map(|(memory, score)| json!({ "id": memory.id, "score": score, "text": memory.content }))
+                .collect();
+            let whole = json!({ "passages": passages, "memories": memories });
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?);
+        }
+        for (memory, score) in found {
+            writeln!(out, "memory {:<5.2} {}", score, excerpt(&memory.content, 90))?;
+        }
+        for hit in hits {
+            let message = &path[hit.at].message;
+            let name = message.name.as_deref().unwrap_or_else(|| message.role.as_str());
+            let text = excerpt(&message.text, 80);
+            writeln!(out, "#{:<6} {:<5.2} {name}: {text}", hit.at + 1, hit.score)?;
+        }
+        Ok(())
+    }
+}
+
+/// Tell what happened before, for somebody who was away. Asks a model.
+#[derive(Debug, Args)]
+pub(super) struct Recap {
+    /// The chat
+    chat: String,
+
+    /// How many of the newest messages it is told from
+    #[arg(long, default_value_t = 40)]
+    messages: usize,
+
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+impl Recap {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let chat = ChatId::from(self.chat.as_str());
+        let path = desk.path(&chat).await?;
+        let view = desk.service.view(&desk.tenant, &chat, &path, &Who::default()).await?;
+        let newest = &path[path.len().saturating_sub(self.messages)..];
+        let model = self.model.open()?;
+        let mut answers = Answers::default();
+        let summary = view.chat.summary.as_deref();
+        let told =
+            drive(|script| recap::run(newest, summary, script), &mut answers, model.as_ref(), None)
+                .await?;
+        let told = told.context("the model had nothing to tell")?;
+        if desk.json {
+            return Ok(writeln!(out, "{}", json!({ "recap": told }))?);
+        }
+        Ok(writeln!(out, "{told}")?)
+    }
+}
+
+/// Read a chat that is there already, piece by piece, and remember. It can be stopped and
+/// goes on where it was.
+#[derive(Debug, Args)]
+pub(super) struct CatchUp {
+    /// The chat
+    chat: String,
+
+    /// Whose memory it becomes: the character's name
+    #[arg(long, value_name = "CHARACTER")]
+    character: String,
+
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+impl CatchUp {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let desk = Desk::new(desk.store.clone(), desk.json, Some(self.model.used()));
+        let chat = ChatId::from(self.chat.as_str());
+        desk.path(&chat).await?;
+        let speakers = [Who::named(&self.character)];
+        let job = desk.service.catch_up(&desk.tenant, &chat, &speakers).await?;
+        let job = job.context("no model is set")?;
+        let model = self.model.open()?;
+        let backend = Backend { model: model.as_ref(), embedder: Some(StaticEmbedder::embedded()) };
+        let (_stop, mut stop) = watch::channel(false);
+        let worker = format!("cli-{}", std::process::id());
+        while let Some(ran) = desk.service.run_next_job(&worker, backend, &mut stop).await? {
+            if ran.job != job {
+                continue;
+            }
+            match ran.outcome {
+                Some(Outcome::Done) => return Ok(writeln!(out, "job {job} is done")?),
+                Some(outcome) => {
+                    anyhow::bail!("job {job}: {}", outcome.error().unwrap_or("it did not end"))
+                }
+                None => anyhow::bail!("another worker has job {job}"),
+            }
+        }
+        anyhow::bail!("job {job} waits: see `loreloom jobs`")
+    }
+}

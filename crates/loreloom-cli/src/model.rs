@@ -1,0 +1,83 @@
+//! The model that memory's own questions go to.
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use loreloom_llm::{
+    connection::{Address, Connection, OllamaModel, OpenAiModel},
+    offline::OfflineModel,
+    secret::Secret,
+};
+use loreloom_memory::{hardware::Hardware, ports::ChatModel, service::ModelUse};
+
+/// How a model is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Api {
+    /// `/v1/chat/completions`
+    Openai,
+    /// `/api/chat`
+    Ollama,
+    /// The built-in storyteller, which knows nothing of memory
+    Offline,
+}
+
+/// Which model.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ModelArguments {
+    /// How the model is spoken to
+    #[arg(long, value_enum, default_value_t = Api::Ollama)]
+    api: Api,
+
+    /// The model's server, with `/v1` for OpenAI-compatible ones
+    #[arg(long, default_value = "http://127.0.0.1:11434", value_name = "URL")]
+    url: String,
+
+    /// The model's name
+    #[arg(long, default_value = "", value_name = "NAME")]
+    model: String,
+
+    /// The environment variable that holds its key
+    #[arg(long, value_name = "VARIABLE")]
+    model_key_env: Option<String>,
+
+    /// Its context size
+    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
+    model_context: u32,
+}
+
+impl ModelArguments {
+    /// The model.
+    pub(crate) fn open(&self) -> anyhow::Result<Box<dyn ChatModel>> {
+        if self.api == Api::Offline {
+            return Ok(Box::new(OfflineModel));
+        }
+        anyhow::ensure!(!self.model.is_empty(), "say which model with `--model NAME`");
+        let mut connection = Connection::new(Address::parse(&self.url)?, &self.model);
+        connection.context = Some(self.model_context);
+        connection.key = self.key()?;
+        Ok(match self.api {
+            Api::Openai => Box::new(OpenAiModel::new(connection)?),
+            Api::Ollama | Api::Offline => Box::new(OllamaModel::new(connection)?),
+        })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "keys are named and never typed")]
+    fn key(&self) -> anyhow::Result<Option<Secret>> {
+        let Some(name) = &self.model_key_env else { return Ok(None) };
+        let key = std::env::var(name).with_context(|| format!("`{name}` is not set"))?;
+        Ok(Some(Secret::new(&key)))
+    }
+
+    /// What memory needs to know of it.
+    pub(crate) fn used(&self) -> ModelUse {
+        let source = match self.api {
+            Api::Openai => "openai_compatible",
+            Api::Ollama | Api::Offline => "ollama",
+        };
+        ModelUse {
+            connection: self.url.as_str().into(),
+            hardware: Hardware::of(source, None),
+            at_once: if self.api == Api::Ollama { 1 } else { 4 },
+            context: loreloom_core::units::Tokens(self.model_context),
+        }
+    }
+}

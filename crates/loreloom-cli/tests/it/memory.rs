@@ -1,0 +1,131 @@
+//! `memory`, `jobs` and `model-test`, over a store in a folder of its own.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::run::{printed, refused, write};
+
+/// A chat of SillyTavern: a first line, then messages.
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    let line = |name: &str, is_user: bool, text: &str| {
+        json!({ "name": name, "is_user": is_user, "mes": text }).to_string()
+    };
+    let head = json!({ "user_name": "Mira", "character_name": "Torvald", "chat_metadata": {} });
+    let mut lines = vec![head.to_string()];
+    lines.push(line("Mira", true, "The silver whistle lies in the bell tower."));
+    lines.push(line("Torvald", false, "I will remember that."));
+    for day in 0..12 {
+        lines.push(line("Mira", true, &format!("It rains on day {day}.")));
+        lines.push(line("Torvald", false, "Again."));
+    }
+    write(home.path(), "chat.jsonl", &lines.join("\n"));
+    printed(home.path(), &["import", "chat.jsonl", "--data", "data", "--chat", "tale"]);
+    home
+}
+
+fn memory(home: &Path, arguments: &[&str]) -> String {
+    printed(home, &[&["memory", "--data", "data"], arguments].concat())
+}
+
+fn value(home: &Path, arguments: &[&str]) -> Value {
+    serde_json::from_str(&memory(home, &[arguments, &["--json"]].concat())).unwrap()
+}
+
+#[test]
+fn a_memory_is_added_changed_pinned_merged_retired_and_all_of_it_undone() {
+    let home = home();
+    let home = home.path();
+    let who = ["--character", "Torvald"];
+    let added = value(home, &["add", "Torvald keeps bees.", who[0], who[1]]);
+    let id = added["did"].as_str().unwrap().strip_prefix("added ").unwrap().to_owned();
+    memory(home, &["edit", &id, "--text", "Torvald keeps goats.", who[0], who[1]]);
+    memory(home, &["pin", &id, who[0], who[1]]);
+    let listed = value(home, &["list", who[0], who[1]]);
+    assert_eq!(listed[0]["fields"]["content"], "Torvald keeps goats.");
+    assert_eq!(listed[0]["fields"]["pinned"], true);
+    let other = value(home, &["add", "Torvald is old.", who[0], who[1]]);
+    let other = other["did"].as_str().unwrap().strip_prefix("added ").unwrap().to_owned();
+    let text = "Old Torvald keeps goats.";
+    let merged = value(home, &["merge", &id, &other, "--text", text, who[0], who[1]]);
+    assert_eq!(value(home, &["list", who[0], who[1]]).as_array().unwrap().len(), 1);
+    memory(home, &["undo", merged["write"].as_str().unwrap()]);
+    assert_eq!(value(home, &["list", who[0], who[1]]).as_array().unwrap().len(), 2);
+    memory(home, &["retire", &id, who[0], who[1]]);
+    assert_eq!(value(home, &["list", who[0], who[1]]).as_array().unwrap().len(), 1);
+    memory(home, &["restore", &id, who[0], who[1]]);
+    let shown = value(home, &["show", &id, who[0], who[1]]);
+    assert_eq!(shown["events"].as_array().unwrap().len(), 6);
+    let owners = value(home, &["list"]);
+    assert_eq!(owners[0]["id"], "Torvald");
+    let forgot = value(home, &["forget", "tale", "--and-character", "Torvald"]);
+    assert_eq!(value(home, &["list", who[0], who[1]]), json!([]));
+    memory(home, &["undo", forgot["write"].as_str().unwrap()]);
+    assert_eq!(value(home, &["list", who[0], who[1]]).as_array().unwrap().len(), 2);
+    let wrong = ["memory", "--data", "data", "retire", "nothing", who[0], who[1]];
+    assert!(refused(home, &wrong).contains("character `Torvald` has no record `nothing`"));
+}
+
+#[test]
+fn everything_goes_out_and_in_again_and_smart_memorys_data_too() {
+    let home = home();
+    let home = home.path();
+    let settings = json!({ "extension_settings": { "smart_memory": { "characters": {
+        "Torvald": { "memories": [{ "type": "fact", "content": "Torvald is deaf." }] },
+    } } } });
+    write(home, "settings.json", &settings.to_string());
+    assert_eq!(memory(home, &["import", "settings.json"]), "Torvald: taken in\n");
+    assert_eq!(memory(home, &["import", "settings.json"]), "Torvald: nothing new\n");
+    let chat = json!({ "chat_metadata": { "smartMemory": { "summary": "So far." } } });
+    write(home, "smart.jsonl", &format!("{chat}\n{{\"mes\":\"x\"}}\n"));
+    assert_eq!(memory(home, &["import", "smart.jsonl", "--chat", "tale"]), "tale: taken in\n");
+    memory(home, &["export", "all.json"]);
+    let head = json!({ "user_name": "Mira", "character_name": "T", "chat_metadata": {} });
+    let said = json!({ "name": "Mira", "is_user": true, "mes": "x" });
+    write(home, "other.jsonl", &format!("{head}\n{said}"));
+    printed(home, &["import", "other.jsonl", "--data", "elsewhere", "--chat", "x"]);
+    let there = |arguments: &[&str]| {
+        printed(home, &[&["memory", "--data", "elsewhere"], arguments].concat())
+    };
+    assert_eq!(there(&["import", "all.json"]), "2 writes are new\n");
+    assert!(there(&["list", "--character", "Torvald"]).contains("Torvald is deaf."));
+    write(home, "wrong.json", "{\"a\":1}");
+    let said = refused(home, &["memory", "--data", "data", "import", "wrong.json"]);
+    assert!(said.contains("this is no archive of memory"), "{said}");
+}
+
+#[test]
+fn passages_are_found_without_a_model() {
+    let home = home();
+    let found = value(home.path(), &["search", "Where is the whistle?", "--chat", "tale"]);
+    assert_eq!(found["passages"][0]["message"], 1);
+}
+
+#[test]
+fn a_model_is_tried_out_and_nothing_is_stored() {
+    let home = TempDir::new().unwrap();
+    let tried = printed(home.path(), &["model-test", "--api", "offline", "--json"]);
+    let tried: Value = serde_json::from_str(&tried).unwrap();
+    let trials: Vec<&str> =
+        tried.as_array().unwrap().iter().filter_map(|one| one["trial"].as_str()).collect();
+    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
+    assert!(std::fs::read_dir(home.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_chat_is_caught_up_with_as_a_job() {
+    let home = home();
+    let home = home.path();
+    let caught = ["catch-up", "tale", "--character", "Torvald", "--api", "offline"];
+    assert_eq!(memory(home, &caught), "job 1 is done\n");
+    let jobs = printed(home, &["jobs", "--data", "data", "--all", "--json"]);
+    let jobs: Value = serde_json::from_str(&jobs).unwrap();
+    assert_eq!((&jobs[0]["state"], &jobs[0]["kind"]), (&json!("done"), &json!("catch_up")));
+    assert_eq!(printed(home, &["jobs", "--data", "data", "--json"]), "[]\n");
+    assert_eq!(
+        printed(home, &["jobs", "--data", "data", "--cancel", "1"]),
+        "0 jobs are cancelled\n"
+    );
+}

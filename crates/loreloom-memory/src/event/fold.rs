@@ -1,0 +1,89 @@
+//! What holds where some messages are told and others are not.
+
+use loreloom_core::ids::{ChatId, MessageId};
+use rustc_hash::FxHashSet;
+
+use super::{Change, Event, Records, WriteId};
+
+/// Which events of a log hold, as flags in their order: equal flags fold alike, so that
+/// what was folded before can be used again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live(Vec<bool>);
+
+impl Live {
+    /// The events whose messages all satisfy `is_told` and whose write was not undone.
+    pub fn of(events: &[Event], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Self {
+        let undone = reverted(events);
+        let holds = |event: &Event| {
+            let told =
+                |message: &MessageId| event.chat.as_ref().is_none_or(|chat| is_told(chat, message));
+            !undone.contains(&event.write) && event.event.receipts.iter().all(told)
+        };
+        Self(events.iter().map(holds).collect())
+    }
+
+    /// Leaves out events that are not wanted.
+    pub fn only(&mut self, events: &[Event], is_wanted: impl Fn(&Event) -> bool) {
+        for (live, event) in self.0.iter_mut().zip(events) {
+            *live &= is_wanted(event);
+        }
+    }
+
+    /// The records that hold.
+    pub fn records(&self, events: &[Event]) -> Records {
+        let mut records = Records::default();
+        for (number, event) in events.iter().enumerate() {
+            if !self.0.get(number).copied().unwrap_or(false) {
+                continue;
+            }
+            if event.event.change == Change::Forget {
+                records.clear();
+                let before = events[..number].iter().zip(&self.0);
+                let kept = before
+                    .filter(|(old, live)| **live && event.chat.is_some() && old.chat != event.chat);
+                kept.for_each(|(old, _)| apply(&mut records, old));
+            } else {
+                apply(&mut records, event);
+            }
+        }
+        records
+    }
+}
+
+/// The records that hold where all messages satisfy `is_told`. `events` must be in the order
+/// they happened.
+pub fn fold(events: &[Event], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Records {
+    Live::of(events, is_told).records(events)
+}
+
+/// The writes that were undone. An undo that was undone itself undoes nothing.
+pub fn reverted(events: &[Event]) -> FxHashSet<WriteId> {
+    let mut undone = FxHashSet::default();
+    for event in events.iter().rev() {
+        if let Change::Revert(write) = &event.event.change
+            && !undone.contains(&event.write)
+        {
+            undone.insert(write.clone());
+        }
+    }
+    undone
+}
+
+fn apply(records: &mut Records, event: &Event) {
+    let Some(key) = &event.event.record else { return };
+    match &event.event.change {
+        Change::New(fields) => records.insert(key.clone(), fields.clone()),
+        Change::Fields(fields) => {
+            let Some(known) = records.get_mut(key) else { return };
+            for (name, value) in fields {
+                if value.is_null() {
+                    known.remove(name);
+                } else {
+                    known.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Change::Gone => records.remove(key),
+        Change::Revert(_) | Change::Forget => {}
+    }
+}

@@ -1,0 +1,115 @@
+//! What was read before: logs, what they fold to, and which messages other chats tell.
+//!
+//! Everything here can be read again; it is bounded, and what was not used for longest goes
+//! first.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use loreloom_core::ids::{ChatId, MessageId, PrefixHash, TenantId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    event::{Event, Live},
+    ports::{Owner, Vector},
+    record::{CharacterMemory, ChatMemory},
+};
+
+/// Logs and chats that are kept at once.
+const MOST: usize = 128;
+/// Texts whose vectors are kept.
+const MOST_TEXTS: usize = 20_000;
+
+/// The messages a chat tells.
+pub(super) type Told = FxHashSet<MessageId>;
+
+/// An owner's log as far as it was read, and its last folds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnerLog {
+    pub(super) events: Arc<Vec<Event>>,
+    pub(super) character: Option<(Arc<Live>, Arc<CharacterMemory>)>,
+    pub(super) chat: Option<(Arc<Live>, Arc<ChatMemory>)>,
+}
+
+/// Values that were used lately.
+#[derive(Debug)]
+struct Recent<K, V> {
+    values: FxHashMap<K, V>,
+    order: VecDeque<K>,
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { values: FxHashMap::default(), order: VecDeque::new() }
+    }
+}
+
+impl<K: Clone + Eq + std::hash::Hash, V> Recent<K, V> {
+    fn get(&self, key: &K) -> Option<&V> {
+        self.values.get(key)
+    }
+
+    fn put(&mut self, key: K, value: V) {
+        if let Some(place) = self.order.iter().position(|known| *known == key) {
+            self.order.remove(place);
+        }
+        self.order.push_back(key.clone());
+        self.values.insert(key, value);
+        while self.order.len() > MOST {
+            let Some(oldest) = self.order.pop_front() else { break };
+            self.values.remove(&oldest);
+        }
+    }
+}
+
+/// What was read before.
+#[derive(Debug, Default)]
+pub(super) struct Caches {
+    logs: Recent<(TenantId, Owner), OwnerLog>,
+    told: Recent<(TenantId, ChatId), (PrefixHash, Arc<Told>)>,
+    vectors: FxHashMap<String, Vector>,
+}
+
+impl Caches {
+    /// The log of an owner as far as it was read.
+    pub(super) fn log(&self, tenant: &TenantId, owner: &Owner) -> OwnerLog {
+        self.logs.get(&(tenant.clone(), owner.clone())).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn keep_log(&mut self, tenant: &TenantId, owner: &Owner, log: OwnerLog) {
+        self.logs.put((tenant.clone(), owner.clone()), log);
+    }
+
+    /// What a chat tells at that node, if that was looked up.
+    pub(super) fn told(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Option<Arc<Told>> {
+        let (at, told) = self.told.get(&(tenant.clone(), chat.clone()))?;
+        (*at == tip).then(|| Arc::clone(told))
+    }
+
+    pub(super) fn keep_told(
+        &mut self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+        told: Arc<Told>,
+    ) {
+        self.told.put((tenant.clone(), chat.clone()), (tip, told));
+    }
+
+    /// The vector of a text.
+    pub(super) fn vector(&mut self, text: &str, embed: &dyn Fn(&str) -> Vector) -> Vector {
+        if let Some(vector) = self.vectors.get(text) {
+            return vector.clone();
+        }
+        if self.vectors.len() >= MOST_TEXTS {
+            self.vectors.clear();
+        }
+        let vector = embed(text);
+        self.vectors.insert(text.to_owned(), vector.clone());
+        vector
+    }
+}

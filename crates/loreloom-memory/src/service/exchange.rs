@@ -1,0 +1,228 @@
+//! Taking memory out and in: our own archive, and Smart Memory's data.
+
+use loreloom_core::{
+    digest::Hasher,
+    ids::{ChatId, TenantId},
+    units::Timestamp,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::MemoryService;
+use crate::{
+    event::{NewEvent, Records, WriteId, between, character_records, chat_records},
+    ids::Ids,
+    migrate::{self, MigrateError},
+    ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written},
+    record::{CharacterMemory, ChatMemory},
+};
+
+/// What the archive calls itself.
+const FORMAT: &str = "loreloom-memory";
+/// The newest version of the archive.
+const VERSION: u32 = 1;
+
+/// Everything a tenant remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Archive {
+    /// `loreloom-memory`.
+    pub format: String,
+    /// The version of the format.
+    pub version: u32,
+    /// All writes, oldest first.
+    pub writes: Vec<ArchivedWrite>,
+}
+
+/// A write with its events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArchivedWrite {
+    /// Its name.
+    pub id: WriteId,
+    /// Who wrote.
+    pub author: Author,
+    /// What it was for.
+    pub note: String,
+    /// The chat it comes from.
+    pub chat: Option<ChatId>,
+    /// When.
+    pub at: Timestamp,
+    /// Whose memory it changed.
+    pub owners: Vec<ArchivedOwner>,
+}
+
+/// Events of one owner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArchivedOwner {
+    /// The owner.
+    pub owner: Owner,
+    /// The events.
+    pub events: Vec<NewEvent>,
+}
+
+/// Why an import was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    /// It is no archive of ours.
+    #[error("an archive of memory says `\"format\": \"loreloom-memory\"`, found `{found}`")]
+    Format {
+        /// What it says.
+        found: String,
+    },
+    /// A newer program wrote it.
+    #[error("the archive has version {found}, this version knows up to {VERSION}")]
+    TooNew {
+        /// Its version.
+        found: u32,
+    },
+    /// Smart Memory's data cannot be brought up to date.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// Smart Memory's data cannot be read.
+    #[error("the container cannot be read: {reason}")]
+    Container {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+impl MemoryService {
+    /// Everything a tenant remembers.
+    pub async fn export(&self, tenant: &TenantId) -> Result<Archive, MemoryError> {
+        let mut summaries = self.ports.log.writes(tenant, u32::MAX).await?;
+        summaries.reverse();
+        let mut writes: Vec<ArchivedWrite> = summaries
+            .into_iter()
+            .map(|write| ArchivedWrite {
+                id: write.id,
+                author: write.author,
+                note: write.note,
+                chat: write.chat,
+                at: write.at,
+                owners: Vec::new(),
+            })
+            .collect();
+        let places: rustc_hash::FxHashMap<WriteId, usize> =
+            writes.iter().enumerate().map(|(at, write)| (write.id.clone(), at)).collect();
+        for (owner, _) in self.ports.log.owners(tenant).await? {
+            for event in self.ports.log.events(tenant, &owner, 0).await? {
+                let Some(place) = places.get(&event.write) else { continue };
+                let owners = &mut writes[*place].owners;
+                if let Some(last) = owners.last_mut().filter(|last| last.owner == owner) {
+                    last.events.push(event.event);
+                } else {
+                    let owner = owner.clone();
+                    owners.push(ArchivedOwner { owner, events: vec![event.event] });
+                }
+            }
+        }
+        Ok(Archive { format: FORMAT.to_owned(), version: VERSION, writes })
+    }
+
+    /// Takes an archive in. Writes that are known already change nothing. Returns how many
+    /// were new.
+    pub async fn import(
+        &self,
+        tenant: &TenantId,
+        archive: Archive,
+    ) -> Result<usize, ExchangeError> {
+        if archive.format != FORMAT {
+            return Err(ExchangeError::Format { found: archive.format });
+        }
+        if archive.version > VERSION {
+            return Err(ExchangeError::TooNew { found: archive.version });
+        }
+        let mut new = 0;
+        for write in archive.writes {
+            let owners = write.owners.into_iter();
+            let owners =
+                owners.map(|one| OwnerEvents { owner: one.owner, seen: None, events: one.events });
+            let write = Write {
+                id: write.id,
+                author: write.author,
+                note: write.note,
+                chat: write.chat,
+                at: write.at,
+                story: None,
+                job: None,
+                owners: owners.collect(),
+            };
+            new += usize::from(self.ports.log.write(tenant, &write).await? == Written::Stored);
+        }
+        Ok(new)
+    }
+
+    /// Takes in what Smart Memory keeps of a character, of any schema up to its newest.
+    pub async fn import_character(
+        &self,
+        tenant: &TenantId,
+        owner: &Owner,
+        container: Value,
+    ) -> Result<Option<WriteId>, ExchangeError> {
+        let seed = seed(owner, &container);
+        let container = migrate::character(container, &mut Ids::new(seed.clone()))?;
+        let memory: CharacterMemory = read(container)?;
+        self.take_in(tenant, owner, seed, &character_records(&memory)).await
+    }
+
+    /// Takes in what Smart Memory keeps of a chat, of any schema up to its newest.
+    pub async fn import_chat(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        container: Value,
+    ) -> Result<Option<WriteId>, ExchangeError> {
+        let owner = Owner::Chat(chat.clone());
+        let seed = seed(&owner, &container);
+        let container = migrate::chat(container, &mut Ids::new(seed.clone()))?;
+        let memory: ChatMemory = read(container)?;
+        self.take_in(tenant, &owner, seed, &chat_records(&memory)).await
+    }
+
+    /// Adds records that are not known yet; what is known stays as it is.
+    async fn take_in(
+        &self,
+        tenant: &TenantId,
+        owner: &Owner,
+        seed: String,
+        records: &Records,
+    ) -> Result<Option<WriteId>, ExchangeError> {
+        let known = self.records(tenant, owner).await?;
+        let is_new =
+            |event: &NewEvent| event.record.as_ref().is_some_and(|key| known.get(key).is_none());
+        let events: Vec<NewEvent> =
+            between(&Records::default(), records, None).into_iter().filter(is_new).collect();
+        if events.is_empty() {
+            return Ok(None);
+        }
+        let id = WriteId(seed);
+        let write = Write {
+            id: id.clone(),
+            author: Author::Import,
+            note: "from Smart Memory".to_owned(),
+            chat: None,
+            at: self.ports.clock.now(),
+            story: None,
+            job: None,
+            owners: vec![OwnerEvents { owner: owner.clone(), seen: None, events }],
+        };
+        let written = self.ports.log.write(tenant, &write).await?;
+        Ok((written == Written::Stored).then_some(id))
+    }
+}
+
+/// The same data give the same name, so that a second import changes nothing.
+fn seed(owner: &Owner, container: &Value) -> String {
+    let hasher = Hasher::new("import").field(owner.to_string().as_bytes());
+    hasher.field(container.to_string().as_bytes()).finish().to_string()[..16].to_owned()
+}
+
+fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
+    let wrong = |error: serde_json::Error| ExchangeError::Container { reason: error.to_string() };
+    serde_json::from_value(container).map_err(wrong)
+}

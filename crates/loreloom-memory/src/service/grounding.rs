@@ -1,0 +1,198 @@
+//! The gate between a model's words and memory: what names, numbers or quotes something that
+//! no message bears out is put aside until a person has looked at it.
+//!
+//! Purely mechanical. It cannot tell whether a statement is true; it catches what a model
+//! made up, because made-up people, sums and quotations are not in the text.
+
+use std::sync::LazyLock;
+
+use loreloom_core::chat::PathItem;
+use regex::Regex;
+use rustc_hash::FxHashSet;
+
+use crate::{
+    recall::tokens,
+    record::{Entity, Memory, Retirement},
+    text::pattern,
+};
+
+static QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#""([^"]{3,})"|“([^”]{3,})”|«([^»]{3,})»|「([^」]{2,})」"#));
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+(?:[.,:]\d+)*"));
+static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\p{Lu}[\p{L}\p{M}'’\-]*"));
+
+/// What a statement may draw on.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'story> {
+    /// The messages.
+    pub(super) items: &'story [PathItem],
+    /// The card, as text.
+    pub(super) card: &'story str,
+    /// Who and what is known.
+    pub(super) known: &'story [Entity],
+}
+
+/// The text of all sources, as a statement is compared with it.
+struct Ground {
+    text: String,
+    words: FxHashSet<String>,
+}
+
+impl Ground {
+    fn of(sources: Sources<'_>) -> Self {
+        let said = sources.items.iter().flat_map(|item| {
+            [item.message.text.as_str(), item.message.name.as_deref().unwrap_or_default()]
+        });
+        let known = sources.known.iter().filter(|entity| !entity.memory_ids.is_empty());
+        let names = known.flat_map(Entity::names);
+        let text = said.chain([sources.card]).chain(names).collect::<Vec<_>>().join("\n");
+        let words = tokens(&text).into_iter().map(|token| token.stem).collect();
+        Self { text: flat(&text), words }
+    }
+
+    fn has(&self, phrase: &str) -> bool {
+        self.text.contains(&flat(phrase))
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        self.has(word) || tokens(word).iter().any(|token| self.words.contains(&token.stem))
+    }
+}
+
+/// Lower case, with plain quotes and single blanks.
+fn flat(text: &str) -> String {
+    let plain = text.replace(['’', '‘'], "'").to_lowercase();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What of a statement the texts do not bear out: names, numbers and quoted things.
+pub fn ungrounded(statement: &str, texts: &[&str]) -> Vec<String> {
+    let text = texts.join("\n");
+    let words = tokens(&text).into_iter().map(|token| token.stem).collect();
+    missing(statement, &Ground { text: flat(&text), words })
+}
+
+fn missing(statement: &str, ground: &Ground) -> Vec<String> {
+    let quoted = QUOTED.captures_iter(statement).filter_map(|found| {
+        let part = (1..=4).find_map(|group| found.get(group))?.as_str().trim();
+        let part = part.trim_end_matches(['.', ',', '!', '?', ';']);
+        (!ground.has(part)).then(|| format!("“{part}”"))
+    });
+    let numbers = NUMBER.find_iter(statement).map(|found| found.as_str());
+    let numbers = numbers.filter(|number| !ground.has_number(number)).map(str::to_owned);
+    let names = NAME
+        .find_iter(statement)
+        // The first word of a statement is written large whatever it is.
+        .filter(|found| !begins_sentence(statement, found.start()))
+        .map(|found| found.as_str().trim_end_matches("'s").trim_end_matches("’s"))
+        .filter(|name| name.chars().count() > 1 && !ground.has_word(name))
+        .map(str::to_owned);
+    let mut found: Vec<String> = Vec::new();
+    for part in quoted.chain(numbers).chain(names) {
+        if !found.contains(&part) {
+            found.push(part);
+        }
+    }
+    found
+}
+
+impl Ground {
+    /// Digits as they stand, or the number in words up to twelve.
+    fn has_number(&self, number: &str) -> bool {
+        const WORDS: [&str; 13] = [
+            "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve",
+        ];
+        let word = number.parse::<usize>().ok().and_then(|number| WORDS.get(number));
+        let is_digit = |at: Option<char>| at.is_some_and(|c| c.is_ascii_digit());
+        let stands = self.text.match_indices(number).any(|(at, found)| {
+            !is_digit(self.text[..at].chars().next_back())
+                && !is_digit(self.text[at + found.len()..].chars().next())
+        });
+        stands || word.is_some_and(|word| crate::text::contains_word(&self.text, word))
+    }
+}
+
+fn begins_sentence(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches(|c: char| c.is_whitespace() || "\"“«'(".contains(c));
+    before.is_empty() || before.ends_with(['.', '!', '?', ':'])
+}
+
+/// Puts new memories aside that the sources do not bear out. What they had replaced holds
+/// again.
+pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>) {
+    let is_new = |memory: &Memory| {
+        memory.ungrounded.is_empty()
+            && memory.is_active()
+            && !before.iter().any(|old| old.id == memory.id)
+    };
+    if !after.iter().any(is_new) {
+        return;
+    }
+    let ground = Ground::of(sources);
+    let mut held = Vec::new();
+    for memory in after.iter_mut().filter(|memory| is_new(memory)) {
+        let found = missing(&memory.content, &ground);
+        if !found.is_empty() {
+            memory.ungrounded = found;
+            memory.retired = Some(Retirement::Held);
+            held.push(memory.id.clone());
+        }
+    }
+    for memory in after.iter_mut() {
+        if memory.superseded_by.as_ref().is_some_and(|by| held.contains(by)) {
+            memory.superseded_by = None;
+            memory.valid_to = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::{
+        chat::{Message, Path, Role},
+        ids::ChatId,
+    };
+
+    use super::*;
+
+    #[test]
+    fn names_numbers_and_quotes_must_be_in_the_text() {
+        let text = "Odo sold the Heron for 300 marks. \"Never again,\" said Lis, and left at two.";
+        for (statement, expected) in [
+            ("Odo sold the Heron for 300 marks", &[][..]),
+            ("Odo's boat, the Heron, was sold", &[]),
+            ("Strangely, Lis left at 2", &[]),
+            ("Odo sold the Heron to Venn for 30 marks", &["30", "Venn"]),
+            ("Lis said “never again”", &[]),
+            ("Lis said \"I will be back\"", &["“I will be back”"]),
+            ("Heron was sold. Nobody knows why", &[]),
+            ("オドは船を売った", &[]),
+        ] {
+            assert_eq!(ungrounded(statement, &[text]), expected, "{statement}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_aside_replaces_nothing() {
+        let path = Path::of(
+            ChatId::from("c"),
+            [Message::new(Role::User, Some("Player"), "Odo keeps bees. Lis keeps goats.")],
+        );
+        let memory = |id: &str, content: &str| Memory {
+            id: id.into(),
+            content: content.into(),
+            ..Memory::default()
+        };
+        let old = Memory { superseded_by: Some("b".into()), ..memory("a", "Odo keeps bees") };
+        let new =
+            Memory { supersedes: vec!["a".into()], ..memory("b", "Odo sold his bees to Venn") };
+        let mut after = vec![old, new, memory("c", "Lis keeps goats")];
+        let sources = Sources { items: path.items(), card: "", known: &[] };
+        hold(&[memory("a", "Odo keeps bees")], &mut after, sources);
+        let active: Vec<&str> =
+            after.iter().filter(|one| one.is_active()).map(|one| one.id.0.as_str()).collect();
+        assert_eq!(active, ["a", "c"]);
+        assert_eq!((after[1].is_held(), &after[1].ungrounded), (true, &vec!["Venn".to_owned()]));
+    }
+}

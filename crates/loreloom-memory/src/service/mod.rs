@@ -1,0 +1,177 @@
+//! Memory at work: what the rest of the program calls.
+//!
+//! [`MemoryService`] ties the pure parts to the ports. It answers a turn from what is stored
+//! ([`MemoryService::for_turn`]), queues work after a reply ([`MemoryService::after_reply`])
+//! and carries queued work out ([`MemoryService::run_next_job`]). A turn never waits for a
+//! model: all of that happens in jobs.
+
+mod by_hand;
+mod cache;
+mod catch_up;
+mod embedder;
+mod exchange;
+mod grounding;
+mod queue;
+mod recalled;
+mod scratch;
+mod turn;
+mod view;
+mod work;
+mod worker;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, ConnectionId, PrefixHash, TenantId},
+    units::Tokens,
+};
+use tokio::sync::Notify;
+
+pub use self::{
+    by_hand::{ByHandError, NewMemory},
+    embedder::KeptEmbedder,
+    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError},
+    grounding::ungrounded,
+    queue::Spoken,
+    scratch::ScratchError,
+    turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
+    view::{Policy, View, Who},
+    worker::{Ran, Stop},
+};
+use self::{cache::Caches, recalled::Indexes};
+use crate::{
+    hardware::Hardware,
+    inject::Labels,
+    ports::{Clock, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
+    recall::Weights,
+    rules::Rules,
+    settings::Settings,
+};
+
+/// Turns one text into a vector at once, without leaving the process.
+pub type EmbedOne = Arc<dyn Fn(&str) -> Vector + Send + Sync>;
+
+/// The outside world.
+#[derive(Clone)]
+pub struct Ports {
+    /// Where stories are.
+    pub story: Arc<dyn StoryStore>,
+    /// Where memory is.
+    pub log: Arc<dyn MemoryLog>,
+    /// Where jobs are.
+    pub jobs: Arc<dyn JobQueue>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The embedded embedder; without one, passages are found by their words alone.
+    pub embed: Option<EmbedOne>,
+}
+
+/// The model that does memory's work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelUse {
+    /// Its connection.
+    pub connection: ConnectionId,
+    /// How able it is.
+    pub hardware: Hardware,
+    /// How many jobs it takes at once; a local one takes one.
+    pub at_once: u32,
+    /// Its context, net of its reply.
+    pub context: Tokens,
+}
+
+/// How memory works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The settings.
+    pub settings: Settings,
+    /// The rules.
+    pub rules: Rules,
+    /// The words around what is remembered.
+    pub labels: Labels,
+    /// How passages are found.
+    pub weights: Weights,
+    /// Most passages recalled for a turn; 0 turns recall off.
+    pub recall_most: usize,
+    /// Standard deviations by which a passage must stand out.
+    pub recall_least: f64,
+    /// Passages kept in memory, over all chats.
+    pub passages_most: usize,
+    /// The model; without one no jobs are made, and recall works all the same.
+    pub model: Option<ModelUse>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            rules: Rules::default(),
+            labels: Labels::default(),
+            weights: Weights::default(),
+            recall_most: 6,
+            recall_least: 2.0,
+            passages_most: 200_000,
+            model: None,
+        }
+    }
+}
+
+/// Memory at work.
+pub struct MemoryService {
+    ports: Ports,
+    options: Options,
+    caches: Mutex<Caches>,
+    indexes: Mutex<Indexes>,
+    queued: Notify,
+}
+
+impl std::fmt::Debug for MemoryService {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("MemoryService")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MemoryService {
+    /// Memory over these ports.
+    pub fn new(ports: Ports, options: Options) -> Self {
+        Self {
+            ports,
+            options,
+            caches: Mutex::default(),
+            indexes: Mutex::default(),
+            queued: Notify::new(),
+        }
+    }
+
+    /// How it works.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn caches(&self) -> MutexGuard<'_, Caches> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn indexes(&self) -> MutexGuard<'_, Indexes> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The messages up to a node.
+    async fn items(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        tip: PrefixHash,
+    ) -> Result<Vec<PathItem>, MemoryError> {
+        let nodes = self.ports.story.path(tenant, chat, tip).await?;
+        let item = |node: crate::ports::Node| PathItem {
+            id: node.message_id,
+            prefix: node.prefix,
+            message: node.message,
+        };
+        Ok(nodes.into_iter().map(item).collect())
+    }
+}

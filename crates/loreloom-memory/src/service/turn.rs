@@ -1,0 +1,288 @@
+//! What memory puts into the prompt of a turn, and why.
+
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, MessageId, TenantId},
+    place::Injection,
+    tokens::TokenCounter,
+    units::Tokens,
+};
+use serde::Serialize;
+
+use super::{MemoryService, Policy, View, Who};
+use crate::{
+    hardware::Hardware,
+    inject::{Input, Slot, SlotText, slots},
+    ports::{MemoryError, Vector},
+    recall::{self, Hit, Wanted},
+    record::{CharacterMemory, Entity, Memory, MemoryId},
+    score::TurnContext,
+    settings::{Budgets, Settings},
+    similarity::Vectors,
+    turn::classify,
+};
+
+/// A turn that is about to be taken.
+#[derive(Clone, Copy)]
+pub struct TurnAsked<'turn> {
+    /// Whose story it is.
+    pub tenant: &'turn TenantId,
+    /// The chat.
+    pub chat: &'turn ChatId,
+    /// The messages of the path, also those the model does not see.
+    pub path: &'turn [PathItem],
+    /// Who is about to speak.
+    pub speaker: &'turn Who,
+    /// The members of a group chat.
+    pub group: &'turn [String],
+    /// The first message of the path that the model sees anyway; what is seen is never
+    /// recalled.
+    pub seen_from: usize,
+    /// The most tokens memory may take in all.
+    pub cap: Option<Tokens>,
+    /// The model's tokenizer.
+    pub counter: &'turn dyn TokenCounter,
+}
+
+/// A passage that was recalled, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recalled {
+    /// The message.
+    pub message: MessageId,
+    /// Its place on the path, from 0.
+    pub at: usize,
+    /// How far it stands out.
+    pub score: f64,
+    /// What its words gave.
+    pub words: f64,
+    /// What its meaning gave.
+    pub meaning: f64,
+    /// What stands next to it gave.
+    pub neighbours: f64,
+    /// What its form gave.
+    pub form: f64,
+}
+
+/// A slot that was filled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SlotUse {
+    /// The slot.
+    pub slot: Slot,
+    /// What it took.
+    pub tokens: Tokens,
+    /// What it would have taken without a limit.
+    pub wanted: Tokens,
+}
+
+/// What was considered and taken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Shown {
+    /// Filled slots.
+    pub slots: Vec<SlotUse>,
+    /// Slots that gave way to the limit of all.
+    pub dropped: Vec<Slot>,
+    /// Long-term memories that are shown.
+    pub memories: Vec<MemoryId>,
+    /// Passages that are shown, oldest first.
+    pub recalled: Vec<Recalled>,
+    /// Memories that hold on the path.
+    pub known: usize,
+    /// Memories that wait for a person to look at them.
+    pub held: usize,
+    /// Passages that were searched.
+    pub searched: usize,
+}
+
+/// What memory has for a turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnMemory {
+    /// Ready for the assembly of the prompt.
+    pub injections: Vec<Injection>,
+    /// The same as slots, for prompts that say where each goes.
+    pub slots: Vec<SlotText>,
+    /// What was considered and taken.
+    pub report: Shown,
+}
+
+impl MemoryService {
+    /// What memory has for a turn. Asks no model and waits for no job.
+    pub async fn for_turn(&self, asked: &TurnAsked<'_>) -> Result<TurnMemory, MemoryError> {
+        if asked.speaker.policy == Policy::Off {
+            return Ok(TurnMemory::default());
+        }
+        let view = self.view(asked.tenant, asked.chat, asked.path, asked.speaker).await?;
+        Ok(self.woven(asked, &view))
+    }
+
+    /// The same from what is known already.
+    pub(super) fn woven(&self, asked: &TurnAsked<'_>, view: &View) -> TurnMemory {
+        let entities: Vec<Entity> =
+            view.character.entities.iter().chain(&view.chat.session_entities).cloned().collect();
+        let (hits, searched) = self.recall(asked, &entities);
+        let lines = recall::lines(&hits, asked.path);
+        let character = with_world(view);
+        let vectors = self.vectors(asked.path, &character.memories);
+        let model = self.options.model.as_ref();
+        let hardware = model.map_or(Hardware::A, |model| model.hardware);
+        let context = TurnContext::of(
+            asked.path,
+            &entities,
+            &view.chat.story_arcs,
+            hardware,
+            &character.memories,
+            &vectors,
+        );
+        let input = Input {
+            settings: &self.options.settings,
+            rules: &self.options.rules,
+            labels: &self.options.labels,
+            counter: asked.counter,
+            character: &character,
+            chat: &view.chat,
+            path: asked.path,
+            owner: &asked.speaker.name,
+            responding: &asked.speaker.name,
+            group: asked.group,
+            turn: Some(&context),
+            recalled: &lines,
+        };
+        let newest = asked.path.last().map_or("", |item| item.message.text.as_str());
+        let mut settings = self.options.settings.clone();
+        settings.budgets = settings.budgets.for_turn(classify(newest));
+        let filled = within(&Input { settings: &settings, ..input }, asked.cap);
+        let is_shown =
+            filled.texts.iter().any(|text| matches!(text.slot, Slot::Recall | Slot::Unified));
+        let shown = if is_shown { recalled(&hits, asked.path) } else { Vec::new() };
+        TurnMemory {
+            injections: filled.texts.iter().map(SlotText::injection).collect(),
+            report: Shown {
+                slots: filled.texts.iter().map(used).collect(),
+                dropped: filled.dropped,
+                memories: filled.shown,
+                recalled: shown,
+                known: character.memories.iter().filter(|memory| memory.is_active()).count(),
+                held: character.memories.iter().filter(|memory| memory.is_held()).count(),
+                searched,
+            },
+            slots: filled.texts,
+        }
+    }
+
+    /// Passages of the story that the turn calls for.
+    fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity]) -> (Vec<Hit>, usize) {
+        let seen_from = asked.seen_from.min(asked.path.len());
+        if self.options.recall_most == 0 || seen_from == 0 {
+            return (Vec::new(), 0);
+        }
+        let embed = self.ports.embed.as_deref();
+        let embed: Option<&dyn Fn(&str) -> Vector> = match &embed {
+            Some(embed) => Some(embed),
+            None => None,
+        };
+        let mut indexes = self.indexes();
+        let most = self.options.passages_most;
+        let index = indexes.on(asked.tenant, asked.chat, asked.path, embed, most);
+        let wanted = Wanted {
+            path: asked.path,
+            seen_from,
+            entities,
+            most: self.options.recall_most,
+            least: self.options.recall_least,
+        };
+        (index.recall(wanted, &self.options.weights, embed), index.len())
+    }
+
+    /// Vectors of the newest message and of memories.
+    fn vectors(&self, path: &[PathItem], memories: &[Memory]) -> Vectors {
+        let Some(embed) = self.ports.embed.as_deref() else { return Vectors::off() };
+        let mut vectors = Vectors::on();
+        let mut caches = self.caches();
+        let newest = path.last().map(|item| item.message.text.as_str());
+        let active = memories.iter().filter(|memory| memory.is_active());
+        for text in newest.into_iter().chain(active.map(|memory| memory.content.as_str())) {
+            let vector = caches.vector(text, &embed);
+            vectors.insert(text, Some(vector));
+        }
+        vectors
+    }
+}
+
+/// What the character remembers, with what everybody of its world knows.
+fn with_world(view: &View) -> std::borrow::Cow<'_, CharacterMemory> {
+    if view.world.memories.is_empty() {
+        return std::borrow::Cow::Borrowed(&view.character);
+    }
+    let mut character = CharacterMemory::clone(&view.character);
+    character.memories.extend(view.world.memories.iter().cloned());
+    std::borrow::Cow::Owned(character)
+}
+
+fn used(text: &SlotText) -> SlotUse {
+    SlotUse { slot: text.slot, tokens: text.tokens, wanted: text.wanted }
+}
+
+fn recalled(hits: &[Hit], path: &[PathItem]) -> Vec<Recalled> {
+    let mut shown: Vec<Recalled> = hits
+        .iter()
+        .filter_map(|hit| {
+            Some(Recalled {
+                message: path.get(hit.at)?.id,
+                at: hit.at,
+                score: hit.score,
+                words: hit.parts.words,
+                meaning: hit.parts.meaning,
+                neighbours: hit.parts.neighbours,
+                form: hit.parts.form,
+            })
+        })
+        .collect();
+    shown.sort_by_key(|passage| passage.at);
+    shown
+}
+
+/// Slots that fit the limit of all.
+struct Filled {
+    texts: Vec<SlotText>,
+    shown: Vec<MemoryId>,
+    dropped: Vec<Slot>,
+}
+
+/// Fills the slots. Where they take more than `cap` together, those that come last in the
+/// unified order get less, entry by entry, and then nothing; a correction goes last of all.
+fn within(input: &Input<'_>, cap: Option<Tokens>) -> Filled {
+    let mut settings: Settings = input.settings.clone();
+    let mut dropped: Vec<Slot> = Vec::new();
+    loop {
+        let mut filled = slots(&Input { settings: &settings, ..*input });
+        filled.texts.retain(|text| !dropped.contains(&text.slot));
+        let total: Tokens = filled.texts.iter().map(|text| text.tokens).sum();
+        let over = cap.and_then(|cap| total.checked_sub(cap)).filter(|over| *over > Tokens::ZERO);
+        let rank = |text: &&SlotText| (text.slot != Slot::Repair, text.slot);
+        let lowest = filled.texts.iter().max_by_key(rank);
+        let (Some(over), Some(lowest)) = (over, lowest) else {
+            return Filled { texts: filled.texts, shown: filled.shown, dropped };
+        };
+        let left = lowest.tokens.checked_sub(over).filter(|left| *left > Tokens::ZERO);
+        match (left, budget_of(&mut settings.budgets, lowest.slot)) {
+            // What a slot's label takes is not part of its budget, so it may take a few turns.
+            (Some(left), Some(budget)) if left < *budget => *budget = left,
+            _ => dropped.push(lowest.slot),
+        }
+    }
+}
+
+fn budget_of(budgets: &mut Budgets, slot: Slot) -> Option<&mut Tokens> {
+    match slot {
+        Slot::Canon => Some(&mut budgets.canon),
+        Slot::Profiles => Some(&mut budgets.profiles),
+        Slot::LongTerm => Some(&mut budgets.longterm),
+        Slot::Scenes => Some(&mut budgets.scenes),
+        Slot::Session => Some(&mut budgets.session),
+        Slot::Arcs => Some(&mut budgets.arcs),
+        Slot::Relationships => Some(&mut budgets.relationships),
+        Slot::Epistemic => Some(&mut budgets.epistemic),
+        Slot::Ledger => Some(&mut budgets.ledger),
+        Slot::Recall => Some(&mut budgets.recall),
+        Slot::Summary | Slot::Triggered | Slot::Repair | Slot::Unified => None,
+    }
+}

@@ -1,0 +1,390 @@
+//! Carrying a job out: read, run the pass, write down what changed.
+
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, MessageId, TenantId},
+    units::Tokens,
+};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::{KeptEmbedder, MemoryService, Who, grounding};
+use crate::{
+    cycle::{self, Backend, Member, Occasion, Progress, Remembered, Report, Round},
+    event::{NewEvent, Records, WriteId, between, character_records, chat_records},
+    hardware::Hardware,
+    ports::{
+        Author, Job, JobBody, JobKind, JobSpeaker, JobStep, MemoryError, ModelError, Outcome,
+        Owner, OwnerEvents, SeenStory, Write,
+    },
+    record::{CharacterMemory, ChatMemory, Memory},
+    text::QuarterEstimate,
+    tiers::Config,
+};
+
+/// How often a job is begun before it is given up.
+pub(super) const ATTEMPTS: u32 = 6;
+/// How often a write is tried when others write at the same time.
+const WRITES: u32 = 8;
+
+/// Answers, and what they were given for: with other memories the same questions would not
+/// be asked in the same order.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    based_on: Vec<u64>,
+    progress: Progress,
+}
+
+/// What a job found when it began.
+pub(super) struct Scene {
+    pub(super) version: u64,
+    /// The messages up to the last it reads, and one more where the pass expects a reply.
+    pub(super) items: Vec<PathItem>,
+    /// The last message it read.
+    pub(super) anchor: Option<MessageId>,
+}
+
+/// What came of a job.
+pub(super) enum Worked {
+    /// The job moved on with its write, or without one.
+    Moved(Outcome),
+    /// The same, and it is stored already.
+    Stored(Outcome),
+}
+
+impl MemoryService {
+    /// Carries a job out.
+    pub(super) async fn work(
+        &self,
+        job: &Job,
+        worker: &str,
+        backend: Backend<'_>,
+    ) -> Result<Worked, MemoryError> {
+        if job.kind == JobKind::CatchUp {
+            return self.catch_up_piece(job, worker, backend).await;
+        }
+        let Some(scene) = self.scene(job).await? else {
+            let reason = "the story left the messages it read".to_owned();
+            return Ok(Worked::Moved(Outcome::Cancelled { reason }));
+        };
+        let kept = backend
+            .embedder
+            .map(|embedder| KeptEmbedder::new(embedder, self.ports.log.as_ref(), &job.tenant));
+        let embedder = kept.as_ref().map(|kept| kept as &dyn crate::ports::Embedder);
+        let backend = Backend { embedder, ..backend };
+        let passed = self.pass(job, &scene, backend).await?;
+        if let Some(outcome) = self.again(job, &passed) {
+            return Ok(Worked::Moved(outcome));
+        }
+        self.commit(job, worker, scene, passed.owners, Outcome::Done).await
+    }
+
+    /// What the job reads, if all of it is still told.
+    async fn scene(&self, job: &Job) -> Result<Option<Scene>, MemoryError> {
+        let Some(chat) = self.ports.story.chat(&job.tenant, &job.chat).await? else {
+            return Ok(None);
+        };
+        let mut items = self.items(&job.tenant, &job.chat, chat.tip).await?;
+        let Some(end) = end_of(&items, &job.body.reads) else { return Ok(None) };
+        let anchor = items.get(end.wrapping_sub(1)).map(|item| item.id);
+        // What is settled is what stands before a reply.
+        items.truncate(if job.kind == JobKind::Extract { end + 1 } else { end });
+        Ok(Some(Scene { version: chat.version, items, anchor }))
+    }
+
+    /// Runs the pass of a job.
+    async fn pass(
+        &self,
+        job: &Job,
+        scene: &Scene,
+        backend: Backend<'_>,
+    ) -> Result<Passed, MemoryError> {
+        let mut minds = Vec::new();
+        let (mut chat, mut chat_seen) = Default::default();
+        for speaker in &job.body.speakers {
+            let who = who(speaker);
+            let view = self.view(&job.tenant, &job.chat, &scene.items, &who).await?;
+            (chat, chat_seen) = (view.chat, view.chat_seen);
+            minds.push(Mind {
+                before: CharacterMemory::clone(&view.character),
+                after: CharacterMemory::clone(&view.character),
+                seen: view.character_seen,
+                who,
+            });
+        }
+        let seen: Vec<u64> = minds.iter().map(|mind| mind.seen).chain([chat_seen]).collect();
+        let mut progress = answers(&job.body, &seen);
+        let (was, chat_before) = (chat.session_memories.clone(), chat_records(&chat));
+        let first = minds.first().map(|mind| mind.who.clone()).unwrap_or_default();
+        let occasion = self.occasion(job, &scene.items, &first);
+        let report = match (job.kind, minds.as_mut_slice()) {
+            (JobKind::Round, minds) => {
+                let mut arcs = Vec::new();
+                let mut members: Vec<Member<'_>> = minds
+                    .iter_mut()
+                    .map(|mind| Member {
+                        name: &mind.who.name,
+                        card: &mind.who.card,
+                        memory: &mut mind.after,
+                    })
+                    .collect();
+                let round = Round { chat: &mut chat, arcs: &mut arcs };
+                cycle::after_round(occasion, round, &mut members, backend, &mut progress).await
+            }
+            (kind, [mind, ..]) => {
+                let character = std::mem::take(&mut mind.after);
+                let mut remembered = Remembered { character, chat };
+                let report = if kind == JobKind::Reply {
+                    cycle::look(occasion, &mut remembered, backend, &mut progress).await
+                } else {
+                    cycle::draw(occasion, &mut remembered, backend, &mut progress).await
+                };
+                (mind.after, chat) = (remembered.character, remembered.chat);
+                report
+            }
+            (_, []) => Report::default(),
+        };
+        self.hold(&scene.items, &mut minds, &was, &mut chat);
+        let mut owners = events_of(&minds, scene.anchor);
+        owners.push(OwnerEvents {
+            owner: Owner::Chat(job.chat.clone()),
+            seen: Some(chat_seen),
+            events: between(
+                &chat_before,
+                &without_clock(chat_records(&chat), &chat_before),
+                scene.anchor,
+            ),
+        });
+        Ok(Passed { owners, report, kept: Kept { based_on: seen, progress } })
+    }
+
+    /// Puts aside what no message bears out.
+    fn hold(&self, items: &[PathItem], minds: &mut [Mind], was: &[Memory], chat: &mut ChatMemory) {
+        if !self.options.rules.hold_ungrounded {
+            return;
+        }
+        for mind in minds {
+            let known = mind.after.entities.clone();
+            let sources = grounding::Sources { items, card: &mind.who.card, known: &known };
+            grounding::hold(&mind.before.memories, &mut mind.after.memories, sources);
+        }
+        let known = chat.session_entities.clone();
+        let sources = grounding::Sources { items, card: "", known: &known };
+        grounding::hold(was, &mut chat.session_memories, sources);
+    }
+
+    pub(super) fn occasion<'job>(
+        &'job self,
+        job: &'job Job,
+        items: &'job [PathItem],
+        who: &'job Who,
+    ) -> Occasion<'job> {
+        let model = self.options.model.as_ref();
+        let hardware = model.map_or(Hardware::A, |model| model.hardware);
+        Occasion {
+            config: Config {
+                settings: &self.options.settings,
+                rules: &self.options.rules,
+                hardware,
+            },
+            path: items,
+            chat_id: job.chat.as_str(),
+            character: &who.name,
+            card: &who.card,
+            context: Tokens(job.body.context),
+            counter: &QuarterEstimate,
+            now: self.ports.clock.now().0,
+            seed: &job.body.seed,
+        }
+    }
+
+    /// Whether the job is to be tried again, because its model failed.
+    fn again(&self, job: &Job, passed: &Passed) -> Option<Outcome> {
+        let (_, error) = passed.report.failed.first()?;
+        let error = format!("{error}: {}", error.source);
+        let did_something = passed.owners.iter().any(|given| !given.events.is_empty());
+        if job.attempts >= ATTEMPTS {
+            // What was done is worth keeping; nothing done is a failure.
+            return (!did_something).then_some(Outcome::Failed { error });
+        }
+        let (_, failure) = passed.report.failed.first()?;
+        let answers = serde_json::to_string(&passed.kept).ok();
+        Some(Outcome::Again {
+            body: JobBody { answers, ..job.body.clone() },
+            due: self.later(job.attempts, &failure.source),
+            error,
+        })
+    }
+
+    /// When to try again: twice as long after each try, or as the model asks.
+    fn later(&self, attempts: u32, cause: &ModelError) -> loreloom_core::units::Timestamp {
+        const FIRST: i64 = 5_000;
+        const LONGEST: i64 = 600_000;
+        let usual = FIRST.saturating_mul(1 << attempts.clamp(1, 10).saturating_sub(1)).min(LONGEST);
+        let asked = match cause {
+            ModelError::RateLimited { retry_after: Some(wait), .. } => {
+                i64::try_from(wait.as_millis()).unwrap_or(LONGEST)
+            }
+            ModelError::RateLimited { retry_after: None, .. }
+            | ModelError::Unreachable { .. }
+            | ModelError::TimedOut { .. }
+            | ModelError::Refused { .. }
+            | ModelError::Garbled { .. } => 0,
+        };
+        loreloom_core::units::Timestamp(self.ports.clock.now().0 + usual.max(asked))
+    }
+
+    /// Writes what a job found. If the story went on meanwhile and still tells what was
+    /// read, that changes nothing; if it does not, nothing is written.
+    pub(super) async fn commit(
+        &self,
+        job: &Job,
+        worker: &str,
+        scene: Scene,
+        mut owners: Vec<OwnerEvents>,
+        outcome: Outcome,
+    ) -> Result<Worked, MemoryError> {
+        owners.retain(|given| !given.events.is_empty());
+        if owners.is_empty() {
+            return Ok(Worked::Moved(outcome));
+        }
+        let now = self.ports.clock.now();
+        let step =
+            JobStep { job: job.id, worker: worker.to_owned(), now, outcome: outcome.clone() };
+        let mut write = Write {
+            id: WriteId(format!("{}-{}", job.body.seed, job.body.done)),
+            author: Author::Pass,
+            note: job.kind.as_str().to_owned(),
+            chat: Some(job.chat.clone()),
+            at: now,
+            story: Some(SeenStory { chat: job.chat.clone(), version: scene.version }),
+            job: Some(step),
+            owners,
+        };
+        for _ in 0..WRITES {
+            match self.ports.log.write(&job.tenant, &write).await {
+                Ok(_) => return Ok(Worked::Stored(outcome)),
+                Err(MemoryError::StoryMoved { .. }) => {
+                    let reads: Vec<MessageId> = receipts(&write.owners);
+                    let Some(version) = self.still_told(&job.tenant, &job.chat, &reads).await?
+                    else {
+                        let reason = "the story left the messages it read".to_owned();
+                        return Ok(Worked::Moved(Outcome::Cancelled { reason }));
+                    };
+                    write.story = Some(SeenStory { chat: job.chat.clone(), version });
+                }
+                // Events hold what changed and nothing else: they can follow others.
+                Err(MemoryError::Behind { owner, found, .. }) => {
+                    let behind = write.owners.iter_mut().find(|given| given.owner == owner);
+                    if let Some(given) = behind {
+                        given.seen = Some(found);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let error = "others wrote at the same time".to_owned();
+        Ok(Worked::Moved(Outcome::Again { body: job.body.clone(), due: now, error }))
+    }
+
+    /// The version of a chat that tells all these messages.
+    async fn still_told(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        reads: &[MessageId],
+    ) -> Result<Option<u64>, MemoryError> {
+        let Some(record) = self.ports.story.chat(tenant, chat).await? else { return Ok(None) };
+        let items = self.items(tenant, chat, record.tip).await?;
+        Ok(end_of(&items, reads).map(|_| record.version))
+    }
+}
+
+/// What a pass did.
+struct Passed {
+    owners: Vec<OwnerEvents>,
+    report: Report,
+    kept: Kept,
+}
+
+/// What a speaker remembers, before and after.
+struct Mind {
+    who: Who,
+    before: CharacterMemory,
+    after: CharacterMemory,
+    seen: u64,
+}
+
+fn events_of(minds: &[Mind], anchor: Option<MessageId>) -> Vec<OwnerEvents> {
+    minds
+        .iter()
+        .map(|mind| OwnerEvents {
+            owner: mind.who.owner(),
+            seen: Some(mind.seen),
+            events: changes(&mind.before, &mind.after, anchor),
+        })
+        .collect()
+}
+
+/// What changed between two states of a character.
+pub(super) fn changes(
+    before: &CharacterMemory,
+    after: &CharacterMemory,
+    anchor: Option<MessageId>,
+) -> Vec<NewEvent> {
+    between(&character_records(before), &character_records(after), anchor)
+}
+
+/// That a pass ran is no news of the story.
+pub(super) fn without_clock(mut after: Records, before: &Records) -> Records {
+    let key = crate::event::RecordKey::new(crate::event::RecordKind::Marks, "");
+    let was = before.get(&key).and_then(|marks| marks.get("lastActive")).cloned();
+    let Some(mut marks) = after.get(&key).cloned() else { return after };
+    marks.remove("lastActive");
+    if let Some(was) = was {
+        marks.insert("lastActive".to_owned(), was);
+    }
+    if marks.is_empty() {
+        after.remove(&key);
+    } else {
+        after.insert(key, marks);
+    }
+    after
+}
+
+/// All messages that events rest on.
+fn receipts(owners: &[OwnerEvents]) -> Vec<MessageId> {
+    let all = owners.iter().flat_map(|given| &given.events).flat_map(|event| &event.receipts);
+    let distinct: FxHashSet<MessageId> = all.copied().collect();
+    distinct.into_iter().collect()
+}
+
+/// The place after the last of these messages, if all are told.
+pub(super) fn end_of(items: &[PathItem], reads: &[MessageId]) -> Option<usize> {
+    let wanted: FxHashSet<MessageId> = reads.iter().copied().collect();
+    let mut found = 0;
+    let mut end = 0;
+    for (at, item) in items.iter().enumerate() {
+        if wanted.contains(&item.id) {
+            found += 1;
+            end = at + 1;
+        }
+    }
+    (found == wanted.len()).then_some(end)
+}
+
+/// The answers a job has, if they were given for the same memories.
+fn answers(body: &JobBody, seen: &[u64]) -> Progress {
+    let kept: Option<Kept> =
+        body.answers.as_deref().and_then(|answers| serde_json::from_str(answers).ok());
+    kept.filter(|kept| kept.based_on == seen).map(|kept| kept.progress).unwrap_or_default()
+}
+
+pub(super) fn who(speaker: &JobSpeaker) -> Who {
+    Who {
+        id: speaker.id.clone(),
+        name: speaker.name.clone(),
+        card: speaker.card.clone(),
+        ..Who::default()
+    }
+}

@@ -1,0 +1,152 @@
+//! Workers: claim, work, say so, until told to stop.
+
+use std::time::Duration;
+
+use loreloom_core::{ids::ConnectionId, units::Timestamp};
+use tokio::sync::watch;
+
+use super::{
+    MemoryService,
+    work::{ATTEMPTS, Worked},
+};
+use crate::{
+    cycle::Backend,
+    ports::{Claiming, Job, JobId, JobStep, MemoryError, Outcome},
+};
+
+/// How long a worker has a job without saying that it is still at it.
+const LEASE: i64 = 60_000;
+/// How often it says so.
+const BEAT: Duration = Duration::from_secs(10);
+/// How long it waits when there is nothing to do.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// Tells workers to stop: send `true`.
+pub type Stop = watch::Receiver<bool>;
+
+/// What a worker did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The job.
+    pub job: JobId,
+    /// How it goes on; `None` if it was taken away meanwhile.
+    pub outcome: Option<Outcome>,
+}
+
+impl MemoryService {
+    /// Claims one job and carries it out; `None` if there was none. Stops at once when told
+    /// to, and leaves the job to the next worker.
+    pub async fn run_next_job(
+        &self,
+        worker: &str,
+        backend: Backend<'_>,
+        stop: &mut Stop,
+    ) -> Result<Option<Ran>, MemoryError> {
+        let Some(model) = &self.options.model else { return Ok(None) };
+        let connections: Vec<(ConnectionId, u32)> = vec![(model.connection.clone(), model.at_once)];
+        let now = self.ports.clock.now();
+        let claiming = Claiming { worker: worker.to_owned(), now, until: after(now), connections };
+        let Some(mut job) = self.ports.jobs.claim(&claiming).await? else { return Ok(None) };
+        loop {
+            let Some(worked) = self.attend(&job, worker, backend, stop).await? else {
+                return Ok(Some(Ran { job: job.id, outcome: None }));
+            };
+            let outcome = match worked {
+                Worked::Stored(outcome) => outcome,
+                Worked::Moved(outcome) => {
+                    let now = self.ports.clock.now();
+                    let step = JobStep {
+                        job: job.id,
+                        worker: worker.to_owned(),
+                        now,
+                        outcome: outcome.clone(),
+                    };
+                    match self.ports.jobs.step(&job.tenant, &step).await {
+                        Ok(()) => outcome,
+                        Err(MemoryError::JobLost { .. }) => {
+                            return Ok(Some(Ran { job: job.id, outcome: None }));
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+            };
+            let Outcome::Further(body) = outcome else {
+                return Ok(Some(Ran { job: job.id, outcome: Some(outcome) }));
+            };
+            job.body = body;
+        }
+    }
+
+    /// Works on a job while saying so; `None` if it was taken away or the worker stopped.
+    async fn attend(
+        &self,
+        job: &Job,
+        worker: &str,
+        backend: Backend<'_>,
+        stop: &mut Stop,
+    ) -> Result<Option<Worked>, MemoryError> {
+        let work = Box::pin(self.work(job, worker, backend));
+        tokio::pin!(work);
+        let mut beat = tokio::time::interval(BEAT);
+        beat.tick().await;
+        loop {
+            tokio::select! {
+                worked = &mut work => return match worked {
+                    Ok(worked) => Ok(Some(worked)),
+                    Err(MemoryError::JobLost { .. }) => Ok(None),
+                    Err(error) => Ok(Some(Worked::Moved(self.failed(job, &error)))),
+                },
+                _ = beat.tick() => {
+                    let until = after(self.ports.clock.now());
+                    let jobs = &self.ports.jobs;
+                    if !jobs.still_at(&job.tenant, job.id, worker, until).await? {
+                        return Ok(None);
+                    }
+                }
+                () = stopped(stop) => {
+                    let now = self.ports.clock.now();
+                    let error = "the worker stopped".to_owned();
+                    let outcome = Outcome::Again { body: job.body.clone(), due: now, error };
+                    return Ok(Some(Worked::Moved(outcome)));
+                }
+            }
+        }
+    }
+
+    /// A store that failed is tried again, as a model is.
+    fn failed(&self, job: &Job, error: &MemoryError) -> Outcome {
+        let now = self.ports.clock.now();
+        let error = error.to_string();
+        if job.attempts >= ATTEMPTS {
+            return Outcome::Failed { error };
+        }
+        let due = Timestamp(now.0 + 5_000 * i64::from(job.attempts.max(1)));
+        Outcome::Again { body: job.body.clone(), due, error }
+    }
+
+    /// Carries jobs out until told to stop. A failure of the store is waited out.
+    pub async fn work_until(&self, worker: &str, backend: Backend<'_>, mut stop: Stop) {
+        while !*stop.borrow() {
+            let ran = self.run_next_job(worker, backend, &mut stop).await;
+            if matches!(ran, Ok(Some(_))) {
+                continue;
+            }
+            tokio::select! {
+                () = self.queued.notified() => {}
+                () = tokio::time::sleep(IDLE) => {}
+                () = stopped(&mut stop) => return,
+            }
+        }
+    }
+}
+
+/// Waits until told to stop; for ever if nobody can say so any more.
+async fn stopped(stop: &mut Stop) {
+    if stop.wait_for(|stop| *stop).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn after(now: Timestamp) -> Timestamp {
+    Timestamp(now.0 + LEASE)
+}

@@ -1,0 +1,165 @@
+//! Memory and jobs behind their ports.
+
+use async_trait::async_trait;
+use loreloom_core::{
+    ids::{ChatId, Digest, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::{
+    event::{Event, WriteId},
+    ports::{
+        Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector,
+        Write, WriteSummary, Written,
+    },
+};
+use rusqlite::Connection;
+
+use super::{SqliteStore, jobs, memory_log};
+
+impl SqliteStore {
+    async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        self.pool.read(move |connection| Ok(read(connection))).await?
+    }
+
+    async fn writing<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&mut Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        self.pool.write(move |connection| Ok(write(connection))).await?
+    }
+}
+
+#[async_trait]
+impl MemoryLog for SqliteStore {
+    async fn write(&self, tenant: &TenantId, write: &Write) -> Result<Written, MemoryError> {
+        let (tenant, write) = (tenant.clone(), write.clone());
+        self.writing(move |connection| memory_log::write(connection, &tenant, &write)).await
+    }
+
+    async fn events(
+        &self,
+        tenant: &TenantId,
+        owner: &Owner,
+        after: u64,
+    ) -> Result<Vec<Event>, MemoryError> {
+        let (tenant, owner) = (tenant.clone(), owner.clone());
+        self.reading(move |connection| memory_log::events(connection, &tenant, &owner, after)).await
+    }
+
+    async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError> {
+        let tenant = tenant.clone();
+        self.reading(move |connection| memory_log::owners(connection, &tenant)).await
+    }
+
+    async fn writes(&self, tenant: &TenantId, most: u32) -> Result<Vec<WriteSummary>, MemoryError> {
+        let tenant = tenant.clone();
+        self.reading(move |connection| memory_log::writes(connection, &tenant, most)).await
+    }
+
+    async fn written(
+        &self,
+        tenant: &TenantId,
+        write: &WriteId,
+    ) -> Result<Option<WriteSummary>, MemoryError> {
+        let (tenant, write) = (tenant.clone(), write.clone());
+        self.reading(move |connection| memory_log::written(connection, &tenant, &write)).await
+    }
+
+    async fn vectors(
+        &self,
+        tenant: &TenantId,
+        model: &str,
+        texts: &[Digest],
+    ) -> Result<Vec<Option<Vector>>, MemoryError> {
+        let (tenant, model, texts) = (tenant.clone(), model.to_owned(), texts.to_vec());
+        let read =
+            move |connection: &Connection| memory_log::vectors(connection, &tenant, &model, &texts);
+        self.reading(read).await
+    }
+
+    async fn keep_vectors(
+        &self,
+        tenant: &TenantId,
+        model: &str,
+        vectors: &[(Digest, Vector)],
+    ) -> Result<(), MemoryError> {
+        let (tenant, model, vectors) = (tenant.clone(), model.to_owned(), vectors.to_vec());
+        let write = move |connection: &mut Connection| {
+            memory_log::keep_vectors(connection, &tenant, &model, &vectors)
+        };
+        self.writing(write).await
+    }
+}
+
+#[async_trait]
+impl JobQueue for SqliteStore {
+    async fn enqueue(
+        &self,
+        tenant: &TenantId,
+        job: &NewJob,
+        now: Timestamp,
+    ) -> Result<JobId, MemoryError> {
+        let (tenant, job) = (tenant.clone(), job.clone());
+        self.writing(move |connection| jobs::enqueue(connection, &tenant, &job, now)).await
+    }
+
+    async fn claim(&self, claiming: &Claiming) -> Result<Option<Job>, MemoryError> {
+        let now = claiming.now;
+        if !self.reading(move |connection| jobs::may_claim(connection, now)).await? {
+            return Ok(None);
+        }
+        let claiming = claiming.clone();
+        self.writing(move |connection| jobs::claim(connection, &claiming)).await
+    }
+
+    async fn still_at(
+        &self,
+        tenant: &TenantId,
+        job: JobId,
+        worker: &str,
+        until: Timestamp,
+    ) -> Result<bool, MemoryError> {
+        let (tenant, worker) = (tenant.clone(), worker.to_owned());
+        let write = move |connection: &mut Connection| {
+            jobs::still_at(connection, &tenant, job, &worker, until)
+        };
+        self.writing(write).await
+    }
+
+    async fn step(&self, tenant: &TenantId, step: &JobStep) -> Result<(), MemoryError> {
+        let (tenant, step) = (tenant.clone(), step.clone());
+        self.writing(move |connection| jobs::step(connection, &tenant, &step)).await
+    }
+
+    async fn cancel(
+        &self,
+        tenant: &TenantId,
+        jobs: &[JobId],
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<u64, MemoryError> {
+        if jobs.is_empty() {
+            return Ok(0);
+        }
+        let (tenant, list, reason) = (tenant.clone(), jobs.to_vec(), reason.to_owned());
+        let write = move |connection: &mut Connection| {
+            jobs::cancel(connection, &tenant, &list, &reason, now)
+        };
+        self.writing(write).await
+    }
+
+    async fn jobs(
+        &self,
+        tenant: &TenantId,
+        chat: Option<&ChatId>,
+        over: bool,
+    ) -> Result<Vec<Job>, MemoryError> {
+        let (tenant, chat) = (tenant.clone(), chat.cloned());
+        let read =
+            move |connection: &Connection| jobs::jobs(connection, &tenant, chat.as_ref(), over);
+        self.reading(read).await
+    }
+}

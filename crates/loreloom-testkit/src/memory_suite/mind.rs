@@ -1,0 +1,236 @@
+//! A memory service over a store, with a model that notes what it is told to note.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicI64, Ordering},
+};
+
+use async_trait::async_trait;
+use loreloom_core::{
+    chat::{Message, Path, PathItem, Role},
+    ids::{ChatId, ConnectionId, TenantId},
+    units::{Timestamp, Tokens},
+};
+use loreloom_memory::{
+    cycle::Backend,
+    hardware::Hardware,
+    ports::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, Outcome},
+    service::{MemoryService, ModelUse, Options, Ports, Ran, Spoken, TurnAsked, TurnMemory, Who},
+    text::QuarterEstimate,
+};
+use tokio::sync::watch;
+
+use super::{Keeper, fixture};
+use crate::store_suite::Failure;
+
+/// A clock that moves by one with every look.
+#[derive(Debug, Default)]
+pub struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Ticking {
+    /// Lets time pass.
+    pub fn pass(&self, by: i64) {
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
+}
+
+/// A model that finds a fact in every line `… secretN …` of the story it is shown.
+#[derive(Debug, Default)]
+pub struct Noting {
+    /// Prompts it was asked, oldest first.
+    pub asked: Mutex<Vec<String>>,
+    /// How many of the next questions it does not answer.
+    pub failing: Mutex<u32>,
+}
+
+#[async_trait]
+impl ChatModel for Noting {
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let prompt = request.messages.first().map(|message| message.content.clone());
+        let prompt = prompt.unwrap_or_default();
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.clone());
+        {
+            let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
+            if *failing > 0 {
+                *failing -= 1;
+                return Err(ModelError::TimedOut { address: "test".into(), seconds: 1 });
+            }
+        }
+        let story = prompt.rsplit_once("Story:").map_or("", |(_, story)| story);
+        let found = story.split_whitespace().filter_map(|word| {
+            let number =
+                word.trim_matches(|c: char| !c.is_alphanumeric()).strip_prefix("secret")?;
+            number.parse::<u32>().ok()
+        });
+        let tag = if prompt.contains("will still matter") {
+            "fact"
+        } else if prompt.contains("must stay consistent") {
+            "detail"
+        } else {
+            return Ok(ChatReply { text: "NONE".to_owned() });
+        };
+        let mut numbers: Vec<u32> = found.collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let lines: Vec<String> = numbers
+            .iter()
+            .map(|number| format!("[{tag}:2] lantern{number} harbour{number} secret{number}"))
+            .collect();
+        Ok(ChatReply { text: lines.join("\n") })
+    }
+}
+
+/// A story that is told and remembered.
+pub struct Mind {
+    /// Where everything is kept.
+    pub store: Arc<dyn Keeper>,
+    /// The memory.
+    pub service: MemoryService,
+    /// The model.
+    pub model: Noting,
+    /// The time.
+    pub clock: Arc<Ticking>,
+    /// Whose it is.
+    pub tenant: TenantId,
+}
+
+impl Mind {
+    /// A mind over a store, which draws memories after every reply.
+    pub fn new(store: Arc<dyn Keeper>) -> Self {
+        Self::with(store, fixture::tenant(), 1)
+    }
+
+    /// The same, of a tenant, drawing memories after so many replies.
+    pub fn with(store: Arc<dyn Keeper>, tenant: TenantId, every: usize) -> Self {
+        let clock = Arc::new(Ticking::default());
+        let ports = Ports {
+            story: store.clone(),
+            log: store.clone(),
+            jobs: store.clone(),
+            clock: clock.clone(),
+            embed: None,
+        };
+        let model = ModelUse {
+            connection: ConnectionId(format!("model of {tenant}")),
+            hardware: Hardware::B,
+            at_once: 1,
+            context: Tokens(100_000),
+        };
+        let mut options = Options { model: Some(model), ..Options::default() };
+        options.settings.extract_every = every;
+        // One question for each tier and reply keeps the tests readable.
+        options.settings.profiles_enabled = false;
+        options.settings.consolidation_enabled = false;
+        options.settings.scene_enabled = false;
+        options.settings.continuity_auto_check = false;
+        // Everything that was noted stays, so that only the path decides what shows.
+        options.rules.retire_unconfirmed_after = None;
+        options.settings.longterm_max_memories = 1000;
+        options.settings.session_max_memories = 1000;
+        let service = MemoryService::new(ports, options);
+        Self { store, service, model: Noting::default(), clock, tenant }
+    }
+
+    /// Tells these messages: they become the chat's current path.
+    pub async fn tell(&self, path: &Path) -> Result<(), Failure> {
+        let chat = path.chat();
+        self.store.open_chat(&self.tenant, chat, "Story", Timestamp(0)).await?;
+        self.store.commit_path(&self.tenant, path, None, self.clock.now()).await?;
+        Ok(())
+    }
+
+    /// Queues what the last reply calls for.
+    pub async fn queue(&self, path: &Path, character: &str) -> Result<(), Failure> {
+        let speakers = [Who::named(character)];
+        let spoken = Spoken {
+            tenant: &self.tenant,
+            chat: path.chat(),
+            path: path.items(),
+            speakers: &speakers,
+        };
+        self.service.after_reply(&spoken).await?;
+        Ok(())
+    }
+
+    /// Runs one job.
+    pub async fn run_one(&self) -> Result<Option<Ran>, Failure> {
+        let (_keep, mut stop) = watch::channel(false);
+        let backend = Backend { model: &self.model, embedder: None };
+        Ok(self.service.run_next_job("worker", backend, &mut stop).await?)
+    }
+
+    /// Runs all jobs that are due, and tells how they went.
+    pub async fn run_all(&self) -> Result<Vec<Option<Outcome>>, Failure> {
+        let mut outcomes = Vec::new();
+        while let Some(ran) = self.run_one().await? {
+            outcomes.push(ran.outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// Tells, queues and runs.
+    pub async fn live(&self, path: &Path, character: &str) -> Result<(), Failure> {
+        self.tell(path).await?;
+        self.queue(path, character).await?;
+        self.run_all().await?;
+        Ok(())
+    }
+
+    /// The numbers of the secrets that are remembered on a path, in order: of the character,
+    /// and of the chat.
+    pub async fn secrets(
+        &self,
+        path: &Path,
+        character: &str,
+    ) -> Result<(Vec<u32>, Vec<u32>), Failure> {
+        let who = Who::named(character);
+        let view = self.service.view(&self.tenant, path.chat(), path.items(), &who).await?;
+        let numbers = |memories: &[loreloom_memory::record::Memory]| {
+            let active = memories.iter().filter(|memory| memory.is_active());
+            let mut found: Vec<u32> = active
+                .filter_map(|memory| memory.content.rsplit_once("secret")?.1.parse().ok())
+                .collect();
+            found.sort_unstable();
+            found
+        };
+        Ok((numbers(&view.character.memories), numbers(&view.chat.session_memories)))
+    }
+
+    /// What memory has for the next turn on a path.
+    pub async fn turn(
+        &self,
+        path: &[PathItem],
+        chat: &ChatId,
+        character: &str,
+        seen_from: usize,
+    ) -> Result<TurnMemory, Failure> {
+        let speaker = Who::named(character);
+        let asked = TurnAsked {
+            tenant: &self.tenant,
+            chat,
+            path,
+            speaker: &speaker,
+            group: &[],
+            seen_from,
+            cap: None,
+            counter: &QuarterEstimate,
+        };
+        Ok(self.service.for_turn(&asked).await?)
+    }
+}
+
+/// A path of alternating messages, the user's first; `Mara` replies.
+pub fn story(chat: &str, texts: &[String]) -> Path {
+    let message = |(at, text): (usize, &String)| {
+        let (role, name) =
+            if at.is_multiple_of(2) { (Role::User, "Player") } else { (Role::Assistant, "Mara") };
+        Message::new(role, Some(name), text.clone())
+    };
+    Path::of(ChatId::from(chat), texts.iter().enumerate().map(message))
+}
