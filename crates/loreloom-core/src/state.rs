@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{EntryId, MessageId},
+    stable::{Ledger, LedgerDelta},
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -43,6 +44,9 @@ pub struct StoryState {
     /// What the vault carries on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vault: VaultState,
+    /// Where lore was placed for the sake of the prompt cache.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -65,6 +69,9 @@ pub struct StateDelta {
     /// Changes to what the vault carries on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vault: Option<VaultDelta>,
+    /// Changes to the ledger.
+    #[serde(skip_serializing_if = "LedgerDelta::is_empty")]
+    pub ledger: LedgerDelta,
 }
 
 impl StateDelta {
@@ -76,6 +83,7 @@ impl StateDelta {
             first_match: changes(&before.first_match, &after.first_match),
             vault: (before.vault != after.vault)
                 .then(|| VaultDelta::between(&before.vault, &after.vault)),
+            ledger: LedgerDelta::between(&before.ledger, &after.ledger),
         }
     }
 
@@ -85,6 +93,7 @@ impl StateDelta {
             && self.cooldown.is_empty()
             && self.first_match.is_empty()
             && self.vault.is_none()
+            && self.ledger.is_empty()
     }
 }
 
@@ -97,28 +106,29 @@ impl StoryState {
         if let Some(delta) = &delta.vault {
             self.vault.apply(delta);
         }
+        self.ledger.apply(&delta.ledger);
     }
 }
 
-pub(crate) fn changes<V: Copy + PartialEq>(
-    before: &BTreeMap<EntryId, V>,
-    after: &BTreeMap<EntryId, V>,
-) -> BTreeMap<EntryId, Option<V>> {
+pub(crate) fn changes<K: Clone + Ord, V: Clone + PartialEq>(
+    before: &BTreeMap<K, V>,
+    after: &BTreeMap<K, V>,
+) -> BTreeMap<K, Option<V>> {
     let gone = before.keys().filter(|id| !after.contains_key(id)).map(|id| (id.clone(), None));
     let set = after
         .iter()
         .filter(|(id, value)| before.get(id) != Some(value))
-        .map(|(id, value)| (id.clone(), Some(*value)));
+        .map(|(id, value)| (id.clone(), Some(value.clone())));
     gone.chain(set).collect()
 }
 
-pub(crate) fn apply<V: Copy>(
-    records: &mut BTreeMap<EntryId, V>,
-    delta: &BTreeMap<EntryId, Option<V>>,
+pub(crate) fn apply<K: Clone + Ord, V: Clone>(
+    records: &mut BTreeMap<K, V>,
+    delta: &BTreeMap<K, Option<V>>,
 ) {
     for (id, change) in delta {
         match change {
-            Some(value) => records.insert(id.clone(), *value),
+            Some(value) => records.insert(id.clone(), value.clone()),
             None => records.remove(id),
         };
     }
