@@ -53,12 +53,15 @@ pub struct Ledger {
     /// The first message of the last prompt's window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<MessageId>,
+    /// The message from which on the story was sent, once it was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<MessageId>,
     /// What stood before the chat in the last prompt; `None` before the first turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Digest>,
 }
 
-/// What one turn changed: `None` removes a record, and leaves `start` and `head` alone.
+/// What one turn changed: `None` removes a record, and leaves `start`, `cut` and `head` alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LedgerDelta {
@@ -74,6 +77,9 @@ pub struct LedgerDelta {
     /// The window's new start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<MessageId>,
+    /// The new cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<MessageId>,
     /// The new head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Digest>,
@@ -87,6 +93,7 @@ impl LedgerDelta {
             idle: changes(&before.idle, &after.idle),
             rewritten: changes(&before.rewritten, &after.rewritten),
             start: after.start.filter(|start| before.start != Some(*start)),
+            cut: after.cut.filter(|cut| before.cut != Some(*cut)),
             head: after.head.filter(|head| before.head != Some(*head)),
         }
     }
@@ -104,6 +111,7 @@ impl Ledger {
         apply(&mut self.idle, &delta.idle);
         apply(&mut self.rewritten, &delta.rewritten);
         self.start = delta.start.or(self.start);
+        self.cut = delta.cut.or(self.cut);
         self.head = delta.head.or(self.head);
     }
 

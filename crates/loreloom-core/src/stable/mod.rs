@@ -15,10 +15,16 @@
 //! therefore stands later than its author asked for, and may outlive its activation; what
 //! must not is told by [`comes_and_goes`].
 //!
+//! A front end whose window is full drops its oldest messages every turn, and with them all
+//! of the cache. If the settings allow it, the story is cut further ahead, so that the cut
+//! can stay where it is for some turns.
+//!
 //! [`plan`] gives texts new places and leaves finding them in a prompt to the planner of
 //! such prompts: a place in the ledger is a depth of this turn.
 
+mod cut;
 mod ledger;
+mod measure;
 mod nature;
 mod plan;
 mod prefix;
@@ -29,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     ledger::{Anchor, Ledger, LedgerDelta, Slip},
+    measure::{Measured, Sent, measure},
     nature::comes_and_goes,
     plan::{CutOff, Evicted, Eviction, Laid, Planned, Scene, Zone, fingerprint, plan},
     prefix::{Kept, TokenMemo, kept},
@@ -51,6 +58,9 @@ pub struct StableSettings {
     pub tail_depth: Depth,
     /// How often a text may change in place before its source counts as volatile.
     pub rewrites: u32,
+    /// Once the front end trims the story, how much of what it still sends is cut off
+    /// ahead, in per cent, so that the next turns need no trimming. With 0 nothing is.
+    pub cut_ahead_percent: u32,
     /// Memory slots whose texts are volatile.
     pub volatile_slots: Vec<String>,
 }
@@ -70,6 +80,7 @@ impl Default for StableSettings {
             notes_within: Depth(4),
             tail_depth: Depth(1),
             rewrites: 2,
+            cut_ahead_percent: 0,
             volatile_slots: slots.map(str::to_owned).to_vec(),
         }
     }

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Anchor, Ledger, LedgerDelta, Slip, StableSettings,
+    Anchor, Ledger, LedgerDelta, Slip, StableSettings, cut,
     ledger::{slip_id, source_key},
     nature::{is_marked, is_volatile},
 };
@@ -110,6 +110,8 @@ pub struct Planned {
     pub left_out: Vec<Injection>,
     /// Texts that left.
     pub evicted: Vec<Evicted>,
+    /// How many of the window's oldest messages are to be left out of the prompt.
+    pub skip: usize,
     /// What the turn changes in the ledger.
     pub delta: LedgerDelta,
 }
@@ -181,7 +183,9 @@ struct Draft<'a> {
     ledger: Ledger,
     /// Whether this is the first turn: nothing is cached, so every place is free.
     first: bool,
-    /// Where each message stands in the window.
+    /// How many of the window's messages are left out.
+    skip: usize,
+    /// Where each message that is sent stands in the window.
     at: FxHashMap<MessageId, usize>,
     /// The first position at which the prompt differs from the last one for certain.
     broken: Option<usize>,
@@ -191,17 +195,19 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn new(scene: &'a Scene<'a>, before: &Ledger, settings: &'a StableSettings) -> Self {
         let mut ledger = before.clone();
+        let skip = cut::ahead(scene, before, settings);
         let start = scene.window.first().copied();
-        let broken = if before.head == Some(scene.head) {
-            (before.start != start).then_some(1)
-        } else {
-            Some(0)
-        };
+        // Where the story that is sent begins, then and now.
+        let (began, begins) = (before.cut.or(before.start), scene.window.get(skip).copied());
+        let broken =
+            if before.head == Some(scene.head) { (began != begins).then_some(1) } else { Some(0) };
         ledger.head = Some(scene.head);
         ledger.start = start.or(before.start);
-        let at = scene.window.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+        let was_cut = skip > 0 || before.cut.is_some();
+        ledger.cut = begins.filter(|_| was_cut).or(before.cut);
+        let at = scene.window.iter().enumerate().skip(skip).map(|(at, id)| (*id, at)).collect();
         let first = before.head.is_none();
-        Self { scene, settings, ledger, first, at, broken, evicted: Vec::new() }
+        Self { scene, settings, ledger, first, skip, at, broken, evicted: Vec::new() }
     }
 
     fn sort<'text>(
@@ -398,7 +404,7 @@ impl<'a> Draft<'a> {
         laid.extend(slips.into_iter().map(|(_, _, laid)| laid));
         laid.extend(sorted.tail.iter().map(|one| self.in_tail(one)));
         let delta = LedgerDelta::between(before, &self.ledger);
-        Planned { laid, left_out, evicted: self.evicted, delta }
+        Planned { laid, left_out, evicted: self.evicted, skip: self.skip, delta }
     }
 
     /// The depth at which a text stands before the message of the window.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    assemble::{Outline, plan as plan_prompt},
+    assemble::{Assembled, Outline, plan as plan_prompt},
     book::{Entry, Key, SelectiveLogic},
     chat::{Message, Path, Role},
     ids::{ChatId, Digest, MessageId},
@@ -30,6 +30,10 @@ fn lore(name: &str, text: &str, place: Place) -> Injection {
 
 fn before_character(name: &str) -> Injection {
     lore(name, &format!("All about {name}."), Place::BeforeCharacter)
+}
+
+fn note() -> Injection {
+    Injection { source: Provenance::AuthorsNote, ..lore("", "Note.", Place::AtDepth(Depth(4))) }
 }
 
 /// A story that is told turn by turn: the user's message is the newest of each turn.
@@ -73,6 +77,10 @@ impl Story {
 
     /// The prompt of a plan.
     fn prompt(&self, planned: &Planned) -> Vec<PromptMessage> {
+        self.assembled(planned).messages
+    }
+
+    fn assembled(&self, planned: &Planned) -> Assembled {
         let message =
             |role: Role, text: &str| PromptMessage { role, name: None, content: text.to_owned() };
         let mut prompt = vec![message(Role::System, "main"), message(Role::System, self.head)];
@@ -80,7 +88,7 @@ impl Story {
         prompt.extend(items.iter().map(|item| message(item.message.role, &item.message.text)));
         let outline: Vec<Outline<'_>> =
             prompt.iter().map(|one| Outline { role: one.role, text: &one.content }).collect();
-        plan_prompt(&outline, &planned.injections()).apply(&prompt).messages
+        plan_prompt(&outline, &planned.injections()).apply(&prompt)
     }
 
     /// Takes a turn: its plan and prompt. The reply and the next user message follow.
@@ -118,10 +126,7 @@ fn lore_of_the_first_turn_stays_in_the_head_and_later_lore_at_its_message() {
 #[test]
 fn volatile_text_stands_in_the_tail_and_leaves_at_once() {
     let mut story = Story::new();
-    let note = Injection {
-        source: Provenance::AuthorsNote,
-        ..lore("", "Note.", Place::AtDepth(Depth(4)))
-    };
+    let note = note();
     let last = lore("last", "Last.", Place::AtDepth(Depth(0)));
     let chance = lore("chance", "Maybe rain.", Place::BeforeCharacter);
     let (planned, prompt) = story.turn(&[note, last, chance]);
@@ -305,6 +310,69 @@ fn entries_that_come_and_go_are_told_apart() {
     assert!(!secondary(SelectiveLogic::AndAny));
 }
 
+#[test]
+fn a_story_that_is_trimmed_every_turn_is_cut_ahead_and_then_keeps_its_beginning() {
+    let mut story = Story::new();
+    story.settings.cut_ahead_percent = 50;
+    let a = before_character("a");
+    for _turn in 0..9 {
+        let (planned, _) = story.turn(from_ref(&a));
+        assert_eq!(planned.skip, 0);
+    }
+    // The window holds 20 messages and drops two more every turn.
+    let mut before: Vec<PromptMessage> = Vec::new();
+    let mut skipped = Vec::new();
+    for turn in 0..12 {
+        story.trimmed = 2 * (turn + 1);
+        let window = story.window();
+        let planned = story.plan(from_ref(&a));
+        let prompt = {
+            let hidden = story.trimmed;
+            story.trimmed += planned.skip;
+            let prompt = story.prompt(&planned);
+            story.trimmed = hidden;
+            prompt
+        };
+        if skipped.last().is_some_and(|last| planned.skip < *last) {
+            assert_eq!(prompt[..before.len()], before, "turn {turn}");
+        }
+        assert_eq!(window.len(), 20 - 2);
+        skipped.push(planned.skip);
+        before = prompt;
+        let _taken = story.turn(from_ref(&a));
+    }
+    assert_eq!(skipped, [9, 7, 5, 3, 1, 9, 7, 5, 3, 1, 9, 7]);
+}
+
+#[test]
+fn a_prompt_is_measured_against_the_last_one_sent() {
+    let mut story = Story::new();
+    let long = lore("long", &"All about the bell. ".repeat(300), Place::BeforeCharacter);
+    let note = note();
+    let provider = Provider::named("anthropic").unwrap();
+    let mut memo = TokenMemo::new(&ByteEstimate);
+    let mut before: Option<Sent> = None;
+    let mut read = Vec::new();
+    for _turn in 0..3 {
+        let planned = story.plan(&[long.clone(), note.clone()]);
+        let assembled = story.assembled(&planned);
+        let moves = |source: &Provenance| planned.is_tail(source);
+        let found = measure(&provider, before.as_ref(), &assembled, &moves, &mut memo);
+        let moving = assembled.messages.iter().position(|one| one.content == "Note.");
+        assert_eq!(found.marks.last().map(|mark| mark.message + 1), moving);
+        assert_eq!(
+            found.bill.read.0 + found.bill.written.0 + found.bill.plain.0,
+            found.kept.total.0
+        );
+        read.push(
+            found.bill.read == before.map_or(Tokens::ZERO, |one| one.marks.last().unwrap().tokens),
+        );
+        before = Some(Sent { prompt: assembled.messages, marks: found.marks });
+        let _taken = story.turn(&[long.clone(), note.clone()]);
+    }
+    assert_eq!(read, [true; 3]);
+}
+
 /// What happens at one turn of a random story.
 #[derive(Clone, Debug)]
 struct Beat {
@@ -362,6 +430,7 @@ struct Told {
 fn told(beats: &[Beat], limit: u32) -> Vec<Told> {
     let mut story = Story::new();
     story.limit = Tokens(limit);
+    story.settings.cut_ahead_percent = limit % 2 * 40;
     let (mut versions, mut turns) = ([0; 16], Vec::new());
     for beat in beats {
         let offered = offered(beat, &mut versions);
@@ -403,7 +472,8 @@ proptest! {
             after.apply(&planned.delta);
             for (id, slip) in &before.slips {
                 let Some(later) = after.slips.get(id) else { continue };
-                let lost = matches!(slip.anchor, Anchor::Before(id) if !window.contains(&id));
+                let sent = &window[planned.skip..];
+                let lost = matches!(slip.anchor, Anchor::Before(id) if !sent.contains(&id));
                 prop_assert!(later == slip || lost);
             }
             prop_assert_eq!(LedgerDelta::between(&before, &after), planned.delta);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    Kept, Ledger, Mark, Planned, Provider, Scene, StableSettings, TokenMemo, kept, marks, plan,
+    Kept, Ledger, Measured, Planned, Provider, Scene, Sent, StableSettings, TokenMemo, measure,
+    plan,
 };
 use crate::{
     assemble::Assembled,
     place::{Injection, Place, Provenance},
-    prompt::PromptMessage,
     tokens::TokenCounter,
     units::Tokens,
 };
@@ -45,16 +45,15 @@ impl Mode {
 pub struct TrialTurn<'a> {
     /// What the planner must know of the prompt.
     pub scene: Scene<'a>,
-    /// How many messages stand before the chat.
-    pub head: usize,
     /// The texts of the turn.
     pub injections: &'a [Injection],
     /// Which of them must not linger.
     pub comes_and_goes: &'a dyn Fn(&Injection) -> bool,
     /// The most tokens they may take.
     pub limit: Tokens,
-    /// Puts texts into the turn's prompt.
-    pub assemble: &'a dyn Fn(&[Injection]) -> Assembled,
+    /// Puts texts into the turn's prompt, of which so many of the oldest messages of the
+    /// story are left out.
+    pub assemble: &'a dyn Fn(&[Injection], usize) -> Assembled,
 }
 
 /// What a mode came to over all turns but the first, which has nothing to keep.
@@ -91,12 +90,6 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// What was sent last in a mode.
-struct Sent {
-    prompt: Vec<PromptMessage>,
-    marks: Vec<Mark>,
-}
-
 /// A story told in all modes at once.
 pub struct Trial<'a> {
     provider: Provider,
@@ -131,17 +124,15 @@ impl<'a> Trial<'a> {
         let planned =
             plan(scene, injections, *comes_and_goes, &self.ledger, *limit, &self.settings);
         self.ledger.apply(&planned.delta);
-        let placed = (turn.assemble)(injections);
+        let placed = (turn.assemble)(injections, 0);
         let moves = |source: &Provenance| {
             injections.iter().any(|one| one.source == *source && is_in_chat(&one.place))
         };
-        let stable = (turn.assemble)(&planned.injections());
+        let stable = (turn.assemble)(&planned.injections(), planned.skip);
         let found = [
-            (Mode::Bare, self.send(Mode::Bare, turn.head, (turn.assemble)(&[]), &|_| false)),
-            (Mode::AsPlaced, self.send(Mode::AsPlaced, turn.head, placed, &moves)),
-            (Mode::Stable, {
-                self.send(Mode::Stable, turn.head, stable, &|source| planned.is_tail(source))
-            }),
+            (Mode::Bare, self.send(Mode::Bare, (turn.assemble)(&[], 0), &|_| false)),
+            (Mode::AsPlaced, self.send(Mode::AsPlaced, placed, &moves)),
+            (Mode::Stable, { self.send(Mode::Stable, stable, &|source| planned.is_tail(source)) }),
         ];
         (found.into(), planned)
     }
@@ -149,28 +140,23 @@ impl<'a> Trial<'a> {
     fn send(
         &mut self,
         mode: Mode,
-        head: usize,
         assembled: Assembled,
         moves: &dyn Fn(&Provenance) -> bool,
     ) -> Kept {
-        let Assembled { messages: prompt, spans } = assembled;
-        let moving = spans.iter().filter(|span| moves(&span.source));
-        let stable = moving.map(|span| span.message).min().unwrap_or(prompt.len());
-        let marks = marks(&self.provider, &prompt, head, stable, &mut self.memo);
         let before = self.sent.get(&mode);
-        let found = kept(before.map_or(&[], |sent| &sent.prompt), &prompt, &mut self.memo);
-        if let Some(before) = before {
-            let bill = self.provider.bill(&found, &before.marks, &marks);
+        let Measured { kept, bill, marks } =
+            measure(&self.provider, before, &assembled, moves, &mut self.memo);
+        if before.is_some() {
             let tried = self.tried.entry(mode).or_default();
             tried.turns += 1;
-            tried.kept += u64::from(found.kept.0);
-            tried.previous += u64::from(found.previous.0);
-            tried.total += u64::from(found.total.0);
+            tried.kept += u64::from(kept.kept.0);
+            tried.previous += u64::from(kept.previous.0);
+            tried.total += u64::from(kept.total.0);
             tried.cost += u64::from(bill.cost.0);
-            tried.broken += u32::from(found.share() < 0.5);
+            tried.broken += u32::from(kept.share() < 0.5);
         }
-        self.sent.insert(mode, Sent { prompt, marks });
-        found
+        self.sent.insert(mode, Sent { prompt: assembled.messages, marks });
+        kept
     }
 
     /// What a mode came to so far.

@@ -1,6 +1,7 @@
 //! Benchmarks: each prints its figures as ratios to a peer or to the limit, in one run.
 
 mod activation;
+mod cache;
 mod figure;
 mod inputs;
 mod replay;
@@ -9,12 +10,13 @@ mod store;
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 3] = ["activation", "replay", "store"];
+pub const NAMES: [&str; 4] = ["activation", "cache", "replay", "store"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {
         "activation" => activation::run(print),
+        "cache" => cache::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),
         other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),
