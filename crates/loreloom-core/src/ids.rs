@@ -157,6 +157,8 @@ digest_id! {
     LibraryVersion,
     /// A book as it was kept: the hash of all it says.
     BookVersion,
+    /// A text that was placed in a story (see [`crate::stable`]).
+    SlipId,
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub mod report;
 pub mod rules;
 pub mod scan;
 mod sort;
+pub mod stable;
 pub mod state;
 mod texts;
 pub mod tokens;

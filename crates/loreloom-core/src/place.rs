@@ -57,7 +57,7 @@ pub enum Provenance {
 }
 
 /// A text to be put into the prompt. Within a place, injections stand in prompt order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injection {
     /// Where it goes.
     pub place: Place,

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
+    stable::{Ledger, LedgerDelta},
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -47,6 +48,9 @@ pub struct StoryState {
     /// What the vault carries on.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vault: VaultState,
+    /// Where lore was placed for the sake of the prompt cache.
+    #[serde(default, skip_serializing_if = "Ledger::is_empty")]
+    pub ledger: Ledger,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -72,6 +76,9 @@ pub struct StateDelta {
     /// Changes to variables.
     #[serde(skip_serializing_if = "VariableChanges::is_empty")]
     pub variables: VariableChanges,
+    /// Changes to the ledger.
+    #[serde(skip_serializing_if = "LedgerDelta::is_empty")]
+    pub ledger: LedgerDelta,
 }
 
 impl StateDelta {
@@ -87,6 +94,7 @@ impl StateDelta {
                 local: changes(&before.variables.local, &after.variables.local),
                 global: changes(&before.variables.global, &after.variables.global),
             },
+            ledger: LedgerDelta::between(&before.ledger, &after.ledger),
         }
     }
 
@@ -97,6 +105,7 @@ impl StateDelta {
             && self.first_match.is_empty()
             && self.vault.is_none()
             && self.variables.is_empty()
+            && self.ledger.is_empty()
     }
 }
 
@@ -110,6 +119,7 @@ impl StoryState {
             self.vault.apply(delta);
         }
         self.write(&delta.variables);
+        self.ledger.apply(&delta.ledger);
     }
 
     /// Writes variables.

@@ -1,6 +1,7 @@
 //! One module for each command; its doc comment is its help.
 
 mod books;
+mod cache_report;
 mod care;
 mod chats;
 mod conversion;
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     Books(books::Books),
     /// Copy all chats to a new file, while they are in use
     Backup(care::Backup),
+    /// Compare how much of each prompt a prompt cache can keep, by where the lore stands
+    CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),
     /// Say which turns of chats a new version of a book changes
@@ -103,6 +106,7 @@ impl Command {
             Self::Unwrap(unwrap) => unwrap.run(out),
             Self::Books(books) => books.run(out),
             Self::Backup(backup) => backup.run(out),
+            Self::CacheReport(report) => report.run(out),
             Self::Chats(chats) => chats.run(out),
             Self::DiffRun(diff_run) => diff_run.run(out),
             Self::Doctor(doctor) => doctor.run(out),

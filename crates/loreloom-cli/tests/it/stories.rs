@@ -152,6 +152,31 @@ async fn chats_show_and_tree_tell_the_story() {
 }
 
 #[tokio::test]
+async fn a_cache_report_compares_modes_over_the_current_path() {
+    let home = told().await;
+    let home = home.path();
+    let report = value(home, &["cache-report", "story", "--json"]);
+    assert_eq!((&report["provider"], &report["left_out"]), (&json!("anthropic"), &json!(0)));
+    // The swiped turn does not count; the bell lies before the chat in both turns.
+    let messages: Vec<&Value> =
+        report["turns"].as_array().unwrap().iter().map(|turn| &turn["message"]).collect();
+    assert_eq!(messages, [1, 3]);
+    let kept = |mode: &str| report["turns"][1]["modes"][mode]["kept"].as_u64().unwrap();
+    let previous = |mode: &str| report["turns"][1]["modes"][mode]["previous"].as_u64().unwrap();
+    assert_eq!(report["sent"]["kept"], report["modes"]["as-placed"]["kept"]);
+    // The persona was renamed, but the prompt's texts were not.
+    assert!(kept("bare") > 0 && kept("bare") < previous("bare"), "{report}");
+    assert_eq!(kept("stable"), kept("as-placed"));
+    let text = printed(home, &over(&["cache-report", "story", "--provider", "llama.cpp"]));
+    assert!(text.starts_with("story: 1 turns after the first, tokens by "), "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains(" %")).count(), 4, "{text}");
+    let error = refused(home, &over(&["cache-report", "story", "--provider", "acme"]));
+    assert!(error.contains("a provider is one of `anthropic`, `openai`"), "{error}");
+    let error = refused(home, &over(&["cache-report", "none"]));
+    assert_eq!(error, "loreloom: there is no chat `none`\n");
+}
+
+#[tokio::test]
 async fn an_export_moves_a_chat_with_its_books() {
     let home = told().await;
     let home = home.path();

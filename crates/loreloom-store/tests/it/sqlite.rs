@@ -17,8 +17,8 @@ async fn a_newer_database_is_refused_and_left_alone() {
     let database = Connection::open(&file).unwrap();
     database.execute("UPDATE schema_version SET version = 99", []).unwrap();
     let refused = SqliteStore::open(&file).unwrap_err();
-    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 4 }), "{refused:?}");
-    let expected = "the database has schema 99, this version knows up to 4: use a newer loreloom";
+    assert!(matches!(refused, StoreError::TooNew { found: 99, known: 5 }), "{refused:?}");
+    let expected = "the database has schema 99, this version knows up to 5: use a newer loreloom";
     assert_eq!(refused.to_string(), expected);
     let kept = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
     assert_eq!(kept, Ok(99));
@@ -136,7 +136,7 @@ async fn a_database_of_schema_1_opens_and_is_upgraded_whole() {
         [],
         |row| row.get(0),
     );
-    assert_eq!(version, Ok(4));
+    assert_eq!(version, Ok(5));
 }
 
 /// Written by the version that had schema 2: two turns with their books, packed whole.
@@ -193,5 +193,5 @@ async fn a_database_of_schema_3_opens_and_its_new_writes_can_be_taken_back() {
     let undone = store.take_back(&tenant, &chat, moved.last_write(), Timestamp(10)).await.unwrap();
     assert_eq!((undone.tip, undone.version), (before.tip, before.version + 2));
     assert_eq!(store.examine().await.unwrap(), []);
-    assert_eq!(version(&file), Ok(4));
+    assert_eq!(version(&file), Ok(5));
 }

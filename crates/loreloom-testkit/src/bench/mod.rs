@@ -1,6 +1,7 @@
 //! Benchmarks: each prints its figures as ratios to a peer or to the limit, in one run.
 
 mod activation;
+mod cache;
 mod figure;
 mod formats;
 mod inputs;
@@ -11,12 +12,13 @@ mod store;
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 5] = ["activation", "formats", "recall", "replay", "store"];
+pub const NAMES: [&str; 6] = ["activation", "cache", "formats", "recall", "replay", "store"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {
         "activation" => activation::run(print),
+        "cache" => cache::run(print),
         "formats" => formats::run(print),
         "recall" => recall::run(print),
         "replay" => replay::run(print),

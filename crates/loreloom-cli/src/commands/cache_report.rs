@@ -1,0 +1,291 @@
+//! What the prompt cache could keep of a stored chat.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+};
+
+use clap::Args;
+use loreloom_core::{
+    assemble::{Assembled, Outline, plan},
+    chat::{GenerationType, Message, Path, Role},
+    ids::{EntryId, LibraryVersion, MessageId, TenantId},
+    place::{Injection, Provenance},
+    prompt::PromptMessage,
+    stable::{
+        Kept, Mode, PROVIDERS, Provider, Scene, StableSettings, TokenMemo, Trial, TrialTurn, Tried,
+        comes_and_goes, fingerprint, kept,
+    },
+    tokens::TokenCounter,
+    units::{MessageCount, Tokens},
+};
+use loreloom_memory::ports::{StoryStore, TurnRecord};
+use serde::Serialize;
+
+use super::serve::runtime;
+use crate::{
+    data::DataArguments,
+    stored::StoredChat,
+    tokenizer::{self, TokenizerArguments},
+};
+
+/// Compare how much of each prompt stays the beginning of the next one, with the lore where
+/// its authors want it and where the prompt cache wants it.
+#[derive(Debug, Args)]
+pub(crate) struct CacheReport {
+    /// The chat
+    #[arg(value_name = "CHAT")]
+    chat: String,
+
+    /// Whose cache: `anthropic`, `openai`, `deepseek` or `llama.cpp`
+    #[arg(long, default_value = "anthropic", value_name = "NAME", value_parser = provider)]
+    provider: Provider,
+
+    /// Once the front end trims the story, cut this much of it ahead, in per cent
+    #[arg(long, default_value_t = 0, value_name = "PERCENT")]
+    cut_ahead: u32,
+
+    /// Print one JSON object for scripts, with every turn
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    data: DataArguments,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+fn provider(name: &str) -> Result<Provider, String> {
+    let known = || PROVIDERS.map(|provider| provider.name).join("`, `");
+    Provider::named(name).ok_or_else(|| format!("a provider is one of `{}`", known()))
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Compared {
+    chat: String,
+    provider: &'static str,
+    tokenizer: String,
+    /// Turns that were stored without what is needed to take their lore out again.
+    left_out: usize,
+    /// What was really kept, of the prompts as they were sent.
+    sent: Summary,
+    modes: BTreeMap<Mode, Summary>,
+    turns: Vec<Turn>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    share: f64,
+    #[serde(flatten)]
+    tried: Tried,
+}
+
+/// One turn.
+#[derive(Serialize)]
+struct Turn {
+    /// The message it was computed on.
+    message: usize,
+    modes: BTreeMap<Mode, Kept>,
+    /// Texts that stand there though the turn does not ask for them.
+    lingering: usize,
+    evicted: usize,
+    left_out: usize,
+}
+
+/// A turn that can be compared.
+struct Told {
+    message: usize,
+    record: TurnRecord,
+    /// The prompt before lore was woven in.
+    bare: Vec<PromptMessage>,
+}
+
+/// What is read of the chat.
+struct Read {
+    told: Vec<Told>,
+    left_out: usize,
+    /// Entries that come and go, by the books they are in.
+    restless: BTreeMap<LibraryVersion, BTreeSet<EntryId>>,
+}
+
+impl CacheReport {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let store = self.data.open()?;
+        let read = runtime()?.block_on(self.read(&store))?;
+        anyhow::ensure!(
+            read.told.len() > 1,
+            "a report compares each turn with the one before: chat `{}` has {} that can be \
+             compared",
+            self.chat,
+            read.told.len()
+        );
+        let facts = read.told.last().map(|told| told.record.report.facts.tokenizer.as_str());
+        let counter = tokenizer::of_turn(facts.unwrap_or_default(), &self.tokenizer)?;
+        let compared = self.compare(&read, counter.as_ref());
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&compared)?)?;
+            return Ok(());
+        }
+        compared.print(out)
+    }
+
+    /// The turns of the current path; of several on one message the last one counts.
+    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Read> {
+        let chat = StoredChat::read(store, &self.chat).await?;
+        let mut read = Read { told: Vec::new(), left_out: 0, restless: BTreeMap::new() };
+        for (message, node) in (1..).zip(&chat.nodes) {
+            let loud = |turn: &&_| -> bool { is_loud(turn) };
+            let Some(turn) = chat.turns_at(node.prefix).filter(loud).last() else { continue };
+            let record = chat.turn(store, turn.id).await?;
+            let seams = record.given.as_deref().map(|given| &given.seams);
+            let Some(bare) = seams.and_then(|seams| seams.unpick(&record.prompt)) else {
+                read.left_out += 1;
+                continue;
+            };
+            if !read.restless.contains_key(&record.library) {
+                let shelf = store.library(&TenantId::local(), record.library).await?;
+                let volumes = shelf.into_iter().flat_map(|shelf| shelf.volumes);
+                let entries = volumes.flat_map(|volume| {
+                    let entries = volume.book.entries.iter().filter(|one| comes_and_goes(one));
+                    entries.map(|entry| entry.id.clone()).collect::<Vec<_>>()
+                });
+                read.restless.insert(record.library, entries.collect());
+            }
+            read.told.push(Told { message, record, bare });
+        }
+        Ok(read)
+    }
+
+    fn compare(&self, read: &Read, counter: &dyn TokenCounter) -> Compared {
+        let settings =
+            StableSettings { cut_ahead_percent: self.cut_ahead, ..StableSettings::default() };
+        let mut trial = Trial::new(self.provider, settings, counter);
+        let turns = read.told.iter().map(|told| told.turn(&mut trial, read)).collect();
+        let modes = Mode::ALL.map(|mode| (mode, Summary::of(trial.tried(mode))));
+        Compared {
+            chat: self.chat.clone(),
+            provider: self.provider.name,
+            tokenizer: counter.name().to_owned(),
+            left_out: read.left_out,
+            sent: Summary::of(sent(&read.told, counter)),
+            modes: modes.into(),
+            turns,
+        }
+    }
+}
+
+fn is_loud(turn: &loreloom_memory::ports::TurnSummary) -> bool {
+    turn.generation != GenerationType::Quiet
+}
+
+impl Told {
+    fn turn(&self, trial: &mut Trial<'_>, read: &Read) -> Turn {
+        let Self { message, record, bare } = self;
+        let head = bare.iter().take_while(|one| one.role == Role::System).count();
+        let window = self.window(&bare[head..]);
+        let restless = read.restless.get(&record.library);
+        let goes = |one: &Injection| match &one.source {
+            Provenance::Lore { entry, .. } => restless.is_some_and(|set| set.contains(entry)),
+            Provenance::AuthorsNote | Provenance::Memory(_) => false,
+        };
+        let asked: Tokens = record.injections.iter().map(|one| one.tokens).sum();
+        let budgets: Tokens = record.report.budgets.iter().map(|budget| budget.limit).sum();
+        let scene = Scene {
+            window: &window,
+            head: fingerprint(bare[..head].iter().map(|one| (one.role, one.content.as_str()))),
+            length: MessageCount(u32::try_from(*message).unwrap_or(u32::MAX)),
+            marked: &[],
+        };
+        let (modes, planned) = trial.turn(&TrialTurn {
+            scene,
+            injections: &record.injections,
+            comes_and_goes: &goes,
+            limit: asked.max(budgets),
+            assemble: &|texts, skip| woven(bare, head, skip, texts),
+        });
+        Turn {
+            message: *message,
+            modes,
+            lingering: planned.laid.iter().filter(|laid| laid.lingering).count(),
+            evicted: planned.evicted.len(),
+            left_out: planned.left_out.len(),
+        }
+    }
+
+    /// The ids of the chat's messages, by their texts: a stored path may have other names.
+    fn window(&self, chat: &[PromptMessage]) -> Vec<MessageId> {
+        let message =
+            |one: &PromptMessage| Message::new(one.role, one.name.as_deref(), one.content.as_str());
+        let path = Path::of(self.record.chat.clone(), chat.iter().map(message));
+        path.items().iter().map(|item| item.id).collect()
+    }
+}
+
+/// A prompt without the oldest `skip` messages of its chat, and with texts.
+fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
+    let prompt = [&bare[..head], bare.get(head + skip..).unwrap_or_default()].concat();
+    let outline: Vec<Outline<'_>> =
+        prompt.iter().map(|one| Outline { role: one.role, text: &one.content }).collect();
+    plan(&outline, texts).apply(&prompt)
+}
+
+/// What the prompts kept as they were sent. What that cost is not known.
+fn sent(told: &[Told], counter: &dyn TokenCounter) -> Tried {
+    let mut memo = TokenMemo::new(counter);
+    let mut tried = Tried::default();
+    for pair in told.windows(2) {
+        let found = kept(&pair[0].record.prompt, &pair[1].record.prompt, &mut memo);
+        tried.turns += 1;
+        tried.kept += u64::from(found.kept.0);
+        tried.previous += u64::from(found.previous.0);
+        tried.total += u64::from(found.total.0);
+        tried.broken += u32::from(found.share() < 0.5);
+    }
+    tried
+}
+
+impl Summary {
+    fn of(tried: Tried) -> Self {
+        Self { share: tried.share(), tried }
+    }
+}
+
+impl Compared {
+    fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (turns, provider) = (self.sent.tried.turns, self.provider);
+        writeln!(
+            out,
+            "{}: {turns} turns after the first, tokens by {}, prices of {provider}\n",
+            self.chat, self.tokenizer
+        )?;
+        writeln!(
+            out,
+            "{:<10}  {:>6}  {:>6}  {:>10}  {:>10}  {:>7}",
+            "MODE", "KEPT", "BROKEN", "TOKENS", "COST", "OF FULL"
+        )?;
+        for (mode, Summary { share, tried }) in &self.modes {
+            let (kept, price) = (share * 100.0, tried.price() * 100.0);
+            writeln!(
+                out,
+                "{:<10}  {kept:>4.1} %  {:>6}  {:>10}  {:>10}  {price:>5.1} %",
+                mode.as_str(),
+                tried.broken,
+                tried.total,
+                tried.cost
+            )?;
+        }
+        let Summary { share, tried } = &self.sent;
+        let kept = share * 100.0;
+        writeln!(
+            out,
+            "{:<10}  {kept:>4.1} %  {:>6}  {:>10}  {:>10}  {:>7}",
+            "as sent", tried.broken, tried.total, "-", "-"
+        )?;
+        if self.left_out > 0 {
+            writeln!(out, "\n{} turns do not say how their lore was woven in", self.left_out)?;
+        }
+        Ok(())
+    }
+}
