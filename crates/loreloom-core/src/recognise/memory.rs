@@ -4,10 +4,11 @@
 //! watching. Texts are indexed by key over all chats, so that finding the chats a request
 //! may belong to costs as much as the request is long, however many chats there are.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{
-    text::{TextKey, dense_length},
+    recent::Recent,
+    text::TextKey,
     window::Known,
 };
 use crate::{
@@ -34,12 +35,15 @@ const INSTRUCTIONS: usize = 16;
 pub struct Memory {
     pub(super) chats: Vec<Story>,
     by_text: FxHashMap<TextKey, Vec<Slot>>,
-    preambles: FxHashSet<TextKey>,
+    preambles: Recent,
     /// Texts that some chat's prompts had without being story.
-    foreign: FxHashSet<TextKey>,
+    foreign: Recent,
     bound: FxHashMap<String, Slot>,
+    by_id: FxHashMap<String, Slot>,
     clients: FxHashMap<String, Client>,
     clock: u64,
+    /// Bytes of all messages.
+    bytes: usize,
 }
 
 /// What one client has shown of itself.
@@ -64,15 +68,17 @@ pub(super) struct Story {
     /// The message that the last request ended with.
     pub(super) asked: Option<NodeAt>,
     /// Texts that were in its prompts without being story.
-    pub(super) injected: FxHashSet<TextKey>,
+    pub(super) injected: Recent,
     /// Pieces of its preambles; none before its first request is seen.
-    pub(super) preamble: Option<FxHashSet<TextKey>>,
+    pub(super) preamble: Option<Recent>,
     /// The last instructions that its prompts ended with.
     pub(super) instructions: Vec<String>,
     /// Whether text was once taken for a narrator's and proved not to be story.
     pub(super) doubts_narrators: bool,
     /// Replies of background generations; a narrator may speak them later.
-    pub(super) background: FxHashSet<TextKey>,
+    pub(super) background: Recent,
+    /// What its front end puts between a message and its continuation.
+    pub(super) joint: String,
     /// Whether its story requests are streamed.
     pub(super) streams: Option<bool>,
     /// The most pieces of examples seen.
@@ -87,6 +93,9 @@ pub(super) struct Node {
     pub(super) parent: Option<NodeAt>,
     pub(super) key: TextKey,
     pub(super) message: Message,
+    /// For a continued message that has not come back yet: where its first part ends. How
+    /// the front end joins the two is not known before.
+    pub(super) joined_at: Option<usize>,
     pub(super) children: Vec<NodeAt>,
     pub(super) touched: u64,
 }
@@ -142,8 +151,53 @@ impl Memory {
         self.chats.is_empty()
     }
 
+    /// How many bytes the messages have.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Forgets the chats that were not touched for longest, until the messages have at most
+    /// `most` bytes. Their requests are then those of new chats, unless they are restored.
+    pub fn forget_beyond(&mut self, most: usize) {
+        if self.bytes <= most {
+            return;
+        }
+        let mut oldest: Vec<Slot> = (0..self.chats.len()).map(Slot).collect();
+        oldest.sort_unstable_by_key(|slot| self.story(*slot).touched);
+        // The newest stays, however long it is.
+        oldest.pop();
+        // Somewhat more than asked for, so that not every request has to.
+        let target = most - most / 8;
+        for slot in oldest {
+            if self.bytes <= target {
+                break;
+            }
+            self.forget(slot);
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        let id = self.chats[slot.0].id.clone();
+        let gone = std::mem::replace(&mut self.chats[slot.0], Story::new(id));
+        let injected = gone.injected.iter();
+        for key in gone.nodes.iter().map(|node| node.key).chain(injected) {
+            self.unindex(key, slot);
+        }
+        self.bytes -= gone.nodes.iter().map(|node| node.message.text.len()).sum::<usize>();
+        self.bound.retain(|_, other| *other != slot);
+        self.clients.values_mut().for_each(|client| {
+            client.last = client.last.filter(|last| *last != slot);
+        });
+        self.by_id.remove(gone.id.as_str());
+    }
+
+    /// Whether a chat is still known.
+    pub(super) fn knows(&self, slot: Slot) -> bool {
+        self.by_id.get(self.chats[slot.0].id.as_str()) == Some(&slot)
+    }
+
     pub(super) fn has_id(&self, id: &str) -> bool {
-        self.chats.iter().any(|story| story.id.as_str() == id)
+        self.by_id.contains_key(id)
     }
 
     pub(super) fn story(&self, slot: Slot) -> &Story {
@@ -178,22 +232,8 @@ impl Memory {
     /// Makes an empty chat.
     pub(super) fn open(&mut self, id: ChatId, bound: Option<String>) -> Slot {
         let slot = Slot(self.chats.len());
-        self.chats.push(Story {
-            id,
-            bound: None,
-            nodes: Vec::new(),
-            by_text: FxHashMap::default(),
-            tip: None,
-            asked: None,
-            injected: FxHashSet::default(),
-            preamble: None,
-            instructions: Vec::new(),
-            doubts_narrators: false,
-            background: FxHashSet::default(),
-            streams: None,
-            examples: 0,
-            touched: 0,
-        });
+        self.by_id.insert(id.as_str().to_owned(), slot);
+        self.chats.push(Story::new(id));
         if let Some(id) = bound {
             self.bind(slot, &id);
         }
@@ -206,11 +246,11 @@ impl Memory {
     }
 
     pub(super) fn has_preamble(&self, key: TextKey) -> bool {
-        self.preambles.contains(&key)
+        self.preambles.contains(key)
     }
 
     pub(super) fn is_foreign(&self, key: TextKey) -> bool {
-        self.foreign.contains(&key)
+        self.foreign.contains(key)
     }
 
     pub(super) fn learn_preamble(&mut self, slot: Slot, keys: impl Iterator<Item = TextKey>) {
@@ -226,8 +266,17 @@ impl Memory {
         let story = &mut self.chats[slot.0];
         let told = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
         story.doubts_narrators |= story.nodes_with(key).iter().any(told);
-        story.injected.insert(key);
+        let gone = story.injected.insert(key);
         self.index(key, slot);
+        for key in gone {
+            if self.chats[slot.0].nodes_with(key).is_empty() {
+                self.unindex(key, slot);
+            }
+        }
+    }
+
+    pub(super) fn learn_background(&mut self, slot: Slot, key: TextKey) {
+        self.chats[slot.0].background.insert(key);
     }
 
     pub(super) fn learn_instruction(&mut self, slot: Slot, text: &str) {
@@ -245,8 +294,7 @@ impl Memory {
         path.iter().fold(None, |at, message| Some(self.step(slot, at, message)))
     }
 
-    /// The child of `parent` with this message, made if it is missing. A message that was
-    /// stored in a longer dress takes the shorter one.
+    /// The child of `parent` with this message, made if it is missing.
     pub(super) fn step(&mut self, slot: Slot, parent: Option<NodeAt>, message: &Message) -> NodeAt {
         let now = self.tick();
         let key = TextKey::of(&message.text);
@@ -255,16 +303,20 @@ impl Memory {
         if let Some(found) = story.child(parent, key, message.role) {
             let node = &mut story.nodes[found.0];
             node.touched = now;
-            if dense_length(&message.text) <= dense_length(&node.message.text) {
+            if let Some(at) = node.joined_at.take() {
+                let rest = message.text.get(at..).unwrap_or_default();
+                rest[..rest.len() - rest.trim_start().len()].clone_into(&mut story.joint);
                 node.message.text.clone_from(&message.text);
             }
             return found;
         }
         let at = NodeAt(story.nodes.len());
+        self.bytes += message.text.len();
         story.nodes.push(Node {
             parent,
             key,
             message: message.clone(),
+            joined_at: None,
             children: Vec::new(),
             touched: now,
         });
@@ -274,6 +326,15 @@ impl Memory {
         }
         self.index(key, slot);
         at
+    }
+
+    fn unindex(&mut self, key: TextKey, slot: Slot) {
+        if let Some(slots) = self.by_text.get_mut(&key) {
+            slots.retain(|other| *other != slot);
+            if slots.is_empty() {
+                self.by_text.remove(&key);
+            }
+        }
     }
 
     fn index(&mut self, key: TextKey, slot: Slot) {
@@ -293,7 +354,7 @@ impl Known for Memory {
     }
 
     fn in_a_preamble(&self, key: TextKey) -> bool {
-        self.preambles.contains(&key)
+        self.preambles.contains(key)
     }
 }
 
@@ -310,6 +371,26 @@ impl Node {
 }
 
 impl Story {
+    fn new(id: ChatId) -> Self {
+        Self {
+            id,
+            bound: None,
+            nodes: Vec::new(),
+            by_text: FxHashMap::default(),
+            tip: None,
+            asked: None,
+            injected: Recent::default(),
+            preamble: None,
+            instructions: Vec::new(),
+            doubts_narrators: false,
+            background: Recent::default(),
+            joint: " ".to_owned(),
+            streams: None,
+            examples: 0,
+            touched: 0,
+        }
+    }
+
     pub(super) fn node(&self, at: NodeAt) -> &Node {
         &self.nodes[at.0]
     }

@@ -52,6 +52,9 @@ pub struct WireMessage {
     pub name: Option<String>,
     /// Its text; parts that are not text are left out.
     pub text: String,
+    /// Its text as the story has it, where that is another: without lore that the model
+    /// repeated.
+    pub told: Option<String>,
     /// Whether it calls tools or answers a call: such messages stay together.
     pub tool: bool,
 }

@@ -124,6 +124,7 @@ mod tests {
             name: name.map(str::to_owned),
             text: text.to_owned(),
             tool: false,
+            told: None,
         };
         let request = Request {
             stop: vec!["\nWren:".to_owned(), "###".to_owned()],

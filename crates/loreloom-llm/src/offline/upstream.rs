@@ -139,8 +139,8 @@ impl Upstream for OfflineUpstream {
         Ok(self.answer(&call))
     }
 
-    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading> {
-        passing(path, content_type)
+    fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
+        passing(content_type)
     }
 }
 
