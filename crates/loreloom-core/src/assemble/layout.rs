@@ -18,6 +18,9 @@ pub struct Layout {
     /// Whether its last message is to be continued, so that nothing may follow it.
     #[serde(skip_serializing_if = "is_default")]
     pub continues: bool,
+    /// How many messages at its beginning nothing can be put before.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fixed: usize,
     /// What comes before the chat, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<Mark>,
@@ -138,6 +141,7 @@ mod tests {
         let layout = Layout {
             form: Form::Alternating,
             continues: true,
+            fixed: 1,
             head: vec![mark(0, Some((3, 9)), Role::System, Stands::Example)],
             chat: vec![
                 mark(1, None, Role::User, Stands::Story),
@@ -145,7 +149,7 @@ mod tests {
             ],
         };
         let stored = serde_json::to_string(&layout).unwrap();
-        let expected = r#"{"form":"alternating","continues":true,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
+        let expected = r#"{"form":"alternating","continues":true,"fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
         assert_eq!(stored, expected);
         assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
         for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {

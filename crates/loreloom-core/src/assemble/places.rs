@@ -12,9 +12,7 @@ mod point;
 mod present;
 
 use self::{point::Point, present::Present};
-use super::{
-    Edit, Form, Insertion, Joined, Layout, Mark, Plan, Stands, inside::by_depth,
-};
+use super::{Edit, Form, Insertion, Joined, Layout, Mark, Plan, Stands, inside::by_depth};
 use crate::{
     chat::Role,
     place::{Injection, LOREBOOK_SLOT, Place},
@@ -36,7 +34,10 @@ impl Layout {
         let mut insertions = Vec::new();
         for (point, role, joined) in finder.placed(&rest) {
             match point {
-                Point::Before(before) => insertions.push(Insertion { before, role, joined }),
+                Point::Before(before) => {
+                    let before = before.max(self.fixed);
+                    insertions.push(Insertion { before, role, joined });
+                }
                 Point::Inside { message, at, lead, trail } => {
                     let joined = joined.framed(&lead, &trail);
                     edits.push(Edit { message, start: at, end: at, joined });

@@ -143,6 +143,8 @@ impl Plan {
     pub fn tell(&self, report: &mut Report, spans: Vec<Span>) {
         report.spans = spans;
         let already = self.already.iter();
-        report.warnings.extend(already.map(|source| Warning::AlreadyThere { source: source.clone() }));
+        report
+            .warnings
+            .extend(already.map(|source| Warning::AlreadyThere { source: source.clone() }));
     }
 }

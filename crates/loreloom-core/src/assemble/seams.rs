@@ -109,7 +109,11 @@ mod tests {
                 for strict in [false, true] {
                     let plan = Layout::of(&before, strict).plan(&before, &injections[..count]);
                     let woven = plan.apply(&before).messages;
-                    assert_eq!(plan.seams(&before).unpick(&woven), Some(before.clone()), "{parts:?}");
+                    assert_eq!(
+                        plan.seams(&before).unpick(&woven),
+                        Some(before.clone()),
+                        "{parts:?}"
+                    );
                 }
             }
         }

@@ -150,8 +150,7 @@ impl Assembled {
     fn push_history(&mut self, history: &[PromptMessage], injections: &[Injection]) {
         let inside = by_depth(injections);
         for at in 0..=history.len() {
-            let before =
-                |depth: Depth| history.len().saturating_sub(depth.0 as usize);
+            let before = |depth: Depth| history.len().saturating_sub(depth.0 as usize);
             for (_, role, joined) in inside.iter().filter(|(depth, _, _)| before(*depth) == at) {
                 self.push_joined(*role, joined);
             }

@@ -22,8 +22,12 @@ impl Recognition {
             Shape::Plain if strict => Form::Alternating,
             Shape::Plain => Form::Messages,
         };
-        let mut head: Vec<Mark> =
-            self.window.preamble.iter().map(|part| mark(request, part, head_stands(part))).collect();
+        let mut head: Vec<Mark> = self
+            .window
+            .preamble
+            .iter()
+            .map(|part| mark(request, part, head_stands(part)))
+            .collect();
         if self.window.shape == Shape::Plain {
             // Each message is one piece: what its paragraphs are is the front end's affair.
             head.dedup_by_key(|mark| mark.message);
@@ -34,6 +38,7 @@ impl Recognition {
         Layout {
             form,
             continues: self.generation == GenerationType::Continue,
+            fixed: 0,
             head,
             chat: chat.collect(),
         }

@@ -6,11 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    recent::Recent,
-    text::TextKey,
-    window::Known,
-};
+use super::{recent::Recent, text::TextKey, window::Known};
 use crate::{
     chat::{Message, Role},
     ids::{ChatId, PrefixHash},
@@ -194,6 +190,11 @@ impl Memory {
     /// Whether a chat is still known.
     pub(super) fn knows(&self, slot: Slot) -> bool {
         self.by_id.get(self.chats[slot.0].id.as_str()) == Some(&slot)
+    }
+
+    /// Whether this chat is known, by its id or by the name a front end gave it.
+    pub fn has_chat(&self, id: &str) -> bool {
+        self.has_id(id) || self.bound.contains_key(id)
     }
 
     pub(super) fn has_id(&self, id: &str) -> bool {

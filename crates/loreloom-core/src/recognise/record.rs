@@ -105,8 +105,9 @@ impl Memory {
             self.story_mut(slot).tip = Some(*first);
         }
         let story = self.story(slot);
-        let answer = |(at, replaces): (NodeAt, bool)| {
-            Answer { message: story.node(at).message.clone(), replaces }
+        let answer = |(at, replaces): (NodeAt, bool)| Answer {
+            message: story.node(at).message.clone(),
+            replaces,
         };
         nodes.into_iter().map(answer).collect()
     }

@@ -38,6 +38,9 @@ mod tests {
             assert_eq!(stored, expected, "{reply}");
             assert_eq!(as_stored(&stored, Some("Mira Vell"), Some("Wren")), expected, "{reply}");
         }
-        assert_eq!(as_stored("Mira Vell: Yes.\nWren: No.", None, None), "Mira Vell: Yes.\nWren: No.");
+        assert_eq!(
+            as_stored("Mira Vell: Yes.\nWren: No.", None, None),
+            "Mira Vell: Yes.\nWren: No."
+        );
     }
 }

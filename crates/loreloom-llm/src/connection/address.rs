@@ -85,9 +85,8 @@ impl Address {
     /// which is the base without its `/v1`. A base without a path serves both.
     pub fn serving(&self, path: &str) -> Url {
         let base = self.base.path().trim_end_matches('/');
-        let below_v1 = path.strip_prefix("/v1").filter(|rest| {
-            rest.is_empty() || rest.starts_with(['/', '?'])
-        });
+        let below_v1 =
+            path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
         let first = path.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default();
         match (below_v1, base.strip_suffix("/v1")) {
             (Some(rest), _) if !base.is_empty() => self.join(rest),

@@ -202,15 +202,30 @@ mod tests {
     #[test]
     fn every_wire_is_read_whole() {
         for (body, expected) in [
-            (r#"{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}"#, vec!["a", "b"]),
+            (
+                r#"{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}"#,
+                vec!["a", "b"],
+            ),
             (r#"{"choices":[{"message":{"content":null,"tool_calls":[{}]}}]}"#, vec![""]),
             (r#"{"choices":[{"index":0,"text":"Once","finish_reason":"stop"}]}"#, vec!["Once"]),
-            (r#"{"object":"response","output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"Hi"}]}]}"#, vec!["Hi"]),
-            ("{\"message\":{\"content\":\"Y\"},\"done\":false}\n{\"message\":{\"content\":\"es\"},\"done\":true}\n", vec!["Yes"]),
-            ("{\"response\":\"Y\",\"done\":false}\n{\"response\":\"es\",\"done\":true}\n", vec!["Yes"]),
+            (
+                r#"{"object":"response","output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"Hi"}]}]}"#,
+                vec!["Hi"],
+            ),
+            (
+                "{\"message\":{\"content\":\"Y\"},\"done\":false}\n{\"message\":{\"content\":\"es\"},\"done\":true}\n",
+                vec!["Yes"],
+            ),
+            (
+                "{\"response\":\"Y\",\"done\":false}\n{\"response\":\"es\",\"done\":true}\n",
+                vec!["Yes"],
+            ),
             (r#"{"content":"Yes","stop":true}"#, vec!["Yes"]),
             (r#"{"results":[{"text":"Yes"}]}"#, vec!["Yes"]),
-            ("{\n  \"choices\": [{\"message\": {\"content\": \"<think>hm</think>\\nYes\"}}]\n}\n", vec!["Yes"]),
+            (
+                "{\n  \"choices\": [{\"message\": {\"content\": \"<think>hm</think>\\nYes\"}}]\n}\n",
+                vec!["Yes"],
+            ),
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
             assert_eq!(read_all("application/json", body), Some(expected), "{body}");
@@ -220,13 +235,23 @@ mod tests {
     #[test]
     fn every_stream_of_events_is_read() {
         let chat = |index: u8, text: &str, end: &str| {
-            format!(r#"{{"choices":[{{"index":{index},"delta":{{"content":"{text}"}},"finish_reason":{end}}}]}}"#)
+            format!(
+                r#"{{"choices":[{{"index":{index},"delta":{{"content":"{text}"}},"finish_reason":{end}}}]}}"#
+            )
         };
-        let two = [chat(0, "a", "null"), chat(0, "", "\"stop\""), chat(1, "b", "null"), chat(1, "", "\"stop\"")];
+        let two = [
+            chat(0, "a", "null"),
+            chat(0, "", "\"stop\""),
+            chat(1, "b", "null"),
+            chat(1, "", "\"stop\""),
+        ];
         let two: Vec<&str> = two.iter().map(String::as_str).collect();
         for (documents, expected) in [
             (two, vec!["a", "b"]),
-            (vec![r#"{"choices":[{"text":"Y"}]}"#, r#"{"choices":[{"text":"es"}]}"#, "[DONE]"], vec!["Yes"]),
+            (
+                vec![r#"{"choices":[{"text":"Y"}]}"#, r#"{"choices":[{"text":"es"}]}"#, "[DONE]"],
+                vec!["Yes"],
+            ),
             (
                 vec![
                     r#"{"type":"response.created","response":{}}"#,
@@ -235,13 +260,33 @@ mod tests {
                 ],
                 vec!["Yes"],
             ),
-            (vec![r#"{"content":"Y","stop":false}"#, r#"{"content":"es","stop":true}"#], vec!["Yes"]),
-            (vec![r#"{"token":"Y","finish_reason":null}"#, r#"{"token":"es","finish_reason":"stop"}"#], vec!["Yes"]),
-            (vec![r#"{"choices":[],"usage":{}}"#, r#"{"choices":[{"delta":{"content":"Yes"}}]}"#, "[DONE]"], vec!["Yes"]),
+            (
+                vec![r#"{"content":"Y","stop":false}"#, r#"{"content":"es","stop":true}"#],
+                vec!["Yes"],
+            ),
+            (
+                vec![
+                    r#"{"token":"Y","finish_reason":null}"#,
+                    r#"{"token":"es","finish_reason":"stop"}"#,
+                ],
+                vec!["Yes"],
+            ),
+            (
+                vec![
+                    r#"{"choices":[],"usage":{}}"#,
+                    r#"{"choices":[{"delta":{"content":"Yes"}}]}"#,
+                    "[DONE]",
+                ],
+                vec!["Yes"],
+            ),
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
             let stream = events(&documents);
-            assert_eq!(read_all("text/event-stream; charset=utf-8", &stream), Some(expected), "{stream}");
+            assert_eq!(
+                read_all("text/event-stream; charset=utf-8", &stream),
+                Some(expected),
+                "{stream}"
+            );
         }
     }
 

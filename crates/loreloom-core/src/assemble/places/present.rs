@@ -15,9 +15,8 @@ pub(super) struct Present(String);
 
 impl Present {
     pub(super) fn of(layout: &Layout, texts: &[&str]) -> Self {
-        let asides = layout.chat.iter().filter(|mark| {
-            matches!(mark.stands, Stands::Note | Stands::Aside)
-        });
+        let asides =
+            layout.chat.iter().filter(|mark| matches!(mark.stands, Stands::Note | Stands::Aside));
         let mut lines = String::from("\n");
         for mark in layout.head.iter().chain(asides) {
             push_lines(&mut lines, mark.of(texts));
@@ -51,7 +50,10 @@ mod tests {
     #[test]
     fn a_text_is_present_as_lines_of_its_own_or_if_it_is_long_anywhere() {
         let mut lines = String::from("\n");
-        push_lines(&mut lines, "The bell is  cracked.\n[Lore: The harbour of Harrow freezes over in the twelfth month.]\n\nTwo\nlines");
+        push_lines(
+            &mut lines,
+            "The bell is  cracked.\n[Lore: The harbour of Harrow freezes over in the twelfth month.]\n\nTwo\nlines",
+        );
         let present = Present(lines);
         for (text, expected) in [
             ("The bell is cracked.", true),

@@ -32,11 +32,8 @@ fn layout(request: &Request, strict: bool) -> Layout {
 }
 
 fn said(messages: &[(Role, &str)]) -> Vec<PromptMessage> {
-    let message = |&(role, text): &(Role, &str)| PromptMessage {
-        role,
-        name: None,
-        content: text.to_owned(),
-    };
+    let message =
+        |&(role, text): &(Role, &str)| PromptMessage { role, name: None, content: text.to_owned() };
     messages.iter().map(message).collect()
 }
 
