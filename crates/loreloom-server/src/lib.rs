@@ -12,6 +12,7 @@ mod pages;
 mod proxy;
 mod recogniser;
 mod router;
+mod serve;
 mod story;
 
 pub use self::{
@@ -20,5 +21,6 @@ pub use self::{
     lore::{Lore, LoreError},
     recogniser::Recogniser,
     router::router,
+    serve::serve,
     story::LastTurn,
 };

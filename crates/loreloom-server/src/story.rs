@@ -86,8 +86,11 @@ pub(crate) struct Says {
 
 impl Says {
     /// Reads the field.
-    pub(crate) fn read(field: &Value) -> Result<Self, serde_json::Error> {
-        serde::Deserialize::deserialize(field)
+    pub(crate) fn read(field: &Value) -> Result<Self, String> {
+        if !field.is_object() {
+            return Err("it must be an object".to_owned());
+        }
+        serde::Deserialize::deserialize(field).map_err(|error: serde_json::Error| error.to_string())
     }
 }
 

@@ -15,7 +15,7 @@ use loreloom_llm::{
     upstream::HttpUpstream,
 };
 use loreloom_memory::ports::{StoryStore, Upstream};
-use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, router};
+use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::task::TaskTracker;
 
@@ -179,12 +179,11 @@ impl Server {
             .with_context(|| format!("{address} cannot be listened on"))?;
         let address = listener.local_addr()?;
         let (stop, asked) = oneshot::channel::<()>();
-        let routes = router(app.clone());
-        let serving = axum::serve(listener, routes).with_graceful_shutdown(async move {
+        let serving = serve(app.clone(), listener, async move {
             // A dropped sender means the same as a sent word.
             let _either = asked.await;
         });
-        let stopped = app.tasks.spawn(async move { serving.await });
+        let stopped = app.tasks.spawn(serving);
         Ok(Self { address, app, stop, stopped })
     }
 

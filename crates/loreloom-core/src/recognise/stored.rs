@@ -4,16 +4,15 @@
 //! take the speaker's own name off their beginning and cut what the model wrote in the
 //! user's name. A reply must be stored as it will come back, or every answer to it would be
 //! a branch. What they do beside that (blanks, names, reasoning in front) is no difference
-//! to a [`TextKey`](super::TextKey).
+//! to a [`TextKey`](super::TextKey). Reasoning is taken off by whoever reads the reply:
+//! only there it is known what the model means by its tags.
 
-use super::text::without_reasoning;
 use crate::chat::identity::without_speaker;
 
 /// The reply as it will come back. `speaker` is who was asked to speak.
 pub fn as_stored(reply: &str, speaker: Option<&str>, user: Option<&str>) -> String {
     let text = reply.replace("\r\n", "\n");
-    let text = without_reasoning(&text).trim();
-    let text = without_speaker(text, speaker).trim_start();
+    let text = without_speaker(text.trim(), speaker).trim_start();
     let user = user.filter(|user| !user.is_empty());
     let end = user.and_then(|user| text.find(&format!("\n{user}:")));
     text[..end.unwrap_or(text.len())].trim_end().to_owned()
@@ -29,7 +28,6 @@ mod tests {
             ("  She nods.\r\nThen she goes. \n", "She nods.\nThen she goes."),
             ("Mira Vell: Come in.", "Come in."),
             ("Come in.\nWren: I do.\nMira Vell: Good.", "Come in."),
-            ("<think>Be calm.</think>\n\nMira Vell: Come in.", "Come in."),
             ("Tobin: Come in.", "Tobin: Come in."),
             ("Ask Wren: he knows.", "Ask Wren: he knows."),
             ("", ""),

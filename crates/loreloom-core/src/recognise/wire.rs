@@ -26,6 +26,12 @@ const GENERATING: [&str; 9] = [
     "/api/extra/generate/stream",
 ];
 
+/// Whether a call asks for text.
+pub fn asks(method: &str, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or(path);
+    method.eq_ignore_ascii_case("POST") && GENERATING.iter().any(|ending| path.ends_with(ending))
+}
+
 /// The request, or `None` if this call does not ask for text.
 ///
 /// `header` finds a header by its lower-case name.
@@ -35,9 +41,7 @@ pub fn read<'a>(
     header: impl Fn(&str) -> Option<&'a str>,
     body: &Value,
 ) -> Option<Request> {
-    let path = path.split('?').next().unwrap_or(path);
-    let asks = GENERATING.iter().any(|ending| path.ends_with(ending));
-    if !method.eq_ignore_ascii_case("POST") || !asks {
+    if !asks(method, path) {
         return None;
     }
     Some(Request {

@@ -18,10 +18,11 @@ use axum::{
 };
 use bytes::Bytes;
 use http::{
-    HeaderMap, Method, StatusCode,
+    HeaderMap, StatusCode,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request::Parts,
 };
+use loreloom_core::recognise::wire;
 use loreloom_memory::ports::{BodyStream, UpstreamCall, UpstreamReply};
 use tokio::task::JoinHandle;
 
@@ -39,20 +40,6 @@ use crate::{
 /// The largest body that is passed on.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
 
-/// Paths that ask for text, as they end.
-const GENERATING: [&str; 10] = [
-    "/chat/completions",
-    "/completions",
-    "/completion",
-    "/responses",
-    "/api/chat",
-    "/api/generate",
-    "/api/v1/generate",
-    "/api/latest/generate",
-    "/api/extra/generate/stream",
-    "/generate/stream",
-];
-
 /// Passes a request on, with lore if it asks for a story.
 pub(crate) async fn forward(State(app): State<App>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -62,7 +49,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             return problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &error.to_string());
         }
     };
-    if !asks_for_text(&parts) {
+    if !wire::asks(parts.method.as_str(), parts.uri.path()) {
         return pass(&app, parts, body, None).await;
     }
     let off = parts.headers.get(headers::WEAVE).is_some_and(|value| value == "off");
@@ -81,11 +68,6 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             pass(&app, parts, without_own_field(&body), Some(&reason)).await
         }
     }
-}
-
-fn asks_for_text(parts: &Parts) -> bool {
-    let path = parts.uri.path();
-    parts.method == Method::POST && GENERATING.iter().any(|ending| path.ends_with(ending))
 }
 
 /// A request as the upstream gets it.

@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{Clock, Node, StoryStore};
-use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, router};
+use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -93,8 +93,8 @@ impl Loreloom {
         app.restore().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let routes = router(app.clone());
-        app.tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        let serving = serve(app.clone(), listener, std::future::pending());
+        app.tasks.spawn(async move { serving.await.unwrap() });
         Self { address, store, app }
     }
 

@@ -41,7 +41,9 @@ impl Judge {
                 (!actual["extracted"].is_null())
                     .then(|| found_differs(truth, actual))
                     .flatten()
-                    .or_else(|| self.path_differs(truth, actual))
+                    .or_else(|| {
+                        self.path_differs(truth, actual).filter(|_| !actual["path"].is_null())
+                    })
                     .or_else(|| self.tree_differs(truth, actual))
             })
             .flatten();
