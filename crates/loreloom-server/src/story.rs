@@ -239,10 +239,7 @@ impl App {
             if message.text.is_empty() {
                 continue;
             }
-            let mut path = match replaces {
-                true => without_last(&path),
-                false => path.clone(),
-            };
+            let mut path = if replaces { without_last(&path) } else { path.clone() };
             let parent = path.prefix();
             let item = path.push(message).clone();
             let node =

@@ -31,7 +31,9 @@ impl Recognition {
         if self.window.shape == Shape::Plain {
             // Each message is one piece: what its paragraphs are is the front end's affair.
             head.dedup_by_key(|mark| mark.message);
-            head.iter_mut().for_each(|mark| mark.range = None);
+            for mark in &mut head {
+                mark.range = None;
+            }
         }
         let chat = self.window.parts.iter().zip(&self.standings);
         let chat = chat.map(|(part, standing)| mark(request, part, stands(part, *standing)));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn events(documents: &[&str]) -> String {
-        documents.iter().map(|document| format!("data: {document}\n\n")).collect()
+        format!("data: {}\n\n", documents.join("\n\ndata: "))
     }
 
     #[test]

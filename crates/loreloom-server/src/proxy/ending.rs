@@ -81,10 +81,10 @@ impl Ending {
     }
 
     /// The whole lines that can pass now.
-    fn lines(&mut self, bytes: Bytes) -> Option<Bytes> {
+    fn lines(&mut self, bytes: &Bytes) -> Option<Bytes> {
         let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
         let Some(end) = end.map(|at| at + 1) else {
-            self.held.extend_from_slice(&bytes);
+            self.held.extend_from_slice(bytes);
             let long = self.held.len() > LONGEST_LINE;
             return long.then(|| self.held.split().freeze());
         };
@@ -109,7 +109,7 @@ impl Stream for Ending {
             }
             match std::task::ready!(self.body.poll_next_unpin(context)) {
                 Some(Ok(bytes)) => {
-                    if let Some(lines) = self.lines(bytes) {
+                    if let Some(lines) = self.lines(&bytes) {
                         return Poll::Ready(Some(Ok(lines)));
                     }
                 }

@@ -181,9 +181,10 @@ fn answer(reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> R
         }
         None => body,
     };
-    let body = match framing {
-        Framing::None => HttpBody::from_stream(body),
-        framing => HttpBody::from_stream(Ending::new(body, framing)),
+    let body = if framing == Framing::None {
+        HttpBody::from_stream(body)
+    } else {
+        HttpBody::from_stream(Ending::new(body, framing))
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

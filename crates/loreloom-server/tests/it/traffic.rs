@@ -144,13 +144,11 @@ fn without_reasoning(mut recorded: Value) -> Value {
 #[tokio::test]
 async fn recorded_stories_are_told_apart_by_the_whole_server() {
     let folder = corpus();
-    let scenarios: Vec<PathBuf> = match fs::read_dir(&folder) {
-        Ok(_) => sorted(&folder).into_iter().filter(|path| path.is_dir()).collect(),
-        Err(_) => {
-            println!("skipped: `conformance/traffic` is not here");
-            return;
-        }
-    };
+    if !folder.is_dir() {
+        println!("skipped: `conformance/traffic` is not here");
+        return;
+    }
+    let scenarios = sorted(&folder).into_iter().filter(|path| path.is_dir());
     let exceptions = Exceptions::read(&folder.join("EXCEPTIONS.md")).unwrap();
     let mut client = None;
     let mut wrong = Vec::new();

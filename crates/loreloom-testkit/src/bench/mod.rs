@@ -3,18 +3,20 @@
 mod activation;
 mod figure;
 mod inputs;
+mod proxy;
 mod replay;
 mod store;
 
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 3] = ["activation", "replay", "store"];
+pub const NAMES: [&str; 4] = ["activation", "proxy", "replay", "store"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {
         "activation" => activation::run(print),
+        "proxy" => proxy::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),
         other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),
