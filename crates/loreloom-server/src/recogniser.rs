@@ -5,17 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use loreloom_core::{
     ids::ChatId,
-    recognise::{Answer, Memory, Recognition, Request, Ticket},
+    recognise::{Answer, MESSAGE_COST, Memory, Recognition, Request, Ticket},
 };
 use loreloom_memory::ports::{StoreError, StoryStore};
 use tokio::runtime::Handle;
 
 use crate::app::App;
 
-/// The most text that is kept in memory. A long story is some hundred kilobytes; of more
+/// The most memory that stories may take. A long story is some hundred kilobytes; of more
 /// than this the stories not touched for longest are forgotten, until the server starts
 /// again or a request names them.
-const MOST_TEXT: usize = 16 << 20;
+const MOST_MEMORY: usize = 24 << 20;
 
 /// What ids begin with that were not given by a front end.
 const FOUND: [&str; 2] = ["chat-", "auto-"];
@@ -41,7 +41,7 @@ impl Recogniser {
         let mut memory = self.lock();
         let found = memory.recognise(request);
         let ticket = memory.record(request, &found);
-        memory.forget_beyond(MOST_TEXT);
+        memory.forget_beyond(MOST_MEMORY);
         Seen { found, ticket }
     }
 
@@ -73,8 +73,8 @@ impl App {
         let (mut trees, mut size) = (Vec::new(), 0);
         for summary in self.store.chats(&self.tenant).await? {
             let nodes = self.store.tree(&self.tenant, &summary.chat.id).await?;
-            size += nodes.iter().map(|node| node.message.text.len()).sum::<usize>();
-            if size > MOST_TEXT {
+            size += nodes.iter().map(|node| MESSAGE_COST + node.message.text.len()).sum::<usize>();
+            if size > MOST_MEMORY {
                 break;
             }
             trees.push((summary.chat, nodes));

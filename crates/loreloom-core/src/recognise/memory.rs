@@ -23,6 +23,12 @@ pub(super) struct NodeAt(pub(super) usize);
 /// The most chats remembered for one text: "Yes." is in all of them and tells nothing.
 const CHATS_PER_TEXT: usize = 64;
 
+/// What a message costs in memory besides its text, in bytes, roughly.
+pub const MESSAGE_COST: usize = 256;
+
+/// The most clients whose habits are remembered: anybody can be a new one.
+const CLIENTS: usize = 1024;
+
 /// The instructions remembered of one chat.
 const INSTRUCTIONS: usize = 16;
 
@@ -38,8 +44,10 @@ pub struct Memory {
     by_id: FxHashMap<String, Slot>,
     clients: FxHashMap<String, Client>,
     clock: u64,
-    /// Bytes of all messages.
-    bytes: usize,
+    /// What all messages cost.
+    cost: usize,
+    /// Places of chats that were forgotten.
+    free: Vec<Slot>,
 }
 
 /// What one client has shown of itself.
@@ -55,6 +63,8 @@ pub(super) struct Client {
 #[derive(Clone, Debug)]
 pub(super) struct Story {
     pub(super) id: ChatId,
+    /// When it was made; 0 for the empty place of one that was forgotten.
+    pub(super) born: u64,
     /// The id its front end knows it by.
     pub(super) bound: Option<String>,
     pub(super) nodes: Vec<Node>,
@@ -139,23 +149,23 @@ impl Memory {
 
     /// The number of chats.
     pub fn len(&self) -> usize {
-        self.chats.len()
+        self.chats.len() - self.free.len()
     }
 
     /// Whether there is no chat.
     pub fn is_empty(&self) -> bool {
-        self.chats.is_empty()
+        self.len() == 0
     }
 
-    /// How many bytes the messages have.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    /// What the messages cost in memory, in bytes, roughly.
+    pub fn cost(&self) -> usize {
+        self.cost
     }
 
-    /// Forgets the chats that were not touched for longest, until the messages have at most
+    /// Forgets the chats that were not touched for longest, until the messages cost at most
     /// `most` bytes. Their requests are then those of new chats, unless they are restored.
     pub fn forget_beyond(&mut self, most: usize) {
-        if self.bytes <= most {
+        if self.cost <= most {
             return;
         }
         let mut oldest: Vec<Slot> = (0..self.chats.len()).map(Slot).collect();
@@ -165,7 +175,7 @@ impl Memory {
         // Somewhat more than asked for, so that not every request has to.
         let target = most - most / 8;
         for slot in oldest {
-            if self.bytes <= target {
+            if self.cost <= target {
                 break;
             }
             self.forget(slot);
@@ -173,23 +183,22 @@ impl Memory {
     }
 
     fn forget(&mut self, slot: Slot) {
-        let id = self.chats[slot.0].id.clone();
-        let gone = std::mem::replace(&mut self.chats[slot.0], Story::new(id));
+        if self.chats[slot.0].born == 0 {
+            return;
+        }
+        let nobody = Story::new(ChatId::from(""), 0);
+        let gone = std::mem::replace(&mut self.chats[slot.0], nobody);
+        self.free.push(slot);
         let injected = gone.injected.iter();
         for key in gone.nodes.iter().map(|node| node.key).chain(injected) {
             self.unindex(key, slot);
         }
-        self.bytes -= gone.nodes.iter().map(|node| node.message.text.len()).sum::<usize>();
+        self.cost -= gone.nodes.iter().map(|node| cost_of(&node.message)).sum::<usize>();
         self.bound.retain(|_, other| *other != slot);
         self.clients.values_mut().for_each(|client| {
             client.last = client.last.filter(|last| *last != slot);
         });
         self.by_id.remove(gone.id.as_str());
-    }
-
-    /// Whether a chat is still known.
-    pub(super) fn knows(&self, slot: Slot) -> bool {
-        self.by_id.get(self.chats[slot.0].id.as_str()) == Some(&slot)
     }
 
     /// Whether this chat is known, by its id or by the name a front end gave it.
@@ -214,6 +223,9 @@ impl Memory {
     }
 
     pub(super) fn client_mut(&mut self, name: &str) -> &mut Client {
+        if self.clients.len() >= CLIENTS && !self.clients.contains_key(name) {
+            self.clients.clear();
+        }
         self.clients.entry(name.to_owned()).or_default()
     }
 
@@ -232,9 +244,13 @@ impl Memory {
 
     /// Makes an empty chat.
     pub(super) fn open(&mut self, id: ChatId, bound: Option<String>) -> Slot {
-        let slot = Slot(self.chats.len());
+        let slot = self.free.pop().unwrap_or(Slot(self.chats.len()));
         self.by_id.insert(id.as_str().to_owned(), slot);
-        self.chats.push(Story::new(id));
+        let story = Story::new(id, self.tick());
+        match self.chats.get_mut(slot.0) {
+            Some(place) => *place = story,
+            None => self.chats.push(story),
+        }
         if let Some(id) = bound {
             self.bind(slot, &id);
         }
@@ -312,7 +328,7 @@ impl Memory {
             return found;
         }
         let at = NodeAt(story.nodes.len());
-        self.bytes += message.text.len();
+        self.cost += cost_of(message);
         story.nodes.push(Node {
             parent,
             key,
@@ -349,6 +365,10 @@ impl Memory {
     }
 }
 
+fn cost_of(message: &Message) -> usize {
+    MESSAGE_COST + message.text.len()
+}
+
 impl Known for Memory {
     fn in_a_chat(&self, key: TextKey) -> bool {
         self.by_text.contains_key(&key)
@@ -372,9 +392,10 @@ impl Node {
 }
 
 impl Story {
-    fn new(id: ChatId) -> Self {
+    fn new(id: ChatId, born: u64) -> Self {
         Self {
             id,
+            born,
             bound: None,
             nodes: Vec::new(),
             by_text: FxHashMap::default(),

@@ -30,7 +30,7 @@ use self::{
 };
 pub use self::{
     kind::Kind,
-    memory::Memory,
+    memory::{MESSAGE_COST, Memory},
     reading::Standing,
     record::{Answer, Ticket},
     request::{Body, Explicit, Request, WireMessage},

@@ -11,6 +11,8 @@ use crate::chat::{GenerationType, Message, Role};
 #[derive(Clone, Debug)]
 pub struct Ticket {
     slot: Option<Slot>,
+    /// When the chat was made that was in this place: it may be forgotten before the reply.
+    born: u64,
     at: Option<NodeAt>,
     kind: Kind,
     generation: GenerationType,
@@ -36,6 +38,7 @@ impl Memory {
     pub fn record(&mut self, request: &Request, found: &Recognition) -> Ticket {
         let mut ticket = Ticket {
             slot: found.slot,
+            born: found.slot.map_or(0, |slot| self.story(slot).born),
             at: None,
             kind: found.kind,
             generation: found.generation,
@@ -74,7 +77,7 @@ impl Memory {
         let client = self.client_mut(&request.client);
         client.last = Some(slot);
         client.has_cards |= kind::has_card(&found.window);
-        (ticket.slot, ticket.at) = (Some(slot), tip);
+        (ticket.slot, ticket.at, ticket.born) = (Some(slot), tip, self.story(slot).born);
         ticket
     }
 
@@ -85,7 +88,9 @@ impl Memory {
         ticket: &Ticket,
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Vec<Answer> {
-        let Some(slot) = ticket.slot.filter(|slot| self.knows(*slot)) else { return Vec::new() };
+        let Some(slot) = ticket.slot.filter(|slot| self.story(*slot).born == ticket.born) else {
+            return Vec::new();
+        };
         let mut nodes = Vec::new();
         for text in texts {
             if ticket.kind == Kind::Background {
