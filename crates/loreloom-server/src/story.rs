@@ -15,7 +15,6 @@ use loreloom_core::{
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
-use serde_json::Value;
 use tokio::runtime::Handle;
 
 use crate::app::App;
@@ -71,52 +70,24 @@ pub struct LastTurn {
     pub reply: Option<String>,
 }
 
-/// Who takes part, as a request says in its own field. Its chat and kind of generation are
-/// the recogniser's to read.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
-#[serde(default)]
-pub(crate) struct Says {
-    char: Option<String>,
-    user: Option<String>,
-    #[serde(rename = "chat")]
-    _chat: Option<String>,
-    #[serde(rename = "type")]
-    _generation: Option<String>,
-}
-
-impl Says {
-    /// Reads the field.
-    pub(crate) fn read(field: &Value) -> Result<Self, String> {
-        if !field.is_object() {
-            return Err("it must be an object".to_owned());
-        }
-        serde::Deserialize::deserialize(field).map_err(|error: serde_json::Error| error.to_string())
-    }
-}
-
 impl App {
     /// Decides a turn. `None` if the request belongs to no story.
     pub(crate) fn decide(
         &self,
         runtime: &Handle,
         found: &Recognition,
-        says: &Says,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
-        let speaker = says.char.as_ref().or(found.speakers.next.as_ref());
-        let speaker = match speaker {
+        let speaker = match &found.speakers.next {
             Some(name) => Some(Speaker::named(name.as_str())),
             None => self.defaults.speaker.clone(),
         };
-        let user = says.user.as_ref().or(found.speakers.user.as_ref());
+        let user = found.speakers.user.as_ref();
         let mut story = found.path.clone();
         for message in &mut story {
-            let known = match message.role {
-                Role::User => user.map(String::as_str),
-                Role::Assistant => says.char.as_deref(),
-                Role::System | Role::Tool => None,
-            };
-            name(message, known);
+            if message.role == Role::User {
+                name(message, user.map(String::as_str));
+            }
         }
         let user = user.unwrap_or(&self.defaults.user).clone();
         let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
@@ -168,12 +139,12 @@ impl App {
 
     /// Tells the recogniser how the model's messages read in the story: without the
     /// wrappers that the model repeated.
-    pub(crate) fn unwrap_echoes(&self, request: &mut Request, says: &Says) {
-        let Body::Messages(messages) = &mut request.body else { return };
+    pub(crate) fn unwrap_echoes(&self, request: &mut Request) {
         let names = Names {
-            user: says.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
-            speaker: says.char.clone(),
+            user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
+            speaker: request.explicit.char.clone(),
         };
+        let Body::Messages(messages) = &mut request.body else { return };
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
             let told = self.without_echo(&message.text, &names);
             if told != message.text {

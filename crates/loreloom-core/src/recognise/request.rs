@@ -41,6 +41,10 @@ pub struct Explicit {
     pub chat: Option<String>,
     /// The kind of generation.
     pub generation: Option<GenerationType>,
+    /// The user's name.
+    pub user: Option<String>,
+    /// The name of the character who is to speak.
+    pub char: Option<String>,
 }
 
 /// One message of a prompt.

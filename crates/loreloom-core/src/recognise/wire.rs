@@ -61,6 +61,8 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, body: &Value) -> Expl
     Explicit {
         chat: chat.map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned),
         generation: generation.map(GenerationType::from_name),
+        user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
+        char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),
     }
 }
 

@@ -61,11 +61,10 @@ fn prepare(
     came: &Bytes,
 ) -> Result<Outgoing, String> {
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
-    app.unwrap_echoes(&mut body.request, &body.says);
+    app.unwrap_echoes(&mut body.request);
     let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let complaint = body.complaint.take();
-    let decided =
-        app.decide(runtime, &seen.found, &body.says).map_err(|error| error.to_string())?;
+    let decided = app.decide(runtime, &seen.found).map_err(|error| error.to_string())?;
     let Some(decided) = decided else {
         let plan = loreloom_core::assemble::Plan::default();
         return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });

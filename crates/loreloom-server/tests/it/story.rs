@@ -195,7 +195,8 @@ async fn choices_are_versions_of_one_reply_and_a_named_chat_keeps_its_name() {
     let model = ModelServer::start(Script::new()).unwrap();
     let loreloom = Loreloom::before(&model).await;
     let choice = |index: u32, text: &str| json!({"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
-    model.push(CHAT, Reply::json(json!({"choices": [choice(0, "One."), choice(1, "Two.")]})));
+    let choices = json!([choice(0, "Mira: One."), choice(1, "Two.\nWren: Three.")]);
+    model.push(CHAT, Reply::json(json!({"choices": choices})));
     let body = json!({
         "model": "m", "n": 2, "loreloom": {"chat": "inn", "user": "Wren", "char": "Mira"},
         "messages": [{"role": "user", "content": "Ring the bell!"}],
@@ -209,7 +210,10 @@ async fn choices_are_versions_of_one_reply_and_a_named_chat_keeps_its_name() {
     let nodes = loreloom.store.tree(&tenant, &chat).await.unwrap();
     let told: Vec<(&str, Option<&str>)> =
         nodes.iter().map(|node| (&*node.message.text, node.message.name.as_deref())).collect();
-    assert_eq!(told, [("Ring the bell!", Some("Wren")), ("One.", None), ("Two.", None)]);
+    assert_eq!(
+        told,
+        [("Ring the bell!", Some("Wren")), ("One.", Some("Mira")), ("Two.", Some("Mira"))]
+    );
     assert_eq!(nodes[1].parent, nodes[2].parent);
     let tip = loreloom.store.chat(&tenant, &chat).await.unwrap().unwrap().tip;
     assert_eq!(tip, nodes[1].prefix);

@@ -15,7 +15,6 @@ use loreloom_core::{
 use serde_json::Value;
 
 use self::write::Field;
-use crate::story::Says;
 
 /// The field of a body that is ours: it is read and never passed on.
 const OWN_FIELD: &str = "loreloom";
@@ -30,9 +29,7 @@ pub(super) struct Body {
     field: Field,
     /// The request as the recogniser reads it.
     pub(super) request: Request,
-    /// What it says about itself.
-    pub(super) says: Says,
-    /// What is wrong with what it says.
+    /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
 
@@ -65,17 +62,11 @@ impl Body {
         let request = wire::read(Method::POST.as_str(), path, header, &value);
         let request = request.ok_or(Unreadable::NoPrompt)?;
         let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
-        let (says, complaint) = match value.get(OWN_FIELD).map(Says::read) {
-            None => (Says::default(), None),
-            Some(Ok(says)) => (says, None),
-            Some(Err(error)) => {
-                (Says::default(), Some(format!("`{OWN_FIELD}` cannot be read: {error}")))
-            }
-        };
+        let complaint = value.get(OWN_FIELD).and_then(complaint);
         let stripped = raw::without(text, OWN_FIELD);
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
-        Ok(Self { text, untouched, field, request, says, complaint })
+        Ok(Self { text, untouched, field, request, complaint })
     }
 
     /// The prompt as reports show it: a text prompt is one message.
@@ -107,6 +98,17 @@ impl Body {
         }
         Bytes::from(write::woven(&self.text, &self.field, plan))
     }
+}
+
+/// What is wrong with our own field: what can be read of it counts all the same.
+fn complaint(own: &Value) -> Option<String> {
+    let Some(fields) = own.as_object() else {
+        return Some(format!("`{OWN_FIELD}` must be an object, found `{own}`"));
+    };
+    let known = ["chat", "type", "user", "char"];
+    let (name, found) =
+        fields.iter().find(|(name, value)| known.contains(&name.as_str()) && !value.is_string())?;
+    Some(format!("`{OWN_FIELD}.{name}` must be text, found `{found}`"))
 }
 
 /// A body without our own field; as it came where it has none.
