@@ -69,7 +69,7 @@ impl Default for Weaving {
             on: true,
             deadline: Duration::from_millis(150),
             strict_roles: false,
-            room: Arc::new(Semaphore::new(32)),
+            room: Arc::new(Semaphore::new(8)),
         }
     }
 }

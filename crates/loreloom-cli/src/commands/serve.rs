@@ -11,8 +11,7 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_llm::{
-    connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
-    upstream::HttpUpstream,
+    connection::Address, offline::OfflineUpstream, secret::Secret, upstream::HttpUpstream,
 };
 use loreloom_memory::ports::{StoryStore, Upstream};
 use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
@@ -82,8 +81,6 @@ pub(crate) struct Serve {
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let app = self.app(Arc::new(self.data.open_or_make()?))?;
-        // Everything is warm before the port opens: the first turn waits for nothing.
-        StaticEmbedder::embedded();
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
         runtime()?.block_on(async {
             let server = Server::start(app, address).await?;

@@ -1,6 +1,6 @@
 //! Weaving lore into a request, in its own thread and in bounded time.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
@@ -60,11 +60,15 @@ fn prepare(
     headers: &HeaderMap,
     came: &Bytes,
 ) -> Result<Outgoing, String> {
+    let begun = Instant::now();
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
+    let read = begun.elapsed();
     let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
+    let recognised = begun.elapsed();
     let complaint = body.complaint.take();
     let decided = app.decide(runtime, &seen.found).map_err(|error| error.to_string())?;
+    tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(decided) = decided else {
         let plan = loreloom_core::assemble::Plan::default();
         return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });

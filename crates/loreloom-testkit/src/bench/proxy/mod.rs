@@ -132,9 +132,9 @@ async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error
     at_a_rate(server.address, bare).await?.print(print, "passed on, 1,000 a second", (0.3, 1.0));
     let eight = eight_stories(server.address, bare).await?;
     eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
+    memory(print, &server, "memory after 1,000 woven turns", 110.0);
     streams(server.address, bare, print).await?;
     many_streams(server.address, print).await?;
-    memory(print, &server, "memory after 1,000 woven turns", 110.0);
     growth(&server, print).await?;
     upstream.abort();
     Ok(())
