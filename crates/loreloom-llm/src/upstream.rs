@@ -49,7 +49,7 @@ impl Upstream for HttpUpstream {
         }
         let address = self.address.shown().to_owned();
         let mut request =
-            self.client.request(call.method, self.address.join(&call.path)).headers(headers);
+            self.client.request(call.method, self.address.serving(&call.path)).headers(headers);
         if !call.body.is_empty() {
             request = request.body(call.body);
         }
@@ -68,8 +68,8 @@ impl Upstream for HttpUpstream {
         Ok(UpstreamReply { status, headers, body: Box::pin(body) })
     }
 
-    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading> {
-        passing(path, content_type)
+    fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
+        passing(content_type)
     }
 }
 

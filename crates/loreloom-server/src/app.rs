@@ -1,12 +1,13 @@
 //! What all requests share.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
 use loreloom_memory::ports::{Clock, StoryStore, Upstream};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::lore::Lore;
+use crate::{lore::Lore, recogniser::Recogniser};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
@@ -28,6 +29,10 @@ pub struct AppParts {
     pub counter: Arc<dyn TokenCounter>,
     /// What requests do not say.
     pub defaults: Defaults,
+    /// Whether and how lore is woven into requests.
+    pub weaving: Weaving,
+    /// What is known of the stories.
+    pub recogniser: Recogniser,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
 }
@@ -43,6 +48,30 @@ pub struct Defaults {
     pub speaker: Option<Speaker>,
     /// The seed of all rolls.
     pub seed: u64,
+}
+
+/// Whether and how lore is woven into requests.
+#[derive(Clone, Debug)]
+pub struct Weaving {
+    /// Whether at all.
+    pub on: bool,
+    /// The longest a request waits for it; then it goes on without.
+    pub deadline: Duration,
+    /// Whether the upstream refuses prompts whose roles do not alternate.
+    pub strict_roles: bool,
+    /// How many turns are decided at once. One that hangs keeps its place.
+    pub room: Arc<Semaphore>,
+}
+
+impl Default for Weaving {
+    fn default() -> Self {
+        Self {
+            on: true,
+            deadline: Duration::from_millis(150),
+            strict_roles: false,
+            room: Arc::new(Semaphore::new(8)),
+        }
+    }
 }
 
 impl App {

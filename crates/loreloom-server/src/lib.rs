@@ -10,13 +10,17 @@ mod guard;
 mod lore;
 mod pages;
 mod proxy;
+mod recogniser;
 mod router;
+mod serve;
 mod story;
 
 pub use self::{
-    app::{App, AppParts, Defaults},
+    app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     lore::{Lore, LoreError},
+    recogniser::Recogniser,
     router::router,
+    serve::serve,
     story::LastTurn,
 };

@@ -1,8 +1,11 @@
 //! The books the server weaves from, compiled.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    hash::{Hash as _, Hasher as _},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use loreloom_core::{
@@ -20,7 +23,7 @@ use loreloom_core::{
     weave::{self, Woven},
 };
 use loreloom_memory::ports::{StoreError, StoryStore};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
@@ -29,10 +32,14 @@ pub struct Lore {
     /// Whom each book of the shelf follows.
     bindings: Vec<Vec<Binding>>,
     rosters: Mutex<FxHashMap<Vec<Attachment>, Arc<Roster>>>,
-    cache: Mutex<TurnCache>,
+    caches: [Mutex<TurnCache>; CACHES],
     /// Whether the store has these books and rules.
     kept: AtomicBool,
 }
+
+/// Caches of what was found in texts: a chat keeps to one of them, so that chats rarely wait
+/// for one another.
+const CACHES: usize = 4;
 
 /// Rosters that are kept; a platform has more characters than are talked to at a time.
 const MOST_ROSTERS: usize = 256;
@@ -66,7 +73,7 @@ impl Lore {
             library: shelf.compile(),
             bindings,
             rosters: Mutex::default(),
-            cache: Mutex::default(),
+            caches: Default::default(),
             kept: AtomicBool::new(false),
             shelf,
         })
@@ -177,9 +184,19 @@ impl Lore {
         decide: impl FnOnce(&mut Instruments<'_>) -> R,
     ) -> R {
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
-        // A panic while scanning leaves the cache usable: it only ever gains whole entries.
-        let mut cache = lock(&self.cache);
-        decide(&mut Instruments { counter, dice: &mut dice, cache: &mut cache })
+        let mut hasher = FxHasher::default();
+        turn.chat.as_str().hash(&mut hasher);
+        let own = usize::try_from(hasher.finish() % CACHES as u64).unwrap_or_default();
+        // A turn that takes long must hold up no other: that one looks for itself.
+        let mut spare = TurnCache::default();
+        let mut kept = match self.caches[own].try_lock() {
+            Ok(cache) => Some(cache),
+            // A panic while scanning leaves the cache usable: it only ever gains whole entries.
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let cache = kept.as_deref_mut().unwrap_or(&mut spare);
+        decide(&mut Instruments { counter, dice: &mut dice, cache })
     }
 }
 

@@ -1,22 +1,21 @@
-//! Which story a request belongs to, and one turn of it.
-
-use std::borrow::Cow;
+//! One turn of a recognised story: decided, then stored with its reply.
 
 use loreloom_core::{
     assemble::Seams,
-    chat::{GenerationType, Message, Path, Role},
-    digest::Hasher,
+    chat::{GenerationType, Message, Path, Role, identity::without_speaker},
     given::Given,
     ids::ChatId,
     macros::MacroValues,
-    place::Injection,
+    place::{Injection, Provenance},
     prompt::PromptMessage,
-    report::{Report, Span},
+    recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
+    report::{Report, Span, Warning},
     state::{StateDelta, StoryState},
     turn::{CardTexts, Host, Speaker, Transcript, Turn},
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
+use tokio::runtime::Handle;
 
 use crate::app::App;
 
@@ -24,18 +23,26 @@ use crate::app::App;
 pub(crate) struct Decided {
     pub(crate) path: Path,
     pub(crate) injections: Vec<Injection>,
+    pub(crate) generation: GenerationType,
+    /// Whether it becomes story; a background generation does not.
+    pub(crate) is_story: bool,
+    pub(crate) names: Names,
     delta: StateDelta,
     report: Report,
     given: Given,
-    generation: GenerationType,
-    names: Names,
 }
 
 /// Who tells the story.
 #[derive(Clone, Debug)]
-struct Names {
+pub(crate) struct Names {
     user: String,
     speaker: Option<String>,
+}
+
+/// Where the reply to a request belongs.
+pub(crate) struct Telling {
+    pub(crate) ticket: Ticket,
+    pub(crate) names: Names,
 }
 
 /// What was sent to the model.
@@ -44,6 +51,8 @@ pub(crate) struct Sent {
     pub(crate) prompt: Vec<PromptMessage>,
     /// Where in it each injected text stands.
     pub(crate) spans: Vec<Span>,
+    /// What the front end had put in itself.
+    pub(crate) already: Vec<Provenance>,
     /// How the texts were sewn in.
     pub(crate) seams: Seams,
 }
@@ -61,58 +70,41 @@ pub struct LastTurn {
     pub reply: Option<String>,
 }
 
-/// What a request says about itself, beside its messages.
-#[derive(Clone, Debug, Default, serde::Deserialize)]
-#[serde(default)]
-pub(crate) struct RequestContext {
-    pub(crate) chat: Option<String>,
-    pub(crate) char: Option<String>,
-    pub(crate) user: Option<String>,
-    #[serde(rename = "type")]
-    pub(crate) generation: Option<String>,
-}
-
-/// The chat of a request that does not name one: its opening tells it.
-pub(crate) fn chat_of(context: &RequestContext, messages: &[Message]) -> ChatId {
-    if let Some(id) = context.chat.as_deref().filter(|id| !id.is_empty()) {
-        return ChatId::from(id);
-    }
-    let opening = messages.iter().find(|message| message.role != Role::System);
-    let text = opening.map_or("", |message| message.text.as_str());
-    let digest = Hasher::new("chat").field(text.as_bytes()).finish();
-    ChatId::from(format!("auto-{}", digest.short()))
-}
-
 impl App {
-    /// Decides a turn for these messages, system prompts left out.
-    pub(crate) async fn decide(
+    /// Decides a turn. `None` if the request belongs to no story.
+    pub(crate) fn decide(
         &self,
-        context: &RequestContext,
-        messages: Vec<Message>,
-    ) -> Result<Decided, StoreError> {
-        let chat = chat_of(context, &messages);
-        let speaker = match &context.char {
+        runtime: &Handle,
+        found: &Recognition,
+    ) -> Result<Option<Decided>, StoreError> {
+        let Some(chat) = found.chat.clone() else { return Ok(None) };
+        let speaker = match &found.speakers.next {
             Some(name) => Some(Speaker::named(name.as_str())),
             None => self.defaults.speaker.clone(),
         };
-        let user = context.user.clone().unwrap_or_else(|| self.defaults.user.clone());
+        let user = found.speakers.user.as_ref();
+        let mut story = found.path.clone();
+        for message in &mut story {
+            if message.role == Role::User {
+                name(message, user.map(String::as_str));
+            }
+        }
+        let user = user.unwrap_or(&self.defaults.user).clone();
         let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        let mut story: Vec<Message> = self.story(messages, &names).collect();
         let newest = story.pop();
         let mut path = Path::of(chat, story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
             // Effects of earlier turns on the newest message do not count: a reply that is
             // asked for again must see what the first one saw.
-            match self.store.state(&self.tenant, &path).await {
+            match runtime.block_on(self.store.state(&self.tenant, &path)) {
                 // A story's first turn.
                 Err(StoreError::NoChat { .. }) => (),
                 found => state = found?,
             }
             path.push(newest);
         }
-        let generation =
-            context.generation.as_deref().map_or(GenerationType::Normal, GenerationType::from_name);
+        let is_story = found.kind == Kind::Story;
         let transcript = Transcript::of(&path, self.lore.rules().world_info.include_names);
         let card = CardTexts::default();
         let turn = Turn {
@@ -120,7 +112,7 @@ impl App {
             prefix: path.prefix(),
             answers: path.last_user(),
             transcript: &transcript,
-            generation,
+            generation: found.generation,
             speaker: speaker.as_ref(),
             user: &names.user,
             card: &card,
@@ -129,40 +121,49 @@ impl App {
             context: self.defaults.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
-            dry_run: generation == GenerationType::Quiet,
+            dry_run: !is_story,
             host: Host::default(),
         };
         let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
-        Ok(Decided {
+        Ok(Some(Decided {
             given: self.lore.given(&turn, &path),
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
+            generation: found.generation,
+            is_story,
             names,
-            generation,
             path,
-        })
+        }))
     }
 
-    /// The messages that are story: no system prompts, and replies as they were stored,
-    /// without the wrappers that the model repeated.
-    fn story(&self, messages: Vec<Message>, names: &Names) -> impl Iterator<Item = Message> {
-        let story = messages.into_iter().filter(|message| message.role != Role::System);
-        story.filter_map(|mut message| {
-            if message.role == Role::Assistant
-                && let Cow::Owned(text) = self.without_echo(&message.text, names)
-            {
-                message.text = text;
-                return (!message.text.is_empty()).then_some(message);
+    /// Tells the recogniser how the model's messages read in the story: without the
+    /// wrappers that the model repeated.
+    pub(crate) fn unwrap_echoes(&self, request: &mut Request) {
+        let names = Names {
+            user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
+            speaker: request.explicit.char.clone(),
+        };
+        let Body::Messages(messages) = &mut request.body else { return };
+        for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
+            let told = self.without_echo(&message.text, &names);
+            if told != message.text {
+                message.told = Some(told);
             }
-            Some(message)
-        })
+        }
     }
 
-    fn without_echo<'text>(&self, text: &'text str, names: &Names) -> Cow<'text, str> {
+    fn without_echo(&self, text: &str, names: &Names) -> String {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
-        strip_echo(text, self.lore.rules(), self.lore.library(), &macros)
+        strip_echo(text, self.lore.rules(), self.lore.library(), &macros).into_owned()
+    }
+
+    /// Tells the recogniser the reply; what of it is story.
+    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Answer> {
+        let texts: Vec<String> =
+            texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
+        self.recogniser.reply(&telling.ticket, &texts)
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -172,8 +173,10 @@ impl App {
         sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { path, injections, delta, report, given, generation, names } = decided;
-        let Sent { prompt, spans, seams } = sent;
+        let Decided { path, injections, delta, mut report, given, generation, .. } = decided;
+        let Sent { prompt, spans, already, seams } = sent;
+        report.spans = spans;
+        report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
         let title: String = title.chars().take(60).collect();
         self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
@@ -187,30 +190,35 @@ impl App {
             delta,
             injections,
             prompt,
-            report: Report { spans, ..report },
+            report,
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
-        Ok(Committed { path, turn: stored.id, names, generation })
+        Ok(Committed { path, turn: stored.id })
     }
 
-    /// Stores the reply to a turn. Background generations are not part of the story.
-    pub(crate) async fn commit_reply(
+    /// Stores the replies to a turn: one for each choice, each a version of the next
+    /// message.
+    pub(crate) async fn commit_replies(
         &self,
         committed: Committed,
-        text: String,
+        answers: Vec<Answer>,
     ) -> Result<(), StoreError> {
-        let text = self.without_echo(&text, &committed.names).into_owned();
-        if committed.generation == GenerationType::Quiet || text.is_empty() {
-            return Ok(());
+        let Committed { path, turn } = committed;
+        for Answer { message, replaces } in answers {
+            if message.text.is_empty() {
+                continue;
+            }
+            let mut path = if replaces { without_last(&path) } else { path.clone() };
+            let parent = path.prefix();
+            let item = path.push(message).clone();
+            let node =
+                Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
+            let reply = Reply { turn, node, created: self.clock.now() };
+            self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
         }
-        let Committed { mut path, turn, names, .. } = committed;
-        let parent = path.prefix();
-        let item = path.push(Message::new(Role::Assistant, names.speaker.as_deref(), text)).clone();
-        let node = Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
-        let reply = Reply { turn, node, created: self.clock.now() };
-        self.store.commit_reply(&self.tenant, path.chat(), &reply).await.map(drop)
+        Ok(())
     }
 
     /// The turn that was stored last.
@@ -238,6 +246,20 @@ impl App {
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
-    names: Names,
-    generation: GenerationType,
+}
+
+/// Gives a message the name of its speaker, unless it has one, or says it in its text: then
+/// it would be another message.
+fn name(message: &mut Message, name: Option<&str>) {
+    let told = without_speaker(&message.text, name).len() < message.text.len();
+    if message.name.is_none() && !told {
+        message.name = name.map(str::to_owned);
+    }
+}
+
+/// A path up to the message before its last.
+fn without_last(path: &Path) -> Path {
+    let items = path.items();
+    let kept = &items[..items.len().saturating_sub(1)];
+    Path::of(path.chat().clone(), kept.iter().map(|item| item.message.clone()))
 }

@@ -23,7 +23,7 @@ use loreloom_core::{
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, offline::OfflineUpstream, upstream::HttpUpstream};
 use loreloom_memory::ports::{StoryStore, Upstream, UpstreamCall};
-use loreloom_server::{App, Defaults, LastTurn, Lore};
+use loreloom_server::{App, Defaults, LastTurn, Lore, Weaving};
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -78,8 +78,8 @@ impl Demo {
             seed: 7,
         };
         let entries = lore.library().len();
-        let app =
-            app(lore, store, Arc::new(OfflineUpstream::default()), &self.tokenizer, defaults)?;
+        let upstream = Arc::new(OfflineUpstream::default());
+        let app = app(lore, store, upstream, &self.tokenizer, defaults, Weaving::default())?;
         runtime()?.block_on(async {
             let server = start(app.clone(), self.port, self.exit).await?;
             let address = server.address;
@@ -141,7 +141,7 @@ async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String>
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert("x-loreloom-chat", HeaderValue::from_static("demo"));
     let body = json!({ "model": "offline", "messages": messages, "stream": true });
-    let path = "/chat/completions";
+    let path = "/v1/chat/completions";
     let call = UpstreamCall {
         method: Method::POST,
         path: path.to_owned(),
@@ -150,12 +150,13 @@ async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String>
     };
     let reply = proxy.send(call).await?;
     anyhow::ensure!(reply.status.is_success(), "the demo's own server answered {}", reply.status);
-    let mut reading = proxy.reading(path, "text/event-stream");
+    let mut reading = proxy.reading("text/event-stream");
     let mut stream = reply.body;
     while let Some(bytes) = stream.next().await {
         reading.push(&bytes?);
     }
-    reading.finish().context("the reply was cut off")
+    let replies = reading.finish().context("the reply was cut off")?;
+    replies.into_iter().next().context("the reply is empty")
 }
 
 /// The last turn, once its reply is stored: that happens after the stream has ended.

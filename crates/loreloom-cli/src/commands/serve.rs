@@ -4,17 +4,17 @@ use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_llm::{
-    connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
-    upstream::HttpUpstream,
+    connection::Address, offline::OfflineUpstream, secret::Secret, upstream::HttpUpstream,
 };
 use loreloom_memory::ports::{StoryStore, Upstream};
-use loreloom_server::{App, AppParts, Defaults, Lore, router};
+use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::task::TaskTracker;
 
@@ -64,13 +64,23 @@ pub(crate) struct Serve {
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
+
+    /// Pass every request on as it is
+    #[arg(long)]
+    no_weave: bool,
+
+    /// The longest a request waits for its lore, in milliseconds; then it goes on without
+    #[arg(long, default_value_t = 150, value_name = "MS")]
+    deadline: u64,
+
+    /// The model refuses prompts whose roles do not alternate: write lore into messages
+    #[arg(long)]
+    strict_roles: bool,
 }
 
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let app = self.app(Arc::new(self.data.open_or_make()?))?;
-        // Everything is warm before the port opens: the first turn waits for nothing.
-        StaticEmbedder::embedded();
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
         runtime()?.block_on(async {
             let server = Server::start(app, address).await?;
@@ -88,7 +98,13 @@ impl Serve {
             speaker,
             seed: self.seed,
         };
-        app(self.lore.load()?, store, self.upstream()?, &self.tokenizer, defaults)
+        let weaving = Weaving {
+            on: !self.no_weave,
+            deadline: Duration::from_millis(self.deadline),
+            strict_roles: self.strict_roles,
+            ..Weaving::default()
+        };
+        app(self.lore.load()?, store, self.upstream()?, &self.tokenizer, defaults, weaving)
     }
 
     fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
@@ -108,6 +124,9 @@ impl Serve {
     }
 }
 
+/// How long running requests may take to finish once the server is asked to stop.
+const LAST_MOMENT: Duration = Duration::from_secs(20);
+
 /// A server made of these parts.
 pub(super) fn app(
     lore: Lore,
@@ -115,6 +134,7 @@ pub(super) fn app(
     upstream: Arc<dyn Upstream>,
     tokenizer: &TokenizerArguments,
     defaults: Defaults,
+    weaving: Weaving,
 ) -> anyhow::Result<App> {
     Ok(App::new(AppParts {
         tenant: TenantId::local(),
@@ -124,6 +144,8 @@ pub(super) fn app(
         clock: Arc::new(SystemClock),
         counter: tokenizer.load()?,
         defaults,
+        weaving,
+        recogniser: Recogniser::default(),
         tasks: TaskTracker::new(),
     }))
 }
@@ -148,29 +170,39 @@ pub(super) struct Server {
 impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
+        app.restore().await.context("the stored stories cannot be read")?;
         let listener = TcpListener::bind(address)
             .await
             .with_context(|| format!("{address} cannot be listened on"))?;
         let address = listener.local_addr()?;
         let (stop, asked) = oneshot::channel::<()>();
-        let routes = router(app.clone());
-        let serving = axum::serve(listener, routes).with_graceful_shutdown(async move {
+        let serving = serve(app.clone(), listener, async move {
             // A dropped sender means the same as a sent word.
             let _either = asked.await;
         });
-        let stopped = app.tasks.spawn(async move { serving.await });
+        let stopped = app.tasks.spawn(serving);
         Ok(Self { address, app, stop, stopped })
     }
 
-    /// Serves until `asked`, then lets running requests and their stores finish.
+    /// Serves until `asked`, then lets running requests and their stores finish, but not
+    /// for ever: a stream may have no end.
     pub(super) async fn until(self, asked: impl Future<Output = ()>) -> anyhow::Result<()> {
         asked.await;
         // The server has gone already if nobody hears this.
         let _gone = self.stop.send(());
-        self.stopped.await??;
-        self.app.tasks.close();
-        self.app.tasks.wait().await;
-        Ok(())
+        let finishing = async {
+            self.stopped.await??;
+            self.app.tasks.close();
+            self.app.tasks.wait().await;
+            anyhow::Ok(())
+        };
+        match tokio::time::timeout(LAST_MOMENT, finishing).await {
+            Ok(finished) => finished,
+            Err(_elapsed) => {
+                tracing::warn!("stopped in the middle of requests that did not end");
+                Ok(())
+            }
+        }
     }
 }
 

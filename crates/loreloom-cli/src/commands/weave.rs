@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Outline, PromptTemplate, PromptTexts, build, plan},
+    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -172,6 +172,7 @@ impl Weave {
         let state = StoryState::default();
         let mut woven = lore.weave(turn, &state, counter);
         let built = card.is_some() || !self.main.is_empty();
+        let mut plan = Plan::default();
         let Assembled { messages, spans } = if built {
             let mut texts = card.map(|card| card.texts).unwrap_or_default();
             if !self.main.is_empty() {
@@ -180,13 +181,10 @@ impl Weave {
             let texts = texts.expanded(&turn.macros());
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
-            let outline: Vec<Outline<'_>> = prompt
-                .iter()
-                .map(|message| Outline { role: message.role, text: &message.content })
-                .collect();
-            plan(&outline, &woven.injections).apply(prompt)
+            plan = Layout::of(prompt, false).plan(prompt, &woven.injections);
+            plan.apply(prompt)
         };
-        woven.report.spans = spans;
+        plan.tell(&mut woven.report, spans);
         let verdicts = self.why.then(|| lore.verdicts(&woven, turn, &state, counter));
         let explained = match &self.explain {
             Some(name) => {

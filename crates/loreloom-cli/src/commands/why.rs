@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Outline, plan},
+    assemble::{Assembled, Layout},
     dice::TurnDice,
     given::{Asked, Given},
     ids::{EntryId, TenantId},
@@ -245,12 +245,10 @@ impl Again {
         let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
         let prompt = given.seams.unpick(&past.record.prompt);
         let prompt = prompt.context("the stored prompt does not fit its seams")?;
-        let outline: Vec<Outline<'_>> = prompt
-            .iter()
-            .map(|message| Outline { role: message.role, text: &message.content })
-            .collect();
-        let Assembled { messages, spans } = plan(&outline, &woven.injections).apply(&prompt);
-        woven.report.spans = spans;
+        let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));
+        let plan = layout.plan(&prompt, &woven.injections);
+        let Assembled { messages, spans } = plan.apply(&prompt);
+        plan.tell(&mut woven.report, spans);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let verdicts = weave::verdicts(

@@ -48,6 +48,16 @@ impl Joined {
         joined
     }
 
+    /// The same with text around it.
+    pub(super) fn framed(mut self, lead: &str, trail: &str) -> Self {
+        for piece in &mut self.pieces {
+            piece.start += lead.len();
+            piece.end += lead.len();
+        }
+        self.text = format!("{lead}{}{trail}", self.text);
+        self
+    }
+
     /// Whether nothing was joined.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -1,19 +1,23 @@
 //! Putting injections into a prompt.
 //!
 //! A prompt is either built by us from a [`PromptTemplate`], or arrives ready-made from a
-//! front end and gets its lore by an insertion plan ([`plan`]). Both join the texts of one place the
-//! same way and say where each of them ended up.
+//! front end and gets its lore by a [`Plan`] made for its [`Layout`]. Both join the texts of
+//! one place the same way and say where each of them ended up.
 
-mod foreign;
+mod inside;
 mod join;
+mod layout;
+mod places;
+mod plan;
 mod seams;
 mod template;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    foreign::{Edit, Insertion, Outline, Plan, plan},
     join::{Joined, Piece},
+    layout::{Form, Layout, Mark, Stands},
+    plan::{Edit, Insertion, Plan},
     seams::{Marker, Seams},
     template::{Block, PromptTemplate, PromptTexts, build},
 };

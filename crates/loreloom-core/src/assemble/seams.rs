@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outline, Plan};
+use super::Layout;
 use crate::prompt::PromptMessage;
 
 /// Where lore was sewn into a prompt; positions count the finished prompt.
@@ -18,9 +18,12 @@ pub struct Seams {
     /// Markers that were replaced, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<Marker>,
+    /// The outline that places were found by; `None` for turns stored before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
 }
 
-/// A marker that was replaced.
+/// A marker that was replaced, or a point that text was written at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// The message.
@@ -29,35 +32,8 @@ pub struct Marker {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
-    /// The marker.
+    /// The marker; empty for a point.
     pub text: String,
-}
-
-impl Plan {
-    /// What carrying this plan out does to `prompt`, the one it was made for.
-    pub fn seams(&self, prompt: &[Outline<'_>]) -> Seams {
-        let mut seams = Seams::default();
-        let mut place = 0;
-        for at in 0..=prompt.len() {
-            for _insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
-                seams.inserted.push(place);
-                place += 1;
-            }
-            let Some(message) = prompt.get(at) else { continue };
-            // Bytes that the markers before this one have grown by and shrunk by.
-            let (mut grown, mut shrunk) = (0, 0);
-            for edit in self.edits.iter().filter(|edit| edit.message == at) {
-                let start = edit.start + grown - shrunk;
-                let end = start + edit.joined.text.len();
-                let text = message.text[edit.start..edit.end].to_owned();
-                seams.markers.push(Marker { message: place, start, end, text });
-                grown += edit.joined.text.len();
-                shrunk += edit.end - edit.start;
-            }
-            place += 1;
-        }
-        seams
-    }
 }
 
 impl Seams {
@@ -87,7 +63,6 @@ impl Seams {
 mod tests {
     use super::*;
     use crate::{
-        assemble::plan,
         chat::Role,
         place::{Injection, Place, Provenance},
         units::{Depth, Tokens},
@@ -131,13 +106,15 @@ mod tests {
         ] {
             for count in 0..=injections.len() {
                 let before = prompt(parts);
-                let outline: Vec<Outline<'_>> = before
-                    .iter()
-                    .map(|message| Outline { role: message.role, text: &message.content })
-                    .collect();
-                let plan = plan(&outline, &injections[..count]);
-                let woven = plan.apply(&before).messages;
-                assert_eq!(plan.seams(&outline).unpick(&woven), Some(before.clone()), "{parts:?}");
+                for strict in [false, true] {
+                    let plan = Layout::of(&before, strict).plan(&before, &injections[..count]);
+                    let woven = plan.apply(&before).messages;
+                    assert_eq!(
+                        plan.seams(&before).unpick(&woven),
+                        Some(before.clone()),
+                        "{parts:?}"
+                    );
+                }
             }
         }
     }
@@ -145,8 +122,8 @@ mod tests {
     #[test]
     fn seams_of_another_prompt_are_refused() {
         let marker = Marker { message: 0, start: 1, end: 2, text: String::new() };
-        let seams = Seams { inserted: vec![], markers: vec![marker] };
+        let seams = Seams { markers: vec![marker], ..Seams::default() };
         assert_eq!(seams.unpick(&prompt(&[(Role::User, "é")])), None);
-        assert_eq!(Seams { inserted: vec![1], markers: vec![] }.unpick(&prompt(&[])), None);
+        assert_eq!(Seams { inserted: vec![1], ..Seams::default() }.unpick(&prompt(&[])), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assembled, Insertion, Joined};
+use super::{Assembled, Joined, inside::by_depth};
 use crate::{
     chat::Role,
     macros::MacroValues,
@@ -148,50 +148,15 @@ impl Assembled {
     }
 
     fn push_history(&mut self, history: &[PromptMessage], injections: &[Injection]) {
-        let insertions = at_depth(injections, history.len(), |_| true);
+        let inside = by_depth(injections);
         for at in 0..=history.len() {
-            for insertion in insertions.iter().filter(|insertion| insertion.before == at) {
-                self.push_joined(insertion.role, &insertion.joined);
+            let before = |depth: Depth| history.len().saturating_sub(depth.0 as usize);
+            for (_, role, joined) in inside.iter().filter(|(depth, _, _)| before(*depth) == at) {
+                self.push_joined(*role, joined);
             }
             self.messages.extend(history.get(at).cloned());
         }
     }
-}
-
-/// Injections inside the chat, one insertion for each depth and role, deepest first; at one
-/// depth assistant before user before system, as SillyTavern has them. An insertion moves back to where `may_split`
-/// lets it stand.
-pub(super) fn at_depth(
-    injections: &[Injection],
-    length: usize,
-    may_split: impl Fn(usize) -> bool,
-) -> Vec<Insertion> {
-    let depth_of = |injection: &Injection| match injection.place {
-        Place::AtDepth(depth) => Some(depth),
-        // The note itself is the front end's: its lore goes where notes stand by default.
-        Place::NoteTop | Place::NoteBottom => Some(Depth(4)),
-        Place::BeforeMain
-        | Place::AfterMain
-        | Place::BeforeCharacter
-        | Place::AfterCharacter
-        | Place::BeforeExamples
-        | Place::AfterExamples
-        | Place::Outlet(_)
-        | Place::Slot(_) => None,
-    };
-    let mut groups: Vec<(Depth, Role)> =
-        injections.iter().filter_map(|one| Some((depth_of(one)?, one.role))).collect();
-    groups.sort_by_key(|&group| std::cmp::Reverse(group));
-    groups.dedup();
-    let insertion = |(depth, role): (Depth, Role)| {
-        let here = injections.iter().filter(|one| depth_of(one) == Some(depth) && one.role == role);
-        let mut before = length.saturating_sub(depth.0 as usize);
-        while before > 0 && !may_split(before) {
-            before -= 1;
-        }
-        Insertion { before, role, joined: Joined::of(here) }
-    };
-    groups.into_iter().map(insertion).collect()
 }
 
 #[cfg(test)]

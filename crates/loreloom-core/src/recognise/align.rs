@@ -162,7 +162,7 @@ fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -
 fn counts(part: &Part, story: &Story) -> bool {
     !part.tool
         && matches!(part.role, Role::User | Role::Assistant)
-        && !story.injected.contains(&part.key)
+        && !story.injected.contains(part.key)
         && !looks_like_instruction(part)
 }
 
@@ -261,7 +261,7 @@ fn is_opening(memory: &Memory, window: &Window) -> bool {
 /// and the story must not have gone on since, for then somebody began anew.
 fn reopens(window: &Window, story: &Story, alignment: &Alignment) -> bool {
     let same_card = story.preamble.as_ref().is_none_or(|known| {
-        let shared = window.preamble.iter().any(|part| known.contains(&part.key));
+        let shared = window.preamble.iter().any(|part| known.contains(part.key));
         shared || (known.is_empty() && window.preamble.is_empty())
     });
     let end = alignment.path.last();

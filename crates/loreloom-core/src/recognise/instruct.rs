@@ -116,24 +116,24 @@ pub const TEMPLATES: &[Template] = &[
 
 impl Template {
     /// Where the turn with text at byte `at` begins, its opening included.
-    pub(super) fn turn_start(&self, prompt: &str, at: usize) -> Option<usize> {
+    pub(crate) fn turn_start(&self, prompt: &str, at: usize) -> Option<usize> {
         let openings = self.openings.iter();
         openings.filter_map(|(_, opening)| prompt[..at].rfind(opening)).max()
     }
 
     /// Where the next turn after byte `at` begins.
-    pub(super) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
+    pub(crate) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
         let openings = self.openings.iter();
         openings.filter_map(|(_, opening)| prompt[at..].find(opening)).min().map(|next| at + next)
     }
 
     /// Whether a turn of this role can stand between any two others.
-    pub(super) fn can_write(&self, role: Role) -> bool {
+    pub(crate) fn can_write(&self, role: Role) -> bool {
         !self.system_as_user && self.openings.iter().any(|(other, _)| *other == role)
     }
 
     /// What stands before and after the text of a turn, read off a turn of the prompt.
-    pub(super) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
+    pub(crate) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
         let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
         let opening = openings.next().map_or("", |(_, opening)| *opening);
         let turns = by_template(prompt, self);

@@ -58,7 +58,7 @@ pub(super) fn asks_as_user(
     let mistaken = window
         .parts
         .iter()
-        .any(|part| part.role == Role::Assistant && story.background.contains(&part.key));
+        .any(|part| part.role == Role::Assistant && story.background.contains(part.key));
     looks && !mistaken && stops_streaming(request, story.streams)
 }
 
@@ -99,7 +99,7 @@ pub(super) fn kind(
 fn is_known_instruction(part: &Part, story: Option<&Story>) -> bool {
     story.is_some_and(|story| {
         let alike = |known: &String| similar(known, &part.text);
-        story.injected.contains(&part.key) || story.instructions.iter().any(alike)
+        story.injected.contains(part.key) || story.instructions.iter().any(alike)
     })
 }
 

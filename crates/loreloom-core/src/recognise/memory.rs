@@ -4,12 +4,9 @@
 //! watching. Texts are indexed by key over all chats, so that finding the chats a request
 //! may belong to costs as much as the request is long, however many chats there are.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::{
-    text::{TextKey, dense_length},
-    window::Known,
-};
+use super::{recent::Recent, text::TextKey, window::Known};
 use crate::{
     chat::{Message, Role},
     ids::{ChatId, PrefixHash},
@@ -26,6 +23,12 @@ pub(super) struct NodeAt(pub(super) usize);
 /// The most chats remembered for one text: "Yes." is in all of them and tells nothing.
 const CHATS_PER_TEXT: usize = 64;
 
+/// What a message costs in memory besides its text, in bytes, roughly.
+pub const MESSAGE_COST: usize = 256;
+
+/// The most clients whose habits are remembered: anybody can be a new one.
+const CLIENTS: usize = 1024;
+
 /// The instructions remembered of one chat.
 const INSTRUCTIONS: usize = 16;
 
@@ -34,12 +37,17 @@ const INSTRUCTIONS: usize = 16;
 pub struct Memory {
     pub(super) chats: Vec<Story>,
     by_text: FxHashMap<TextKey, Vec<Slot>>,
-    preambles: FxHashSet<TextKey>,
+    preambles: Recent,
     /// Texts that some chat's prompts had without being story.
-    foreign: FxHashSet<TextKey>,
+    foreign: Recent,
     bound: FxHashMap<String, Slot>,
+    by_id: FxHashMap<String, Slot>,
     clients: FxHashMap<String, Client>,
     clock: u64,
+    /// What all messages cost.
+    cost: usize,
+    /// Places of chats that were forgotten.
+    free: Vec<Slot>,
 }
 
 /// What one client has shown of itself.
@@ -55,6 +63,8 @@ pub(super) struct Client {
 #[derive(Clone, Debug)]
 pub(super) struct Story {
     pub(super) id: ChatId,
+    /// When it was made; 0 for the empty place of one that was forgotten.
+    pub(super) born: u64,
     /// The id its front end knows it by.
     pub(super) bound: Option<String>,
     pub(super) nodes: Vec<Node>,
@@ -64,15 +74,17 @@ pub(super) struct Story {
     /// The message that the last request ended with.
     pub(super) asked: Option<NodeAt>,
     /// Texts that were in its prompts without being story.
-    pub(super) injected: FxHashSet<TextKey>,
+    pub(super) injected: Recent,
     /// Pieces of its preambles; none before its first request is seen.
-    pub(super) preamble: Option<FxHashSet<TextKey>>,
+    pub(super) preamble: Option<Recent>,
     /// The last instructions that its prompts ended with.
     pub(super) instructions: Vec<String>,
     /// Whether text was once taken for a narrator's and proved not to be story.
     pub(super) doubts_narrators: bool,
     /// Replies of background generations; a narrator may speak them later.
-    pub(super) background: FxHashSet<TextKey>,
+    pub(super) background: Recent,
+    /// What its front end puts between a message and its continuation.
+    pub(super) joint: String,
     /// Whether its story requests are streamed.
     pub(super) streams: Option<bool>,
     /// The most pieces of examples seen.
@@ -87,6 +99,9 @@ pub(super) struct Node {
     pub(super) parent: Option<NodeAt>,
     pub(super) key: TextKey,
     pub(super) message: Message,
+    /// For a continued message that has not come back yet: where its first part ends. How
+    /// the front end joins the two is not known before.
+    pub(super) joined_at: Option<usize>,
     pub(super) children: Vec<NodeAt>,
     pub(super) touched: u64,
 }
@@ -134,16 +149,65 @@ impl Memory {
 
     /// The number of chats.
     pub fn len(&self) -> usize {
-        self.chats.len()
+        self.chats.len() - self.free.len()
     }
 
     /// Whether there is no chat.
     pub fn is_empty(&self) -> bool {
-        self.chats.is_empty()
+        self.len() == 0
+    }
+
+    /// What the messages cost in memory, in bytes, roughly.
+    pub fn cost(&self) -> usize {
+        self.cost
+    }
+
+    /// Forgets the chats that were not touched for longest, until the messages cost at most
+    /// `most` bytes. Their requests are then those of new chats, unless they are restored.
+    pub fn forget_beyond(&mut self, most: usize) {
+        if self.cost <= most {
+            return;
+        }
+        let mut oldest: Vec<Slot> = (0..self.chats.len()).map(Slot).collect();
+        oldest.sort_unstable_by_key(|slot| self.story(*slot).touched);
+        // The newest stays, however long it is.
+        oldest.pop();
+        // Somewhat more than asked for, so that not every request has to.
+        let target = most - most / 8;
+        for slot in oldest {
+            if self.cost <= target {
+                break;
+            }
+            self.forget(slot);
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        if self.chats[slot.0].born == 0 {
+            return;
+        }
+        let nobody = Story::new(ChatId::from(""), 0);
+        let gone = std::mem::replace(&mut self.chats[slot.0], nobody);
+        self.free.push(slot);
+        let injected = gone.injected.iter();
+        for key in gone.nodes.iter().map(|node| node.key).chain(injected) {
+            self.unindex(key, slot);
+        }
+        self.cost -= gone.nodes.iter().map(|node| cost_of(&node.message)).sum::<usize>();
+        self.bound.retain(|_, other| *other != slot);
+        self.clients.values_mut().for_each(|client| {
+            client.last = client.last.filter(|last| *last != slot);
+        });
+        self.by_id.remove(gone.id.as_str());
+    }
+
+    /// Whether this chat is known, by its id or by the name a front end gave it.
+    pub fn has_chat(&self, id: &str) -> bool {
+        self.has_id(id) || self.bound.contains_key(id)
     }
 
     pub(super) fn has_id(&self, id: &str) -> bool {
-        self.chats.iter().any(|story| story.id.as_str() == id)
+        self.by_id.contains_key(id)
     }
 
     pub(super) fn story(&self, slot: Slot) -> &Story {
@@ -159,6 +223,9 @@ impl Memory {
     }
 
     pub(super) fn client_mut(&mut self, name: &str) -> &mut Client {
+        if self.clients.len() >= CLIENTS && !self.clients.contains_key(name) {
+            self.clients.clear();
+        }
         self.clients.entry(name.to_owned()).or_default()
     }
 
@@ -177,23 +244,13 @@ impl Memory {
 
     /// Makes an empty chat.
     pub(super) fn open(&mut self, id: ChatId, bound: Option<String>) -> Slot {
-        let slot = Slot(self.chats.len());
-        self.chats.push(Story {
-            id,
-            bound: None,
-            nodes: Vec::new(),
-            by_text: FxHashMap::default(),
-            tip: None,
-            asked: None,
-            injected: FxHashSet::default(),
-            preamble: None,
-            instructions: Vec::new(),
-            doubts_narrators: false,
-            background: FxHashSet::default(),
-            streams: None,
-            examples: 0,
-            touched: 0,
-        });
+        let slot = self.free.pop().unwrap_or(Slot(self.chats.len()));
+        self.by_id.insert(id.as_str().to_owned(), slot);
+        let story = Story::new(id, self.tick());
+        match self.chats.get_mut(slot.0) {
+            Some(place) => *place = story,
+            None => self.chats.push(story),
+        }
         if let Some(id) = bound {
             self.bind(slot, &id);
         }
@@ -206,11 +263,11 @@ impl Memory {
     }
 
     pub(super) fn has_preamble(&self, key: TextKey) -> bool {
-        self.preambles.contains(&key)
+        self.preambles.contains(key)
     }
 
     pub(super) fn is_foreign(&self, key: TextKey) -> bool {
-        self.foreign.contains(&key)
+        self.foreign.contains(key)
     }
 
     pub(super) fn learn_preamble(&mut self, slot: Slot, keys: impl Iterator<Item = TextKey>) {
@@ -226,8 +283,17 @@ impl Memory {
         let story = &mut self.chats[slot.0];
         let told = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
         story.doubts_narrators |= story.nodes_with(key).iter().any(told);
-        story.injected.insert(key);
+        let gone = story.injected.insert(key);
         self.index(key, slot);
+        for key in gone {
+            if self.chats[slot.0].nodes_with(key).is_empty() {
+                self.unindex(key, slot);
+            }
+        }
+    }
+
+    pub(super) fn learn_background(&mut self, slot: Slot, key: TextKey) {
+        self.chats[slot.0].background.insert(key);
     }
 
     pub(super) fn learn_instruction(&mut self, slot: Slot, text: &str) {
@@ -245,8 +311,7 @@ impl Memory {
         path.iter().fold(None, |at, message| Some(self.step(slot, at, message)))
     }
 
-    /// The child of `parent` with this message, made if it is missing. A message that was
-    /// stored in a longer dress takes the shorter one.
+    /// The child of `parent` with this message, made if it is missing.
     pub(super) fn step(&mut self, slot: Slot, parent: Option<NodeAt>, message: &Message) -> NodeAt {
         let now = self.tick();
         let key = TextKey::of(&message.text);
@@ -255,16 +320,20 @@ impl Memory {
         if let Some(found) = story.child(parent, key, message.role) {
             let node = &mut story.nodes[found.0];
             node.touched = now;
-            if dense_length(&message.text) <= dense_length(&node.message.text) {
+            if let Some(at) = node.joined_at.take() {
+                let rest = message.text.get(at..).unwrap_or_default();
+                rest[..rest.len() - rest.trim_start().len()].clone_into(&mut story.joint);
                 node.message.text.clone_from(&message.text);
             }
             return found;
         }
         let at = NodeAt(story.nodes.len());
+        self.cost += cost_of(message);
         story.nodes.push(Node {
             parent,
             key,
             message: message.clone(),
+            joined_at: None,
             children: Vec::new(),
             touched: now,
         });
@@ -274,6 +343,15 @@ impl Memory {
         }
         self.index(key, slot);
         at
+    }
+
+    fn unindex(&mut self, key: TextKey, slot: Slot) {
+        if let Some(slots) = self.by_text.get_mut(&key) {
+            slots.retain(|other| *other != slot);
+            if slots.is_empty() {
+                self.by_text.remove(&key);
+            }
+        }
     }
 
     fn index(&mut self, key: TextKey, slot: Slot) {
@@ -287,13 +365,17 @@ impl Memory {
     }
 }
 
+fn cost_of(message: &Message) -> usize {
+    MESSAGE_COST + message.text.len()
+}
+
 impl Known for Memory {
     fn in_a_chat(&self, key: TextKey) -> bool {
         self.by_text.contains_key(&key)
     }
 
     fn in_a_preamble(&self, key: TextKey) -> bool {
-        self.preambles.contains(&key)
+        self.preambles.contains(key)
     }
 }
 
@@ -310,6 +392,27 @@ impl Node {
 }
 
 impl Story {
+    fn new(id: ChatId, born: u64) -> Self {
+        Self {
+            id,
+            born,
+            bound: None,
+            nodes: Vec::new(),
+            by_text: FxHashMap::default(),
+            tip: None,
+            asked: None,
+            injected: Recent::default(),
+            preamble: None,
+            instructions: Vec::new(),
+            doubts_narrators: false,
+            background: Recent::default(),
+            joint: " ".to_owned(),
+            streams: None,
+            examples: 0,
+            touched: 0,
+        }
+    }
+
     pub(super) fn node(&self, at: NodeAt) -> &Node {
         &self.nodes[at.0]
     }

@@ -12,12 +12,14 @@
 mod align;
 pub mod instruct;
 mod kind;
+mod layout;
 mod memory;
-pub mod places;
 mod reading;
+mod recent;
 mod record;
 mod request;
 mod speakers;
+mod stored;
 mod text;
 pub mod window;
 pub mod wire;
@@ -28,11 +30,12 @@ use self::{
 };
 pub use self::{
     kind::Kind,
-    memory::Memory,
+    memory::{MESSAGE_COST, Memory},
     reading::Standing,
-    record::Ticket,
+    record::{Answer, Ticket},
     request::{Body, Explicit, Request, WireMessage},
     speakers::Speakers,
+    stored::as_stored,
     text::{TextKey, folded},
     window::{Part, Window},
 };
@@ -81,16 +84,6 @@ impl Recognition {
         let mut found = parts.filter(|(_, standing)| **standing == Standing::Prefill);
         found.next_back().map(|(part, _)| part.text.as_str())
     }
-
-    /// Whether the front end has already put this text into the prompt, so that it need
-    /// not be woven in again.
-    pub fn has_injected(&self, text: &str) -> bool {
-        let wanted = folded(text);
-        let chat = self.window.parts.iter().zip(&self.standings);
-        let injected = chat.filter(|(_, standing)| **standing != Standing::Story);
-        let parts = self.window.preamble.iter().chain(injected.map(|(part, _)| part));
-        !wanted.is_empty() && parts.into_iter().any(|part| folded(&part.text).contains(&wanted))
-    }
 }
 
 impl Memory {
@@ -122,7 +115,10 @@ impl Memory {
         let slot = alignment.map(|found| found.slot);
         let id = match slot.filter(|_| !fork) {
             Some(slot) => self.story(slot).id.clone(),
-            None => self.new_id(&reading.path),
+            None => match request.explicit.chat.as_deref().filter(|id| !self.has_id(id)) {
+                Some(id) => ChatId::from(id),
+                None => self.new_id(&reading.path),
+            },
         };
         Recognition {
             kind,

@@ -12,7 +12,7 @@ use super::{
     align::Alignment,
     kind::is_nudge,
     memory::{Memory, Node, NodeAt, Story},
-    text::{Likeness, TextKey, dense_length, likeness, only_a_name, without_reasoning, words},
+    text::{Likeness, TextKey, likeness, only_a_name, without_reasoning},
     window::{End, Part, Window, is_named, looks_like_instruction},
 };
 use crate::chat::{Message, Role};
@@ -125,20 +125,14 @@ impl<'a> Reader<'a> {
         self.push(at, Message::new(part.role, part.name.as_deref(), text), None);
     }
 
-    /// A piece that is a stored message, in the shorter of both dresses.
+    /// A piece that is a stored message. It stays as it was stored, whatever it wears
+    /// today: in other words it would be another message. Only how a continuation is joined
+    /// is learned from the front end.
     fn push_stored(&mut self, at: usize, index: usize) {
         let Some(node) = self.node(index) else { return };
-        let part = self.part(at);
         let mut message = node.message.clone();
-        let length = dense_length(&message.text);
-        let bare = words(&part.text);
-        if dense_length(&part.text) <= length {
-            message.text.clone_from(&part.text);
-        } else if dense_length(bare) == length {
-            bare.clone_into(&mut message.text);
-        }
-        if message.name.is_none() {
-            message.name.clone_from(&part.name);
+        if node.joined_at.is_some() {
+            message.text.clone_from(&self.part(at).text);
         }
         self.push(at, message, Some(self.path[index]));
     }
@@ -224,7 +218,7 @@ impl<'a> Reader<'a> {
     fn is_foreign(&self, part: &Part) -> bool {
         let stored = self.story.is_some_and(|story| !story.nodes_with(part.key).is_empty());
         self.dropped.contains(&part.key)
-            || self.story.is_some_and(|story| story.injected.contains(&part.key))
+            || self.story.is_some_and(|story| story.injected.contains(part.key))
             || (!stored && self.memory.is_foreign(part.key))
     }
 
@@ -291,7 +285,7 @@ impl<'a> Reader<'a> {
     fn tail_system(&mut self, at: usize) {
         let part = self.part(at);
         let before_user = self.next_talk(at).is_some_and(|next| next.role == Role::User);
-        let told = self.story.is_some_and(|story| story.background.contains(&part.key));
+        let told = self.story.is_some_and(|story| story.background.contains(part.key));
         if !before_user && self.next_talk(at).is_none() && !told {
             self.reading.standings[at] = Standing::Instruction;
         } else if told
@@ -359,7 +353,7 @@ impl<'a> Reader<'a> {
         let after_model = self.last_role() == Some(Role::Assistant);
         let unfinished = self.window.end == End::Unfinished;
         let begins = if self.pairs.is_empty() { only_a_name(&part.text) } else { !is_named(part) };
-        let told = self.story.is_some_and(|story| story.background.contains(&part.key));
+        let told = self.story.is_some_and(|story| story.background.contains(part.key));
         if last && begins && !unfinished && !told {
             self.reading.standings[at] = Standing::Prefill;
         } else if !after_model || self.pairs.is_empty() || is_named(part) || told {

@@ -3,6 +3,7 @@
 use super::{
     Kind, Memory, Recognition, Request, Standing, TextKey, kind,
     memory::{NodeAt, Slot},
+    stored::as_stored,
 };
 use crate::chat::{GenerationType, Message, Role};
 
@@ -10,6 +11,8 @@ use crate::chat::{GenerationType, Message, Role};
 #[derive(Clone, Debug)]
 pub struct Ticket {
     slot: Option<Slot>,
+    /// When the chat was made that was in this place: it may be forgotten before the reply.
+    born: u64,
     at: Option<NodeAt>,
     kind: Kind,
     generation: GenerationType,
@@ -17,6 +20,16 @@ pub struct Ticket {
     certain: bool,
     prefill: Option<String>,
     speaker: Option<String>,
+    user: Option<String>,
+}
+
+/// A reply as it belongs into the story.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The message.
+    pub message: Message,
+    /// Whether it takes the place of the path's last message, which it goes on with.
+    pub replaces: bool,
 }
 
 impl Memory {
@@ -25,6 +38,7 @@ impl Memory {
     pub fn record(&mut self, request: &Request, found: &Recognition) -> Ticket {
         let mut ticket = Ticket {
             slot: found.slot,
+            born: found.slot.map_or(0, |slot| self.story(slot).born),
             at: None,
             kind: found.kind,
             generation: found.generation,
@@ -32,6 +46,7 @@ impl Memory {
                 || found.standings.last() != Some(&Standing::Story),
             prefill: found.prefill().map(str::to_owned),
             speaker: found.speakers.next.clone(),
+            user: found.speakers.user.clone(),
         };
         if found.kind == Kind::Background {
             return ticket;
@@ -62,31 +77,44 @@ impl Memory {
         let client = self.client_mut(&request.client);
         client.last = Some(slot);
         client.has_cards |= kind::has_card(&found.window);
-        (ticket.slot, ticket.at) = (Some(slot), tip);
+        (ticket.slot, ticket.at, ticket.born) = (Some(slot), tip, self.story(slot).born);
         ticket
     }
 
-    /// Takes up the reply to a recorded request: one text for each choice.
-    pub fn reply<'a>(&mut self, ticket: &Ticket, texts: impl IntoIterator<Item = &'a str>) {
-        let Some(slot) = ticket.slot else { return };
-        let mut first = None;
+    /// Takes up the reply to a recorded request: one text for each choice. Says what of it
+    /// is story.
+    pub fn reply<'a>(
+        &mut self,
+        ticket: &Ticket,
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Vec<Answer> {
+        let Some(slot) = ticket.slot.filter(|slot| self.story(*slot).born == ticket.born) else {
+            return Vec::new();
+        };
+        let mut nodes = Vec::new();
         for text in texts {
             if ticket.kind == Kind::Background {
-                self.story_mut(slot).background.insert(TextKey::of(text));
+                self.learn_background(slot, TextKey::of(text));
                 continue;
             }
-            let node = match ticket.generation {
+            let text = as_stored(text, ticket.speaker.as_deref(), ticket.user.as_deref());
+            nodes.extend(match ticket.generation {
                 GenerationType::Impersonate | GenerationType::Quiet => None,
-                GenerationType::Continue => Some(self.continued(slot, ticket, text)),
+                GenerationType::Continue => Some(self.continued(slot, ticket, &text)),
                 GenerationType::Normal | GenerationType::Swipe | GenerationType::Regenerate => {
-                    Some(self.answered(slot, ticket, text))
+                    Some((self.answered(slot, ticket, &text), false))
                 }
-            };
-            first = first.or(node);
+            });
         }
-        if first.is_some() {
-            self.story_mut(slot).tip = first;
+        if let Some((first, _)) = nodes.first() {
+            self.story_mut(slot).tip = Some(*first);
         }
+        let story = self.story(slot);
+        let answer = |(at, replaces): (NodeAt, bool)| Answer {
+            message: story.node(at).message.clone(),
+            replaces,
+        };
+        nodes.into_iter().map(answer).collect()
     }
 
     fn answered(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> NodeAt {
@@ -108,15 +136,22 @@ impl Memory {
 
     /// The reply is the rest of the last message; where the request might as well have
     /// asked for a message after it, both are kept until the next request tells.
-    fn continued(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> NodeAt {
-        let Some(at) = ticket.at else { return self.answered(slot, ticket, text) };
+    fn continued(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> (NodeAt, bool) {
+        let Some(at) = ticket.at else { return (self.answered(slot, ticket, text), false) };
         if !ticket.certain {
             self.answered(slot, ticket, text);
         }
-        let node = self.story(slot).node(at);
+        let story = self.story(slot);
+        let node = story.node(at);
         let (parent, mut whole) = (node.parent, node.message.clone());
-        whole.text = format!("{} {text}", whole.text.trim_end());
-        self.step(slot, parent, &whole)
+        let begun = whole.text.trim_end().len();
+        whole.text = format!("{}{}{text}", &whole.text[..begun], story.joint);
+        let known = story.child(parent, TextKey::of(&whole.text), whole.role).is_some();
+        let node = self.step(slot, parent, &whole);
+        if !known {
+            self.story_mut(slot).nodes[node.0].joined_at = Some(begun);
+        }
+        (node, true)
     }
 }
 

@@ -41,6 +41,10 @@ pub struct Explicit {
     pub chat: Option<String>,
     /// The kind of generation.
     pub generation: Option<GenerationType>,
+    /// The user's name.
+    pub user: Option<String>,
+    /// The name of the character who is to speak.
+    pub char: Option<String>,
 }
 
 /// One message of a prompt.
@@ -52,6 +56,9 @@ pub struct WireMessage {
     pub name: Option<String>,
     /// Its text; parts that are not text are left out.
     pub text: String,
+    /// Its text as the story has it, where that is another: without lore that the model
+    /// repeated.
+    pub told: Option<String>,
     /// Whether it calls tools or answers a call: such messages stay together.
     pub tool: bool,
 }

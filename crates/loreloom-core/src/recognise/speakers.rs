@@ -15,10 +15,12 @@ pub struct Speakers {
 }
 
 impl Speakers {
-    /// The names of a request: stop texts hold the user's, nudges and the group's marker
+    /// The names of a request. Those it says itself win; else stop texts hold the user's, nudges and the group's marker
     /// the others'.
     pub fn of(request: &Request) -> Self {
-        let mut speakers = Self::default();
+        let (user, next) = (request.explicit.user.clone(), request.explicit.char.clone());
+        let names = user.iter().chain(&next).cloned().collect();
+        let mut speakers = Self { user, names, next };
         match &request.body {
             Body::Messages(messages) => {
                 for message in messages {
@@ -84,7 +86,7 @@ impl Speakers {
         }
         if let Some(name) = between(text, "Write the next reply only as ", ".]") {
             self.add(name);
-            self.next = Some(name.to_owned());
+            self.next.get_or_insert_with(|| name.to_owned());
         }
         // The default main prompt of SillyTavern names both.
         let pair = between(text, "next reply in a fictional chat between ", ".");
@@ -124,6 +126,7 @@ mod tests {
             name: name.map(str::to_owned),
             text: text.to_owned(),
             tool: false,
+            told: None,
         };
         let request = Request {
             stop: vec!["\nWren:".to_owned(), "###".to_owned()],

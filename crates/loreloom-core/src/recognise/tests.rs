@@ -94,8 +94,6 @@ fn text_between_stored_messages_is_no_story_whatever_its_role() {
         messages.insert(4, lore);
         let found = memory.recognise(&request);
         assert_eq!(path(&found), mira.texts(), "{role:?}");
-        assert!(found.has_injected("Tin  comes by barge."));
-        assert!(!found.has_injected("And now?"));
     }
 }
 
@@ -409,4 +407,31 @@ proptest! {
             prop_assert_ne!(found.chat, Some(chat));
         }
     }
+}
+
+#[test]
+fn chats_not_touched_for_longest_are_forgotten_and_the_others_stay() {
+    let mut memory = Memory::new();
+    let mut tellers: Vec<(Teller, ChatId)> =
+        (0..20).map(|at| told(&mut memory, &format!("Mira the {at}th"), 5)).collect();
+    let late = tellers[0].0.request(0, &[]);
+    let found = memory.recognise(&late);
+    let ticket = memory.record(&late, &found);
+    for (teller, chat) in &mut tellers[1..] {
+        teller.say("And now?");
+        assert_eq!(teller.send(&mut memory, 0).chat.as_ref(), Some(&*chat));
+    }
+    memory.forget_beyond(memory.cost() / 2);
+    assert!((5..=10).contains(&memory.len()), "{}", memory.len());
+    // A reply that comes after its chat was forgotten goes nowhere.
+    assert_eq!(memory.reply(&ticket, ["Too late."]), []);
+    let (newest, chat) = &mut tellers[19];
+    newest.say("Still there?");
+    assert_eq!(newest.send(&mut memory, 0).chat.as_ref(), Some(&*chat));
+    let oldest = &mut tellers[1].0;
+    oldest.say("Still there?");
+    let found = oldest.send(&mut memory, 0);
+    assert!(found.is_new);
+    let texts = oldest.texts();
+    assert_eq!(path(&found), texts[..texts.len() - 1]);
 }

@@ -41,11 +41,6 @@ pub(super) fn words(text: &str) -> &str {
     }
 }
 
-/// The length of a text without blanks: of two dresses the shorter is the barer.
-pub(super) fn dense_length(text: &str) -> usize {
-    text.split_whitespace().map(str::len).sum()
-}
-
 /// The text with every run of blanks as one space.
 pub fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -136,7 +136,7 @@ pub(super) fn is_start_marker(text: &str) -> bool {
     text.starts_with("[start a new chat") || text.starts_with("[start a new group chat")
 }
 
-fn is_example_marker(text: &str) -> bool {
+pub(super) fn is_example_marker(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("[example chat]")
 }
 
@@ -178,13 +178,14 @@ impl Window {
         known: &dyn Known,
     ) {
         let name = message.name.as_deref();
+        let told = message.told.as_deref().unwrap_or(&message.text);
         let whole = Spot { message: index, range: 0..message.text.len() };
         if message.tool {
             let part = Part::new(message.role, name, &message.text, whole, speakers);
             self.parts.push(Part { tool: true, ..part });
             return;
         }
-        if message.text.trim().is_empty() {
+        if told.trim().is_empty() {
             return;
         }
         let (separator, cut) = match (self.shape, message.role) {
@@ -194,8 +195,7 @@ impl Window {
             // Squashed: a narrator's line may stand under a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
-                let part = Part::new(message.role, name, &message.text, whole, speakers);
-                self.parts.push(part);
+                self.parts.push(Part::new(message.role, name, told, whole, speakers));
                 return;
             }
         };

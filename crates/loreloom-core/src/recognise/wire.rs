@@ -26,6 +26,12 @@ const GENERATING: [&str; 9] = [
     "/api/extra/generate/stream",
 ];
 
+/// Whether a call asks for text.
+pub fn asks(method: &str, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or(path);
+    method.eq_ignore_ascii_case("POST") && GENERATING.iter().any(|ending| path.ends_with(ending))
+}
+
 /// The request, or `None` if this call does not ask for text.
 ///
 /// `header` finds a header by its lower-case name.
@@ -35,9 +41,7 @@ pub fn read<'a>(
     header: impl Fn(&str) -> Option<&'a str>,
     body: &Value,
 ) -> Option<Request> {
-    let path = path.split('?').next().unwrap_or(path);
-    let asks = GENERATING.iter().any(|ending| path.ends_with(ending));
-    if !method.eq_ignore_ascii_case("POST") || !asks {
+    if !asks(method, path) {
         return None;
     }
     Some(Request {
@@ -57,6 +61,8 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, body: &Value) -> Expl
     Explicit {
         chat: chat.map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned),
         generation: generation.map(GenerationType::from_name),
+        user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
+        char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),
     }
 }
 
@@ -83,7 +89,7 @@ fn prompt(body: &Value) -> Option<Body> {
         return Some(Body::Messages(messages.iter().map(message).collect()));
     }
     if let Some(prompt) = body.get("prompt") {
-        return Some(Body::Prompt(text_of(prompt)));
+        return one_prompt(prompt).map(|prompt| Body::Prompt(prompt.to_owned()));
     }
     let input = body.get("input")?;
     let mut messages = Vec::new();
@@ -103,6 +109,19 @@ fn prompt(body: &Value) -> Option<Body> {
     Some(Body::Messages(messages))
 }
 
+/// The text of a `prompt` field: a string, alone or the only one of a list. Token numbers
+/// and batches are nobody's story.
+pub fn one_prompt(prompt: &Value) -> Option<&str> {
+    match prompt {
+        Value::String(text) => Some(text),
+        Value::Array(prompts) => match prompts.as_slice() {
+            [Value::String(only)] => Some(only),
+            _ => None,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
 fn message(value: &Value) -> WireMessage {
     let role = match value.get("role").and_then(Value::as_str) {
         Some("assistant" | "model") => Role::Assistant,
@@ -117,18 +136,24 @@ fn message(value: &Value) -> WireMessage {
         name: value.get("name").and_then(Value::as_str).map(str::to_owned),
         text: value.get("content").map(text_of).unwrap_or_default(),
         tool: calls || role == Role::Tool || value.get("function_call").is_some(),
+        told: None,
     }
 }
 
+/// What stands between the text parts of a message.
+pub const BETWEEN_PARTS: &str = "\n";
+
+/// The text of one part of a message's content; `None` for images and the like.
+pub fn part_text(part: &Value) -> Option<&str> {
+    part.as_str().or_else(|| part.get("text").and_then(Value::as_str))
+}
+
 /// Text as a string, or the text parts of a list.
-fn text_of(value: &Value) -> String {
+pub fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| {
-                part.as_str().or_else(|| part.get("text").and_then(Value::as_str))
-            });
-            texts.collect::<Vec<_>>().join("\n")
+            parts.iter().filter_map(part_text).collect::<Vec<_>>().join(BETWEEN_PARTS)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }

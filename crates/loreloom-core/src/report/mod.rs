@@ -127,6 +127,11 @@ pub enum Warning {
         /// Why.
         problem: Problem,
     },
+    /// The front end had put this text into the prompt itself, so it was not put in again.
+    AlreadyThere {
+        /// Where the text comes from.
+        source: Provenance,
+    },
     /// A regular expression key does not compile and was matched as plain text.
     KeyNotARegex {
         /// The entry's title.

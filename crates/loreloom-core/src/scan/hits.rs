@@ -110,8 +110,8 @@ impl<Found> Default for HitCache<Found> {
     }
 }
 
-/// Text kept at the most; a long window is 200 KB, so this serves a hundred chats.
-const CACHE_BYTES: usize = 32 << 20;
+/// Text kept at the most; a long window is 200 KB, so this serves twenty chats at a time.
+const CACHE_BYTES: usize = 4 << 20;
 
 impl<Found> HitCache<Found> {
     /// What is in a text: remembered, else what `find` finds.

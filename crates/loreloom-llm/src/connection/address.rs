@@ -11,6 +11,9 @@ pub struct Address {
     shown: String,
 }
 
+/// Paths that are OpenAI's, also where a front end leaves out the `/v1`.
+const OPENAI_PATHS: [&str; 4] = ["chat", "embeddings", "models", "responses"];
+
 /// A connection cannot be made as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
@@ -75,6 +78,27 @@ impl Address {
         url
     }
 
+    /// The address that a front end's `path` is served at.
+    ///
+    /// OpenAI's paths begin with `/v1`, which the base of an OpenAI-compatible server has
+    /// already; the paths of Ollama, llama.cpp and KoboldCpp begin at the server's root,
+    /// which is the base without its `/v1`. A base without a path serves both.
+    pub fn serving(&self, path: &str) -> Url {
+        let base = self.base.path().trim_end_matches('/');
+        let below_v1 =
+            path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+        let first = path.trim_start_matches('/').split(['/', '?']).next().unwrap_or_default();
+        match (below_v1, base.strip_suffix("/v1")) {
+            (Some(rest), _) if !base.is_empty() => self.join(rest),
+            (None, Some(root)) if !OPENAI_PATHS.contains(&first) => {
+                let mut server = self.clone();
+                server.base.set_path(root);
+                server.join(path)
+            }
+            _ => self.join(path),
+        }
+    }
+
     /// Whether the connection uses TLS.
     pub fn is_encrypted(&self) -> bool {
         self.base.scheme() == "https"
@@ -113,6 +137,27 @@ mod tests {
         ] {
             let address = Address::parse(base).unwrap();
             assert_eq!(address.join(path).as_str(), expected, "{base} + {path}");
+        }
+    }
+
+    #[test]
+    fn a_front_ends_path_is_found_at_any_base() {
+        for (base, path, expected) in [
+            ("http://h:1/v1", "/v1/chat/completions?a=1", "http://h:1/v1/chat/completions?a=1"),
+            ("http://h:1/v1/", "/v1/models", "http://h:1/v1/models"),
+            ("http://h:1", "/v1/models", "http://h:1/v1/models"),
+            ("http://h:1", "/api/chat", "http://h:1/api/chat"),
+            ("http://h:1/v1", "/api/chat", "http://h:1/api/chat"),
+            ("http://h:1/v1", "/completion", "http://h:1/completion"),
+            ("http://h:1/v1", "/chat/completions", "http://h:1/v1/chat/completions"),
+            ("https://h/api/v1", "/v1/models", "https://h/api/v1/models"),
+            ("https://h/openai", "/v1/models", "https://h/openai/models"),
+            ("http://h/v1", "/v1beta/x", "http://h/v1beta/x"),
+            ("http://h/v1", "/v1/../../secret", "http://h/v1/secret"),
+            ("http://h/v1", "/v1", "http://h/v1/"),
+        ] {
+            let address = Address::parse(base).unwrap();
+            assert_eq!(address.serving(path).as_str(), expected, "{base} + {path}");
         }
     }
 

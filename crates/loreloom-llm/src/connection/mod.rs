@@ -12,6 +12,7 @@ mod client;
 mod model;
 mod ollama;
 mod openai;
+mod passing;
 mod reading;
 
 pub use self::{
@@ -22,7 +23,7 @@ pub use self::{
 pub(crate) use self::{
     client::{browserless_client, causes},
     model::bearer,
-    reading::passing,
+    passing::passing,
 };
 
 use std::time::Duration;

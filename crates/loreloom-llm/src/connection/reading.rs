@@ -1,13 +1,9 @@
 //! Reading a model's answer, whole or as it arrives.
 
-use loreloom_memory::ports::ReplyReading;
 use serde_json::Value;
 
 use super::{ollama, openai};
-use crate::{
-    sse::{NdjsonSplitter, SseDecoder},
-    think::strip_think,
-};
+use crate::sse::{NdjsonSplitter, SseDecoder};
 
 /// How a server writes its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,29 +68,6 @@ pub struct ReplyReader {
     framing: Framing,
     text: String,
     ended: bool,
-}
-
-/// A [`ReplyReader`] that gives up for good at the first thing it cannot read: the bytes
-/// pass by all the same.
-struct Passing(Option<ReplyReader>);
-
-impl ReplyReading for Passing {
-    fn push(&mut self, bytes: &[u8]) {
-        if self.0.as_mut().is_some_and(|reader| reader.push(bytes).is_err()) {
-            self.0 = None;
-        }
-    }
-
-    fn finish(self: Box<Self>) -> Option<String> {
-        let text = self.0?.finish().ok()?;
-        Some(strip_think(&text).into_owned())
-    }
-}
-
-/// Reads the story's text from answers to `path` that pass by.
-pub(crate) fn passing(path: &str, content_type: &str) -> Box<dyn ReplyReading> {
-    let wire = if path.starts_with("/api/") { Wire::Ollama } else { Wire::OpenAi };
-    Box::new(Passing(Some(ReplyReader::new(wire, content_type))))
 }
 
 impl ReplyReader {

@@ -8,6 +8,7 @@
 
 mod model;
 mod narrate;
+mod ollama;
 mod phrases;
 mod relate;
 mod scene;

@@ -10,10 +10,14 @@ use loreloom_core::{
 use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 use serde_json::{Value, json};
 
-use super::model::{OFFLINE_MODEL, Telling, tell};
+use super::{
+    model::{OFFLINE_MODEL, Telling, tell},
+    ollama,
+};
 use crate::{connection::passing, tokenizers::FastEstimate};
 
-/// Answers `/chat/completions` and `/models` as an OpenAI-compatible server would.
+/// Answers `/chat/completions`, `/completions` and `/models` as an OpenAI-compatible server
+/// would, and `/api/chat`, `/api/generate` and `/api/tags` as Ollama would.
 ///
 /// The same request always gets the same bytes: `created` is what the host sets, 0 unless it
 /// does, and ids are made from the request. Usage is estimated.
@@ -28,7 +32,8 @@ struct Ask {
     model: String,
     limit: Option<u32>,
     salt: u64,
-    stream: bool,
+    /// Whether to stream, where the request says.
+    stream: Option<bool>,
     usage: bool,
 }
 
@@ -46,6 +51,13 @@ impl OfflineUpstream {
                 Ok(ask) => self.completion(&ask, &call.body),
                 Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
             },
+            ("/completions", &Method::POST) => match read(&call.body) {
+                Ok(ask) => self.text(&ask, &call.body),
+                Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
+            },
+            ("/api/chat", &Method::POST) => tell_ollama(ollama::Asked::Chat, &call.body),
+            ("/api/generate", &Method::POST) => tell_ollama(ollama::Asked::Generate, &call.body),
+            ("/api/tags", &Method::GET) => document(StatusCode::OK, &ollama::tags()),
             ("/models", &Method::GET) => {
                 document(StatusCode::OK, &json!({"object": "list", "data": [self.model()]}))
             }
@@ -79,7 +91,7 @@ impl OfflineUpstream {
         let id = format!("chatcmpl-{}", Hasher::new("offline-id").field(body).finish());
         let usage = usage(ask, &telling);
         let finish = if telling.cut { "length" } else { "stop" };
-        if ask.stream {
+        if ask.stream.unwrap_or_default() {
             let chunks = self.chunks(&id, ask, &telling, finish, &usage);
             return reply(StatusCode::OK, "text/event-stream", chunks);
         }
@@ -97,6 +109,30 @@ impl OfflineUpstream {
                 "usage": usage,
             }),
         )
+    }
+
+    /// An answer to a text prompt.
+    fn text(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
+        let telling = tell(&ask.messages, ask.salt, ask.limit);
+        let id = format!("cmpl-{}", Hasher::new("offline-id").field(body).finish());
+        let finish = if telling.cut { "length" } else { "stop" };
+        let said = |text: &str, finish: Option<&str>| {
+            json!({
+                "id": id, "object": "text_completion", "created": self.seconds(),
+                "model": ask.model,
+                "choices": [{"index": 0, "text": text, "logprobs": null, "finish_reason": finish}],
+            })
+        };
+        if !ask.stream.unwrap_or_default() {
+            let mut whole = said(&telling.text, Some(finish));
+            whole["usage"] = usage(ask, &telling);
+            return document(StatusCode::OK, &whole);
+        }
+        let words = telling.text.split_inclusive(' ').map(|word| said(word, None));
+        let events = words.chain([said("", Some(finish))]);
+        let events = events.map(|event| Bytes::from(format!("data: {event}\n\n")));
+        let done = Bytes::from_static(b"data: [DONE]\n\n");
+        reply(StatusCode::OK, "text/event-stream", events.chain([done]).collect())
     }
 
     /// The events of a stream: the role, a chunk for each word, the end, usage if asked for.
@@ -139,29 +175,47 @@ impl Upstream for OfflineUpstream {
         Ok(self.answer(&call))
     }
 
-    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading> {
-        passing(path, content_type)
+    fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
+        passing(content_type)
     }
+}
+
+/// Ollama streams unless told not to, and has errors of its own.
+fn tell_ollama(asked: ollama::Asked, body: &[u8]) -> UpstreamReply {
+    let ask = match read(body) {
+        Ok(ask) => ask,
+        Err(reason) => return document(StatusCode::BAD_REQUEST, &json!({"error": reason})),
+    };
+    let telling = tell(&ask.messages, ask.salt, ask.limit);
+    let stream = ask.stream.unwrap_or(true);
+    let media = if stream { "application/x-ndjson" } else { "application/json" };
+    reply(StatusCode::OK, media, ollama::answer(asked, &ask.model, &telling, stream))
 }
 
 /// Reads a request body; the error is for the client.
 fn read(body: &[u8]) -> Result<Ask, String> {
     let body: Value =
         serde_json::from_slice(body).map_err(|error| format!("the body must be JSON: {error}"))?;
-    let messages = body["messages"].as_array().ok_or("`messages` must be a list")?;
-    let messages = messages.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let messages = match (body["messages"].as_array(), body["prompt"].as_str()) {
+        (Some(messages), _) => messages.iter().map(message).collect::<Result<Vec<_>, _>>()?,
+        (None, Some(prompt)) => {
+            vec![PromptMessage { role: Role::User, name: None, content: prompt.to_owned() }]
+        }
+        (None, None) => return Err("`messages` must be a list".to_owned()),
+    };
     let format = body["response_format"]["type"].as_str().unwrap_or("text");
     if format != "text" {
         let message = "the offline storyteller writes stories, not JSON";
         return Err(format!("{message}: `response_format` must be `text`, found `{format}`"));
     }
-    let limit = body["max_completion_tokens"].as_u64().or_else(|| body["max_tokens"].as_u64());
+    let limits = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
+    let limit = limits.into_iter().find_map(|field| body.pointer(field)?.as_u64());
     Ok(Ask {
         messages,
         model: body["model"].as_str().unwrap_or(OFFLINE_MODEL).to_owned(),
         limit: limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         salt: body["seed"].as_i64().map(i64::cast_unsigned).unwrap_or_default(),
-        stream: body["stream"].as_bool().unwrap_or_default(),
+        stream: body["stream"].as_bool(),
         usage: body["stream_options"]["include_usage"].as_bool().unwrap_or_default(),
     })
 }

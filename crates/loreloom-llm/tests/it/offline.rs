@@ -221,3 +221,31 @@ async fn as_a_model_it_tells_the_same_and_refuses_json() {
     let error = OfflineModel.complete(&request).await.unwrap_err();
     assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error}");
 }
+
+#[tokio::test]
+async fn the_storyteller_speaks_ollama_and_completions_too() {
+    let ask = "What do you know about the Ashen Gate?";
+    let chat = chat(WORLD, &[ask]);
+    let expected = told(&chat).await;
+    let text = format!("{WORLD}\n{ask}");
+    for (path, body) in [
+        ("/api/chat", chat),
+        ("/api/generate", json!({"prompt": text})),
+        ("/v1/completions", json!({"prompt": text})),
+    ] {
+        for stream in [false, true] {
+            let mut body = body.clone();
+            body["stream"] = json!(stream);
+            let (status, content_type, bytes) = send(Method::POST, path, &body).await;
+            assert_eq!(status, 200, "{path}");
+            let mut reading = OfflineUpstream::default().reading(&content_type);
+            reading.push(&bytes);
+            let told = reading.finish().unwrap();
+            assert!(told.len() == 1 && !told[0].is_empty(), "{path}: {told:?}");
+            assert!(path != "/api/chat" || told[0] == expected, "{told:?}");
+        }
+    }
+    let (status, _, bytes) = send(Method::GET, "/api/tags", &Value::Null).await;
+    let tags: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!((status, tags["models"].as_array().unwrap().len()), (200, 1));
+}

@@ -27,7 +27,7 @@ fn call(body: &'static [u8], headers: &[(&'static str, &str)]) -> UpstreamCall {
     }
     UpstreamCall {
         method: Method::POST,
-        path: "/chat/completions".to_owned(),
+        path: PATH.to_owned(),
         headers: map,
         body: Bytes::from_static(body),
     }

@@ -15,7 +15,8 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, UpstreamError>> + 
 pub struct UpstreamCall {
     /// The method.
     pub method: Method,
-    /// The path below the upstream's base address, for example `/chat/completions`.
+    /// The path and query as the front end asked, for example `/v1/chat/completions`: the
+    /// upstream knows where it serves it.
     pub path: String,
     /// Headers to pass on.
     pub headers: HeaderMap,
@@ -39,9 +40,9 @@ pub trait Upstream: Send + Sync {
     /// Sends a request and returns once the answer's headers are there.
     async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError>;
 
-    /// Reads the text of its answers to `path`, for the story; only the upstream knows how
-    /// it writes them.
-    fn reading(&self, path: &str, content_type: &str) -> Box<dyn ReplyReading>;
+    /// Reads the texts of an answer of this type, for the story; only the upstream knows
+    /// how it writes them.
+    fn reading(&self, content_type: &str) -> Box<dyn ReplyReading>;
 }
 
 /// Puts the text of a reply together while its bytes pass by.
@@ -49,9 +50,9 @@ pub trait ReplyReading: Send {
     /// Takes the next bytes.
     fn push(&mut self, bytes: &[u8]);
 
-    /// The text without think blocks, once the last byte is there; `None` if the reply is
-    /// not complete or makes no sense.
-    fn finish(self: Box<Self>) -> Option<String>;
+    /// The text of each choice without think blocks, once the last byte is there; `None` if
+    /// the reply is not complete or makes no sense.
+    fn finish(self: Box<Self>) -> Option<Vec<String>>;
 }
 
 /// The upstream gave no answer, or stopped in the middle of one.

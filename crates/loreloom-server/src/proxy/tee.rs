@@ -10,10 +10,10 @@ use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use loreloom_memory::ports::{BodyStream, ReplyReading, UpstreamError};
 use tokio::task::JoinHandle;
 
-/// Called with the reply's text once all of it has passed; the task stores it. Not called
-/// for a reply that was cut off, by the upstream or by a front end that hung up before its
-/// end.
-pub(super) type WhenComplete = Box<dyn FnOnce(String) -> JoinHandle<()> + Send>;
+/// Called with the text of each choice once all of the reply has passed; the task stores
+/// it. Not called for a reply that was cut off, by the upstream or by a front end that hung
+/// up before its end.
+pub(super) type WhenComplete = Box<dyn FnOnce(Vec<String>) -> JoinHandle<()> + Send>;
 
 /// Passes chunks on as they come. The end of the body waits until the reply is stored, so
 /// that a front end which has seen the end can count on it. Dropping it drops the
@@ -22,27 +22,25 @@ pub(super) struct Tee {
     body: BodyStream,
     copy: Option<(Box<dyn ReplyReading>, WhenComplete)>,
     storing: Option<JoinHandle<()>>,
-    events: bool,
     ended: bool,
 }
 
 impl Tee {
-    /// Copies a body. With `events`, a body that breaks off ends with an error event.
+    /// Copies a body.
     pub(super) fn new(
         body: BodyStream,
         reading: Box<dyn ReplyReading>,
         complete: WhenComplete,
-        events: bool,
     ) -> Self {
-        Self { body, copy: Some((reading, complete)), storing: None, events, ended: false }
+        Self { body, copy: Some((reading, complete)), storing: None, ended: false }
     }
 
     /// Stores what has passed, if it is a whole reply.
     fn finish(&mut self) {
         if let Some((reading, complete)) = self.copy.take()
-            && let Some(text) = reading.finish()
+            && let Some(texts) = reading.finish()
         {
-            self.storing = Some(complete(text));
+            self.storing = Some(complete(texts));
         }
     }
 
@@ -69,35 +67,23 @@ impl Stream for Tee {
         if self.ended {
             return self.poll_stored(context).map(|()| None);
         }
-        match self.body.poll_next_unpin(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(Ok(bytes))) => {
+        match std::task::ready!(self.body.poll_next_unpin(context)) {
+            Some(Ok(bytes)) => {
                 if let Some((reading, _)) = &mut self.copy {
                     reading.push(&bytes);
                 }
                 Poll::Ready(Some(Ok(bytes)))
             }
-            Poll::Ready(Some(Err(error))) => {
+            Some(Err(error)) => {
                 self.copy = None;
                 self.ended = true;
-                if self.events {
-                    return Poll::Ready(Some(Ok(cut_off(&error))));
-                }
                 Poll::Ready(Some(Err(error)))
             }
-            Poll::Ready(None) => {
+            None => {
                 self.ended = true;
                 self.finish();
                 self.poll_stored(context).map(|()| None)
             }
         }
     }
-}
-
-/// The events that tell a front end that the reply is not all there.
-fn cut_off(error: &UpstreamError) -> Bytes {
-    let event = serde_json::json!({
-        "error": { "message": error.to_string(), "type": "upstream_cut", "code": "upstream_cut" }
-    });
-    Bytes::from(format!("\n\ndata: {event}\n\ndata: [DONE]\n\n"))
 }

@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{Clock, Node, StoryStore};
-use loreloom_server::{App, AppParts, Defaults, Lore, router};
+use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -33,25 +33,46 @@ pub(crate) struct Loreloom {
     pub(crate) app: App,
 }
 
+/// How a server is set up.
+pub(crate) struct Setup {
+    pub(crate) rules: Rules,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) weaving: Weaving,
+    pub(crate) store: Arc<MemoryStore>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            rules: Rules::default(),
+            counter: Arc::new(ByteEstimate),
+            // Tests run on busy machines: only one of them is about time.
+            weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
+            store: Arc::default(),
+        }
+    }
+}
+
 impl Loreloom {
     /// Starts a server in front of a scripted model.
     pub(crate) async fn before(model: &ModelServer) -> Self {
-        Self::start(model, Rules::default(), Arc::new(ByteEstimate)).await
+        Self::start(model, Setup::default()).await
     }
 
     /// The same with other rules.
     pub(crate) async fn with_rules(model: &ModelServer, rules: Rules) -> Self {
-        Self::start(model, rules, Arc::new(ByteEstimate)).await
+        Self::start(model, Setup { rules, ..Setup::default() }).await
     }
 
     /// The same with another tokenizer.
     pub(crate) async fn counting(model: &ModelServer, counter: Arc<dyn TokenCounter>) -> Self {
-        Self::start(model, Rules::default(), counter).await
+        Self::start(model, Setup { counter, ..Setup::default() }).await
     }
 
-    async fn start(model: &ModelServer, rules: Rules, counter: Arc<dyn TokenCounter>) -> Self {
+    /// Starts a server set up like this.
+    pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let store = Arc::new(MemoryStore::default());
+        let Setup { rules, counter, weaving, store } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             lore: Lore::new([everywhere(book())], rules).unwrap(),
@@ -65,12 +86,15 @@ impl Loreloom {
                 speaker: None,
                 seed: 0,
             },
+            weaving,
+            recogniser: Recogniser::default(),
             tasks: TaskTracker::new(),
         });
+        app.restore().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let routes = router(app.clone());
-        app.tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        let serving = serve(app.clone(), listener, std::future::pending());
+        app.tasks.spawn(async move { serving.await.unwrap() });
         Self { address, store, app }
     }
 

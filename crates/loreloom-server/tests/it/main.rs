@@ -6,6 +6,9 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod endpoints;
 mod harness;
 mod proxy;
+mod story;
+mod traffic;
 mod wrap;

@@ -123,9 +123,10 @@ async fn a_client_that_hangs_up_cancels_the_generation() {
 async fn what_is_no_chat_request_passes_through_with_a_warning() {
     let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
     let loreloom = Loreloom::before(&model).await;
-    let response = post(&loreloom, &json!({"model": "m", "prompt": "x"})).await;
-    assert_eq!(response.headers()["x-loreloom-warning"], "`messages` is not a list of objects");
-    assert_eq!(model.received()[0].json, json!({"model": "m", "prompt": "x"}));
+    let response = post(&loreloom, &json!({"model": "m", "prompts": "x"})).await;
+    let warning = "the body has neither `messages` nor one `prompt` or `input`";
+    assert_eq!(response.headers()["x-loreloom-warning"], warning);
+    assert_eq!(model.received()[0].json, json!({"model": "m", "prompts": "x"}));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod cache;
 mod figure;
 mod formats;
 mod inputs;
+mod proxy;
 mod recall;
 mod replay;
 mod store;
@@ -12,7 +13,8 @@ mod store;
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 6] = ["activation", "cache", "formats", "recall", "replay", "store"];
+pub const NAMES: [&str; 7] =
+    ["activation", "cache", "formats", "proxy", "recall", "replay", "store"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -20,6 +22,7 @@ pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         "activation" => activation::run(print),
         "cache" => cache::run(print),
         "formats" => formats::run(print),
+        "proxy" => proxy::run(print),
         "recall" => recall::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    assemble::{Marker, Seams},
+    assemble::{Layout, Marker, Seams},
     book::{Book, Entry, Key},
     chat::{Path, Role, Voices},
     given::Given,
@@ -68,6 +68,7 @@ fn given(path: &Path) -> Given {
         voices: Voices::of(path),
         seams: Seams {
             inserted: vec![0],
+            layout: Some(Layout::default()),
             markers: vec![Marker { message: 1, start: 0, end: 4, text: "{{x}}".to_owned() }],
         },
     }

@@ -7,6 +7,8 @@ mod traffic;
 mod vault;
 mod worldinfo;
 
+pub use self::traffic::Judge as TrafficJudge;
+
 use crate::conformance::Suite;
 
 /// The names of all suites.

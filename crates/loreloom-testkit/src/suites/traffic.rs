@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
 use serde_json::{Value, json};
 
-use self::judge::Judge;
+pub use self::judge::Judge;
 use crate::conformance::Suite;
 
 /// The suite.

@@ -157,6 +157,7 @@ fn stopped(stop: &Stop) -> String {
 
 fn warning(warning: &Warning) -> String {
     match warning {
+        Warning::AlreadyThere { source } => format!("already there: {source:?}"),
         Warning::KeyTooSlow { key, .. } => format!("too slow: {key}"),
         Warning::KeyUnusable { key, .. } => format!("unusable: {key}"),
         Warning::KeyNotARegex { key, .. } => format!("not a pattern: {key}"),

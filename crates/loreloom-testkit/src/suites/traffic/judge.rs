@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// What earlier requests of the scenario have shown.
 #[derive(Default)]
-pub(super) struct Judge {
+pub struct Judge {
     /// Texts seen in requests and replies.
     seen: BTreeSet<String>,
     /// The tree of each chat, with its file and the file it branches from.
@@ -29,7 +29,7 @@ struct Wanted {
 
 impl Judge {
     /// How the output differs from what was recorded.
-    pub(super) fn difference(&mut self, recorded: &Value, actual: &Value) -> Option<String> {
+    pub fn difference(&mut self, recorded: &Value, actual: &Value) -> Option<String> {
         let truth = &recorded["ground_truth"];
         let kind = expected_kind(recorded);
         if actual["kind"] != kind {
@@ -37,8 +37,13 @@ impl Judge {
         }
         let difference = (kind == "story" && truth["path"].is_array())
             .then(|| {
-                found_differs(truth, actual)
-                    .or_else(|| self.path_differs(truth, actual))
+                // A server does not say what it found in the body.
+                (!actual["extracted"].is_null())
+                    .then(|| found_differs(truth, actual))
+                    .flatten()
+                    .or_else(|| {
+                        self.path_differs(truth, actual).filter(|_| !actual["path"].is_null())
+                    })
                     .or_else(|| self.tree_differs(truth, actual))
             })
             .flatten();

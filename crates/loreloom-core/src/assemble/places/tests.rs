@@ -1,9 +1,7 @@
 use super::*;
 use crate::{
-    assemble::Plan,
     place::Provenance,
-    prompt::PromptMessage,
-    recognise::{Memory, WireMessage},
+    recognise::{Body, Memory, Request, WireMessage},
     units::Tokens,
 };
 
@@ -29,27 +27,33 @@ fn chat(messages: &[(Role, &str)]) -> Request {
     Request { stream: Some(true), body, ..Request::default() }
 }
 
-fn planned(request: &Request, injections: &[Injection], strict: bool) -> Plan {
-    plan(request, &Memory::new().recognise(request), injections, strict)
+fn layout(request: &Request, strict: bool) -> Layout {
+    Memory::new().recognise(request).layout(request, strict)
+}
+
+fn said(messages: &[(Role, &str)]) -> Vec<PromptMessage> {
+    let message =
+        |&(role, text): &(Role, &str)| PromptMessage { role, name: None, content: text.to_owned() };
+    messages.iter().map(message).collect()
 }
 
 fn woven(messages: &[(Role, &str)], injections: &[Injection], strict: bool) -> Vec<String> {
-    let request = chat(messages);
-    let prompt: Vec<PromptMessage> = messages
-        .iter()
-        .map(|&(role, text)| PromptMessage { role, name: None, content: text.to_owned() })
-        .collect();
-    let assembled = planned(&request, injections, strict).apply(&prompt);
+    let prompt = said(messages);
+    let plan = layout(&chat(messages), strict).plan(&prompt, injections);
+    let assembled = plan.apply(&prompt);
     for span in &assembled.spans {
         assert!(assembled.messages[span.message].content[span.start..span.end].contains("LORE"));
     }
+    assert_eq!(plan.seams(&prompt).unpick(&assembled.messages), Some(prompt));
     assembled.messages.into_iter().map(|message| message.content).collect()
 }
 
-fn woven_prompt(prompt: &str, injections: &[Injection]) -> String {
-    let body = Body::Prompt(prompt.to_owned());
+fn woven_prompt(text: &str, injections: &[Injection]) -> String {
+    let body = Body::Prompt(text.to_owned());
     let request = Request { body, stop: vec!["\nWren:".to_owned()], ..Request::default() };
-    planned(&request, injections, false).edited(0, 0, prompt).0
+    let prompt = said(&[(User, text)]);
+    let plan = layout(&request, false).plan(&prompt, injections);
+    plan.apply(&prompt).messages.remove(0).content
 }
 
 const BUILT: [(Role, &str); 7] = [
@@ -83,7 +87,7 @@ fn places_are_found_around_main_prompt_card_examples_and_chat() {
 }
 
 #[test]
-fn the_lorebook_stands_before_the_card_each_entry_a_message_in_its_order() {
+fn the_lorebook_stands_where_the_template_has_it_each_entry_a_message_in_its_order() {
     let slot = |role, text| injection(Place::Slot(LOREBOOK_SLOT.to_owned()), role, text);
     let all = [
         slot(System, "LORE 1"),
@@ -93,7 +97,7 @@ fn the_lorebook_stands_before_the_card_each_entry_a_message_in_its_order() {
         injection(Place::Slot("other".to_owned()), System, "LORE nowhere"),
     ];
     let found = woven(&BUILT, &all, false);
-    assert_eq!(found[..6], ["main", "LORE before", "LORE 1", "LORE 2", "LORE 3", "card"]);
+    assert_eq!(found[..6], ["main", "LORE 1", "LORE 2", "LORE 3", "LORE before", "card"]);
     assert_eq!(found.len(), BUILT.len() + 4);
     let strict = woven(&[(System, "card"), (User, "1")], &all[..2], true);
     assert_eq!(strict, ["LORE 1\n\nLORE 2\n\ncard", "1"]);
@@ -215,4 +219,48 @@ fn text_prompts_are_written_in_their_own_separators() {
         woven_prompt(names, &lore(Place::AtDepth(Depth(1)))),
         "main\n***\nMira: 1\nLORE\nWren: 2\nMira:"
     );
+}
+
+#[test]
+fn texts_of_one_depth_and_role_are_one_message_and_those_of_the_note_come_first() {
+    let all = [
+        injection(Place::AtDepth(Depth(4)), System, "LORE deep"),
+        injection(Place::NoteBottom, System, "LORE bottom"),
+        injection(Place::NoteTop, System, "LORE top"),
+    ];
+    let found = woven(&[(User, "1"), (Assistant, "2"), (User, "3")], &all, false);
+    assert_eq!(found, ["LORE top\nLORE bottom\nLORE deep", "1", "2", "3"]);
+}
+
+#[test]
+fn with_one_system_message_lore_before_the_card_stands_before_it() {
+    let prompt = [(System, "main\n\ncard"), (User, "1")];
+    let before = woven(&prompt, &lore(Place::BeforeCharacter), false);
+    assert_eq!(before, ["LORE", "main\n\ncard", "1"]);
+    let after = woven(&prompt, &lore(Place::AfterCharacter), false);
+    assert_eq!(after, ["main\n\ncard", "LORE", "1"]);
+}
+
+#[test]
+fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
+    let prompt = [(System, "main"), (System, "The bell is cracked.\nLORE"), (User, "1")];
+    let messages = said(&prompt);
+    let all = [
+        injection(Place::BeforeCharacter, System, "LORE"),
+        injection(Place::BeforeCharacter, System, "LORE too"),
+    ];
+    let plan = layout(&chat(&prompt), false).plan(&messages, &all);
+    assert_eq!(plan.already, [Provenance::Memory("test".to_owned())]);
+    let told: Vec<String> =
+        plan.apply(&messages).messages.into_iter().map(|message| message.content).collect();
+    assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
+    let spoken = [(System, "main"), (User, "LORE")];
+    assert_eq!(woven(&spoken, &lore(Place::AfterCharacter), false), ["main", "LORE", "LORE"]);
+}
+
+#[test]
+fn markers_inside_markers_do_not_overlap() {
+    let all = [injection(Place::Outlet("b".to_owned()), System, "LORE")];
+    let nested = [(User, "{{outlet::{{outlet::b}} }} {{outlet::b")];
+    assert_eq!(woven(&nested, &all, false), ["{{outlet::LORE }} {{outlet::b"]);
 }

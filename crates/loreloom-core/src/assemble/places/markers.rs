@@ -1,8 +1,10 @@
 //! Markers that a prompt has for text: `{{outlet::name}}`, `{{loreloom::slot}}` and
 //! `{{smartmemory-slot}}`.
 
-use super::{Body, Edit, Injection, Joined, Place, Request};
-use crate::place::Provenance;
+use crate::{
+    assemble::{Edit, Joined},
+    place::{Injection, Place, Provenance},
+};
 
 /// What a marker asks for.
 enum Asks<'text> {
@@ -12,18 +14,14 @@ enum Asks<'text> {
 
 /// The edits that fill all markers, and the injections that none asks for.
 pub(super) fn edits<'a>(
-    request: &Request,
-    injections: &'a [Injection],
+    texts: &[&str],
+    injections: &[&'a Injection],
 ) -> (Vec<Edit>, Vec<&'a Injection>) {
-    let texts: Vec<&str> = match &request.body {
-        Body::Messages(messages) => messages.iter().map(|m| m.text.as_str()).collect(),
-        Body::Prompt(prompt) => vec![prompt.as_str()],
-    };
     let mut edits = Vec::new();
-    let mut rest: Vec<&Injection> = injections.iter().collect();
-    for (message, text) in texts.into_iter().enumerate() {
+    let mut rest: Vec<&Injection> = injections.to_vec();
+    for (message, text) in texts.iter().enumerate() {
         for (start, end, asks) in markers(text) {
-            let here = injections.iter().filter(|one| answers(one, &asks));
+            let here = injections.iter().copied().filter(|one| answers(one, &asks));
             edits.push(Edit { message, start, end, joined: Joined::of(here) });
             rest.retain(|one| !answers(one, &asks));
         }

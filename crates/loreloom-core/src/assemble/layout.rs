@@ -1,0 +1,159 @@
+//! What must be known of a prompt that a front end built, to put text into it.
+//!
+//! Recognising a prompt takes everything that was seen before it; placing takes only this.
+//! It is kept with each turn (in its [seams](super::Seams)), so that the turn can be woven
+//! again, also with other books, long after the recogniser has moved on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::chat::Role;
+
+/// The outline of a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Layout {
+    /// How text can be put into it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub form: Form,
+    /// Whether its last message is to be continued, so that nothing may follow it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub continues: bool,
+    /// How many messages at its beginning nothing can be put before.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fixed: usize,
+    /// What comes before the chat, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub head: Vec<Mark>,
+    /// The chat and what stands in it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chat: Vec<Mark>,
+}
+
+/// How text can be put into a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// As messages between messages.
+    #[default]
+    Messages,
+    /// Into the messages that are there: their roles must stay as they alternate.
+    Alternating,
+    /// Into the one message that holds everything.
+    Single,
+    /// Into a text prompt, with its own separators.
+    Text,
+}
+
+/// A piece of a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Vec<usize>", try_from = "Vec<usize>")]
+pub struct Mark {
+    /// The message; 0 in a text prompt.
+    pub message: usize,
+    /// The bytes of its text, first and one past the last; `None` for all of it.
+    pub range: Option<(usize, usize)>,
+    /// Its role.
+    pub role: Role,
+    /// What it is.
+    pub stands: Stands,
+}
+
+/// What a piece of a prompt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// Main prompt or card.
+    Head,
+    /// An example message, or the line that opens the examples.
+    Example,
+    /// The line that opens the chat.
+    Start,
+    /// A message of the story.
+    Story,
+    /// An author's note.
+    Note,
+    /// Anything else: lore, nudges, a prescribed beginning of the reply.
+    Aside,
+    /// A tool call or its result.
+    Tool,
+}
+
+const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+const STANDS: [Stands; 7] = [
+    Stands::Head,
+    Stands::Example,
+    Stands::Start,
+    Stands::Story,
+    Stands::Note,
+    Stands::Aside,
+    Stands::Tool,
+];
+
+/// A long window is stored with each turn: a mark is two small numbers, or four.
+impl From<Mark> for Vec<usize> {
+    fn from(mark: Mark) -> Self {
+        let role = ROLES.iter().position(|role| *role == mark.role).unwrap_or_default();
+        let stands = STANDS.iter().position(|stands| *stands == mark.stands).unwrap_or_default();
+        let mut numbers = vec![mark.message, stands * ROLES.len() + role];
+        numbers.extend(mark.range.into_iter().flat_map(|(start, end)| [start, end]));
+        numbers
+    }
+}
+
+impl TryFrom<Vec<usize>> for Mark {
+    type Error = &'static str;
+
+    fn try_from(numbers: Vec<usize>) -> Result<Self, Self::Error> {
+        let (message, code, range) = match numbers[..] {
+            [message, code] => (message, code, None),
+            [message, code, start, end] if start <= end => (message, code, Some((start, end))),
+            _ => return Err("a mark must be two numbers or four"),
+        };
+        let stands = STANDS.get(code / ROLES.len()).ok_or("a mark must have a known kind")?;
+        Ok(Self { message, range, role: ROLES[code % ROLES.len()], stands: *stands })
+    }
+}
+
+impl Mark {
+    /// The bytes it covers in its message's text; `None` if the text is another.
+    pub(super) fn range_in(&self, text: &str) -> Option<(usize, usize)> {
+        let (start, end) = self.range.unwrap_or((0, text.len()));
+        text.get(start..end).map(|_| (start, end))
+    }
+
+    /// Its own text in a prompt's.
+    pub(super) fn of<'text>(&self, texts: &[&'text str]) -> &'text str {
+        let text = texts.get(self.message).copied().unwrap_or_default();
+        self.range_in(text).map_or("", |(start, end)| &text[start..end])
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_layout_is_stored_in_few_bytes_and_read_back() {
+        let mark = |message, range, role, stands| Mark { message, range, role, stands };
+        let layout = Layout {
+            form: Form::Alternating,
+            continues: true,
+            fixed: 1,
+            head: vec![mark(0, Some((3, 9)), Role::System, Stands::Example)],
+            chat: vec![
+                mark(1, None, Role::User, Stands::Story),
+                mark(2, None, Role::Tool, Stands::Tool),
+            ],
+        };
+        let stored = serde_json::to_string(&layout).unwrap();
+        let expected = r#"{"form":"alternating","continues":true,"fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
+        assert_eq!(stored, expected);
+        assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
+        for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {
+            assert!(serde_json::from_str::<Mark>(odd).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! How a prompt is changed: texts that are written into its messages, and messages that are
+//! put between them.
+
+use super::{Assembled, Joined, Marker, Seams};
+use crate::{
+    chat::Role,
+    place::Provenance,
+    prompt::PromptMessage,
+    report::{Report, Span, Warning},
+};
+
+/// How a prompt is changed. Positions count the messages and bytes of the prompt as it was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Texts to replace or, where they are empty, to write between others; in order, none
+    /// overlapping another.
+    pub edits: Vec<Edit>,
+    /// Messages to insert, in order.
+    pub insertions: Vec<Insertion>,
+    /// What the prompt had already, so that it is not put in again.
+    pub already: Vec<Provenance>,
+}
+
+/// A piece of a message that is replaced by lore.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The message.
+    pub message: usize,
+    /// First byte of the piece.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
+    /// The lore.
+    pub joined: Joined,
+}
+
+/// A message that is inserted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Insertion {
+    /// The message it goes before; the number of messages for the very end.
+    pub before: usize,
+    /// Its role.
+    pub role: Role,
+    /// Its text.
+    pub joined: Joined,
+}
+
+impl Plan {
+    /// A plan in order. An edit that would begin inside another begins after it.
+    pub(super) fn new(
+        mut edits: Vec<Edit>,
+        mut insertions: Vec<Insertion>,
+        already: Vec<Provenance>,
+    ) -> Self {
+        edits.sort_by_key(|edit| (edit.message, edit.start));
+        let mut taken = (0, 0);
+        for edit in &mut edits {
+            if edit.message == taken.0 {
+                edit.start = edit.start.max(taken.1);
+                edit.end = edit.end.max(edit.start);
+            }
+            taken = (edit.message, edit.end);
+        }
+        insertions.sort_by_key(|insertion| insertion.before);
+        Self { edits, insertions, already }
+    }
+
+    /// Whether the prompt stays as it is.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.insertions.is_empty()
+    }
+
+    /// Carries the plan out.
+    pub fn apply(&self, prompt: &[PromptMessage]) -> Assembled {
+        let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
+        for at in 0..=prompt.len() {
+            for insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
+                assembled.spans.extend(insertion.joined.spans(assembled.messages.len(), 0));
+                let content = insertion.joined.text.clone();
+                assembled.messages.push(PromptMessage {
+                    role: insertion.role,
+                    name: None,
+                    content,
+                });
+            }
+            if let Some(message) = prompt.get(at) {
+                let place = assembled.messages.len();
+                let (content, spans) = self.edited(at, place, &message.content);
+                assembled.spans.extend(spans);
+                assembled.messages.push(PromptMessage { content, ..message.clone() });
+            }
+        }
+        assembled
+    }
+
+    /// The edits of one message, in order.
+    pub fn edits_of(&self, message: usize) -> impl Iterator<Item = &Edit> {
+        self.edits.iter().filter(move |edit| edit.message == message)
+    }
+
+    /// The text of message `at` with its edits made, and where the lore stands once the
+    /// message is the `place`-th.
+    fn edited(&self, at: usize, place: usize, text: &str) -> (String, Vec<Span>) {
+        let mut out = String::with_capacity(text.len());
+        let mut spans = Vec::new();
+        let mut from = 0;
+        for edit in self.edits_of(at) {
+            out.push_str(&text[from..edit.start]);
+            spans.extend(edit.joined.spans(place, out.len()));
+            out.push_str(&edit.joined.text);
+            from = edit.end;
+        }
+        out.push_str(&text[from..]);
+        (out, spans)
+    }
+
+    /// What carrying this plan out does to `prompt`, the one it was made for.
+    pub fn seams(&self, prompt: &[PromptMessage]) -> Seams {
+        let mut seams = Seams::default();
+        let mut place = 0;
+        for at in 0..=prompt.len() {
+            for _insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
+                seams.inserted.push(place);
+                place += 1;
+            }
+            let Some(message) = prompt.get(at) else { continue };
+            // Bytes that the edits before this one have grown by and shrunk by.
+            let (mut grown, mut shrunk) = (0, 0);
+            for edit in self.edits_of(at) {
+                let start = edit.start + grown - shrunk;
+                let end = start + edit.joined.text.len();
+                let text = message.content[edit.start..edit.end].to_owned();
+                seams.markers.push(Marker { message: place, start, end, text });
+                grown += edit.joined.text.len();
+                shrunk += edit.end - edit.start;
+            }
+            place += 1;
+        }
+        seams
+    }
+
+    /// Writes down in a report where the texts ended up, and which were there already.
+    pub fn tell(&self, report: &mut Report, spans: Vec<Span>) {
+        report.spans = spans;
+        let already = self.already.iter();
+        report
+            .warnings
+            .extend(already.map(|source| Warning::AlreadyThere { source: source.clone() }));
+    }
+}

@@ -1,0 +1,307 @@
+//! The texts of an answer that passes by, in any wire format a front end may speak.
+//!
+//! What a document is shows in its own shape, so the path need not be known: OpenAI's chat,
+//! completions and responses, Ollama's chat and generate, llama.cpp's and KoboldCpp's
+//! completions. Events are read as they come; anything else (a document, or one on each
+//! line) is read once it is all there.
+
+use std::collections::BTreeMap;
+
+use loreloom_memory::ports::ReplyReading;
+use serde_json::Value;
+
+use super::reading::reported_error;
+use crate::{sse::SseDecoder, think::strip_think};
+
+/// The longest answer that is read for the story; a longer one only passes by.
+const LONGEST: usize = 32 << 20;
+
+/// Reads the story's texts from an answer with this `Content-Type` that passes by.
+pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    let framing = if media.eq_ignore_ascii_case("text/event-stream") {
+        Framing::Events(SseDecoder::new())
+    } else {
+        Framing::Documents(Vec::new())
+    };
+    Box::new(Passing { framing, choices: BTreeMap::new(), done: false, size: 0, lost: false })
+}
+
+enum Framing {
+    Events(SseDecoder),
+    Documents(Vec<u8>),
+}
+
+struct Passing {
+    framing: Framing,
+    choices: BTreeMap<u64, Choice>,
+    /// Whether the server has said that nothing follows.
+    done: bool,
+    size: usize,
+    /// Whether something could not be read: then nothing is.
+    lost: bool,
+}
+
+#[derive(Default)]
+struct Choice {
+    text: String,
+    ended: bool,
+}
+
+/// What one document adds to a choice.
+#[derive(Debug, PartialEq, Eq)]
+struct Added {
+    choice: u64,
+    text: String,
+    ends: bool,
+}
+
+impl ReplyReading for Passing {
+    fn push(&mut self, bytes: &[u8]) {
+        self.size += bytes.len();
+        if self.lost || self.size > LONGEST {
+            self.lose();
+            return;
+        }
+        match &mut self.framing {
+            Framing::Events(decoder) => {
+                for event in decoder.push(bytes) {
+                    self.event(&event.data);
+                }
+            }
+            Framing::Documents(body) => body.extend_from_slice(bytes),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Option<Vec<String>> {
+        match std::mem::replace(&mut self.framing, Framing::Documents(Vec::new())) {
+            Framing::Events(decoder) => {
+                if let Some(event) = decoder.finish().filter(|_| !self.done) {
+                    self.event(&event.data);
+                }
+            }
+            Framing::Documents(body) => {
+                for document in serde_json::Deserializer::from_slice(&body).into_iter() {
+                    match document {
+                        Ok(document) => self.document(&document),
+                        Err(_) => self.lost = true,
+                    }
+                }
+            }
+        }
+        let ended = self.done || self.choices.values().all(|choice| choice.ended);
+        if self.lost || !ended || self.choices.is_empty() {
+            return None;
+        }
+        let choices = self.choices.into_values();
+        Some(choices.map(|choice| strip_think(&choice.text).into_owned()).collect())
+    }
+}
+
+impl Passing {
+    fn lose(&mut self) {
+        self.lost = true;
+        self.framing = Framing::Documents(Vec::new());
+    }
+
+    fn event(&mut self, data: &str) {
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return;
+        }
+        match serde_json::from_str(data) {
+            Ok(document) => self.document(&document),
+            Err(_) => self.lost = true,
+        }
+    }
+
+    fn document(&mut self, document: &Value) {
+        if reported_error(document).is_some() {
+            self.lost = true;
+            return;
+        }
+        for added in read(document) {
+            let choice = self.choices.entry(added.choice).or_default();
+            choice.text.push_str(&added.text);
+            choice.ended |= added.ends;
+        }
+    }
+}
+
+/// What a document of any known shape adds.
+fn read(document: &Value) -> Vec<Added> {
+    let one = |text: String, ends: bool| vec![Added { choice: 0, text, ends }];
+    let says = |name: &str| document[name].as_bool() == Some(true);
+    if let Some(choices) = document["choices"].as_array() {
+        return choices.iter().map(openai_choice).collect();
+    }
+    if let Some(kind) = document["type"].as_str().filter(|kind| kind.starts_with("response.")) {
+        return match kind {
+            "response.output_text.delta" => one(text(&document["delta"]), false),
+            "response.completed" | "response.incomplete" => one(String::new(), true),
+            _ => Vec::new(),
+        };
+    }
+    if let Some(items) = document["output"].as_array() {
+        let content = items.iter().filter(|item| item["type"] == "message");
+        return one(content.map(|item| text(&item["content"])).collect(), true);
+    }
+    if let Some(results) = document["results"].as_array() {
+        let numbered = (0..).zip(results);
+        return numbered
+            .map(|(choice, result)| Added { choice, text: text(&result["text"]), ends: true })
+            .collect();
+    }
+    if document["message"].is_object() {
+        return one(text(&document["message"]["content"]), says("done"));
+    }
+    if document["response"].is_string() || says("done") {
+        return one(text(&document["response"]), says("done"));
+    }
+    if document["token"].is_string() {
+        return one(text(&document["token"]), !document["finish_reason"].is_null());
+    }
+    if document["content"].is_string() {
+        return one(text(&document["content"]), says("stop"));
+    }
+    Vec::new()
+}
+
+fn openai_choice(choice: &Value) -> Added {
+    let (said, ends) = match (choice.get("message"), choice.get("delta")) {
+        (Some(message), _) => (text(&message["content"]), true),
+        (None, Some(delta)) => (text(&delta["content"]), !choice["finish_reason"].is_null()),
+        (None, None) => (text(&choice["text"]), !choice["finish_reason"].is_null()),
+    };
+    Added { choice: choice["index"].as_u64().unwrap_or_default(), text: said, ends }
+}
+
+/// Content is text, nothing, or a list of parts of which some are text.
+fn text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_all(content_type: &str, bytes: &str) -> Option<Vec<String>> {
+        let mut reading = passing(content_type);
+        bytes.as_bytes().chunks(7).for_each(|piece| reading.push(piece));
+        reading.finish()
+    }
+
+    fn events(documents: &[&str]) -> String {
+        format!("data: {}\n\n", documents.join("\n\ndata: "))
+    }
+
+    #[test]
+    fn every_wire_is_read_whole() {
+        for (body, expected) in [
+            (
+                r#"{"choices":[{"index":1,"message":{"content":"b"}},{"index":0,"message":{"content":"a"}}]}"#,
+                vec!["a", "b"],
+            ),
+            (r#"{"choices":[{"message":{"content":null,"tool_calls":[{}]}}]}"#, vec![""]),
+            (r#"{"choices":[{"index":0,"text":"Once","finish_reason":"stop"}]}"#, vec!["Once"]),
+            (
+                r#"{"object":"response","output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"Hi"}]}]}"#,
+                vec!["Hi"],
+            ),
+            (
+                "{\"message\":{\"content\":\"Y\"},\"done\":false}\n{\"message\":{\"content\":\"es\"},\"done\":true}\n",
+                vec!["Yes"],
+            ),
+            (
+                "{\"response\":\"Y\",\"done\":false}\n{\"response\":\"es\",\"done\":true}\n",
+                vec!["Yes"],
+            ),
+            (r#"{"content":"Yes","stop":true}"#, vec!["Yes"]),
+            (r#"{"results":[{"text":"Yes"}]}"#, vec!["Yes"]),
+            (
+                "{\n  \"choices\": [{\"message\": {\"content\": \"<think>hm</think>\\nYes\"}}]\n}\n",
+                vec!["Yes"],
+            ),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(read_all("application/json", body), Some(expected), "{body}");
+        }
+    }
+
+    #[test]
+    fn every_stream_of_events_is_read() {
+        let chat = |index: u8, text: &str, end: &str| {
+            format!(
+                r#"{{"choices":[{{"index":{index},"delta":{{"content":"{text}"}},"finish_reason":{end}}}]}}"#
+            )
+        };
+        let two = [
+            chat(0, "a", "null"),
+            chat(0, "", "\"stop\""),
+            chat(1, "b", "null"),
+            chat(1, "", "\"stop\""),
+        ];
+        let two: Vec<&str> = two.iter().map(String::as_str).collect();
+        for (documents, expected) in [
+            (two, vec!["a", "b"]),
+            (
+                vec![r#"{"choices":[{"text":"Y"}]}"#, r#"{"choices":[{"text":"es"}]}"#, "[DONE]"],
+                vec!["Yes"],
+            ),
+            (
+                vec![
+                    r#"{"type":"response.created","response":{}}"#,
+                    r#"{"type":"response.output_text.delta","delta":"Yes"}"#,
+                    r#"{"type":"response.completed","response":{}}"#,
+                ],
+                vec!["Yes"],
+            ),
+            (
+                vec![r#"{"content":"Y","stop":false}"#, r#"{"content":"es","stop":true}"#],
+                vec!["Yes"],
+            ),
+            (
+                vec![
+                    r#"{"token":"Y","finish_reason":null}"#,
+                    r#"{"token":"es","finish_reason":"stop"}"#,
+                ],
+                vec!["Yes"],
+            ),
+            (
+                vec![
+                    r#"{"choices":[],"usage":{}}"#,
+                    r#"{"choices":[{"delta":{"content":"Yes"}}]}"#,
+                    "[DONE]",
+                ],
+                vec!["Yes"],
+            ),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            let stream = events(&documents);
+            assert_eq!(
+                read_all("text/event-stream; charset=utf-8", &stream),
+                Some(expected),
+                "{stream}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_broken_unfinished_or_an_error_is_no_story() {
+        for (content_type, body) in [
+            ("text/event-stream", "data: {\"choices\":[{\"delta\":{\"content\":\"Y\"}}]}\n\n"),
+            ("text/event-stream", "data: {\"choices\":[{\"del\n\ndata: [DONE]\n\n"),
+            ("text/event-stream", "data: {\"error\":{\"message\":\"no\"}}\n\ndata: [DONE]\n\n"),
+            ("application/json", "{\"error\":\"no\"}"),
+            ("application/json", "<html>"),
+            ("application/json", ""),
+            ("application/x-ndjson", "{\"message\":{\"content\":\"Y\"},\"done\":false}\n"),
+        ] {
+            assert_eq!(read_all(content_type, body), None, "{body}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The storyteller's answers as Ollama would write them.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::model::{OFFLINE_MODEL, Telling};
+
+/// The times of answers: the storyteller has no clock.
+const CREATED: &str = "1970-01-01T00:00:00Z";
+
+/// Which of Ollama's two ways of asking was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// `/api/chat`.
+    Chat,
+    /// `/api/generate`.
+    Generate,
+}
+
+impl Asked {
+    fn says(self, model: &str, text: &str, done: bool) -> Value {
+        let mut line = json!({"model": model, "created_at": CREATED});
+        match self {
+            Self::Chat => line["message"] = json!({"role": "assistant", "content": text}),
+            Self::Generate => line["response"] = json!(text),
+        }
+        line["done"] = json!(done);
+        line
+    }
+}
+
+/// The whole answer, or a line for each word.
+pub(super) fn answer(asked: Asked, model: &str, telling: &Telling, stream: bool) -> Vec<Bytes> {
+    let reason = if telling.cut { "length" } else { "stop" };
+    let last = |text: &str| {
+        let mut last = asked.says(model, text, true);
+        last["done_reason"] = json!(reason);
+        Bytes::from(format!("{last}\n"))
+    };
+    if !stream {
+        return vec![last(&telling.text)];
+    }
+    let words = telling.text.split_inclusive(' ');
+    let lines = words.map(|word| Bytes::from(format!("{}\n", asked.says(model, word, false))));
+    lines.chain([last("")]).collect()
+}
+
+/// The models there are.
+pub(super) fn tags() -> Value {
+    json!({"models": [{
+        "name": OFFLINE_MODEL, "model": OFFLINE_MODEL, "modified_at": CREATED, "size": 0,
+        "digest": "", "details": {"family": "offline", "format": "", "parameter_size": "0"},
+    }]})
+}

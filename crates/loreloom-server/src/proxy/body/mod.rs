@@ -1,0 +1,125 @@
+//! A request's body: its prompt is read and woven, all else is left alone.
+
+mod message;
+mod raw;
+mod write;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use loreloom_core::{
+    assemble::Plan,
+    chat::Role,
+    prompt::PromptMessage,
+    recognise::{Body as Prompt, Request, wire},
+};
+use serde_json::Value;
+
+use self::write::Field;
+
+/// The field of a body that is ours: it is read and never passed on.
+const OWN_FIELD: &str = "loreloom";
+
+/// A body that asks for text.
+pub(super) struct Body {
+    /// The body without our own field.
+    text: String,
+    /// Whether that is how it came.
+    untouched: bool,
+    /// Where the prompt is.
+    field: Field,
+    /// The request as the recogniser reads it.
+    pub(super) request: Request,
+    /// What is wrong with what it says about itself.
+    pub(super) complaint: Option<String>,
+}
+
+/// Why a body is passed on as it is.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    /// It is compressed.
+    #[error("the body is compressed")]
+    Compressed,
+    /// It is not a JSON object.
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    /// It has no prompt that could be woven into.
+    #[error("the body has neither `messages` nor one `prompt` or `input`")]
+    NoPrompt,
+}
+
+impl Body {
+    /// Reads a body.
+    pub(super) fn read(path: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Unreadable> {
+        if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
+            return Err(Unreadable::Compressed);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
+        let value: Value = serde_json::from_str(text).map_err(|_| Unreadable::NotAnObject)?;
+        if !value.is_object() {
+            return Err(Unreadable::NotAnObject);
+        }
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let request = wire::read(Method::POST.as_str(), path, header, &value);
+        let request = request.ok_or(Unreadable::NoPrompt)?;
+        let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
+        let complaint = value.get(OWN_FIELD).and_then(complaint);
+        let stripped = raw::without(text, OWN_FIELD);
+        let untouched = stripped.is_none();
+        let text = stripped.unwrap_or_else(|| text.to_owned());
+        Ok(Self { text, untouched, field, request, complaint })
+    }
+
+    /// The prompt as reports show it: a text prompt is one message.
+    pub(super) fn prompt(&self) -> Vec<PromptMessage> {
+        match &self.request.body {
+            Prompt::Messages(messages) => {
+                let message = |message: &loreloom_core::recognise::WireMessage| PromptMessage {
+                    role: message.role,
+                    name: message.name.clone(),
+                    content: message.text.clone(),
+                };
+                messages.iter().map(message).collect()
+            }
+            Prompt::Prompt(text) => {
+                vec![PromptMessage { role: Role::User, name: None, content: text.clone() }]
+            }
+        }
+    }
+
+    /// How many of its messages nothing can be put before.
+    pub(super) fn fixed(&self) -> usize {
+        self.field.fixed()
+    }
+
+    /// The body with a plan for its prompt carried out. With nothing to do it is what came.
+    pub(super) fn woven(self, plan: &Plan, came: &Bytes) -> Bytes {
+        if plan.is_empty() {
+            return if self.untouched { came.clone() } else { Bytes::from(self.text) };
+        }
+        Bytes::from(write::woven(&self.text, &self.field, plan))
+    }
+}
+
+/// What is wrong with our own field: what can be read of it counts all the same.
+fn complaint(own: &Value) -> Option<String> {
+    let Some(fields) = own.as_object() else {
+        return Some(format!("`{OWN_FIELD}` must be an object, found `{own}`"));
+    };
+    let known = ["chat", "type", "user", "char"];
+    let (name, found) =
+        fields.iter().find(|(name, value)| known.contains(&name.as_str()) && !value.is_string())?;
+    Some(format!("`{OWN_FIELD}.{name}` must be text, found `{found}`"))
+}
+
+/// A body without our own field; as it came where it has none.
+pub(super) fn without_own_field(came: &Bytes) -> Bytes {
+    let holds = came.windows(OWN_FIELD.len()).any(|window| window == OWN_FIELD.as_bytes());
+    let text = std::str::from_utf8(came).ok().filter(|_| holds);
+    match text.and_then(|text| raw::without(text, OWN_FIELD)) {
+        Some(stripped) => Bytes::from(stripped),
+        None => came.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

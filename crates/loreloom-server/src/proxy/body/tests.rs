@@ -1,0 +1,128 @@
+use loreloom_core::{
+    assemble::Layout,
+    place::{Injection, Place, Provenance},
+    units::{Depth, Tokens},
+};
+use serde_json::json;
+
+use super::*;
+
+const CHAT: &str = "/v1/chat/completions";
+
+fn read(path: &str, text: &str) -> Body {
+    Body::read(path, &HeaderMap::new(), text.as_bytes()).unwrap()
+}
+
+fn lore(place: Place, text: &str) -> Injection {
+    let source = Provenance::Memory("x".to_owned());
+    Injection { place, role: Role::System, text: text.to_owned(), tokens: Tokens(5), source }
+}
+
+/// The body with lore, and the prompt as the report shows it.
+fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
+    let body = read(path, text);
+    let memory = loreloom_core::recognise::Memory::new();
+    let mut layout: Layout = memory.recognise(&body.request).layout(&body.request, false);
+    layout.fixed = body.fixed();
+    let prompt = body.prompt();
+    let plan = layout.plan(&prompt, lore);
+    let told = plan.apply(&prompt).messages.into_iter().map(|message| message.content).collect();
+    let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()));
+    (String::from_utf8(woven.to_vec()).unwrap(), told)
+}
+
+const ODD: &str = "{ \"temperature\" : 1.50e0,\"messages\":[ {\"role\":\"system\",\"content\":\"card\"},\n\
+    {\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"lo\\u006fk\"},{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:\"}}],\"z\":1}] , \"a\":null,\"b\":12345678901234567890 }";
+
+#[test]
+fn every_byte_but_the_lore_is_left_alone() {
+    let (body, _) = weave(CHAT, ODD, &[]);
+    assert_eq!(body, ODD);
+    let (body, told) = weave(CHAT, ODD, &[lore(Place::AfterCharacter, "The bell is cracked.")]);
+    let new = r#"{"role":"system","content":"The bell is cracked."},{"role":"user","content":["#;
+    assert_eq!(body, ODD.replace(r#"{"role":"user","content":["#, new));
+    assert_eq!(told, ["card", "The bell is cracked.", "look"]);
+    let (body, _) = weave(CHAT, ODD, &[lore(Place::AtDepth(Depth(0)), "End.")]);
+    assert_eq!(
+        body,
+        ODD.replace("\"z\":1}", "\"z\":1},{\"role\":\"system\",\"content\":\"End.\"}")
+    );
+}
+
+#[test]
+fn our_own_field_is_read_and_never_passed_on() {
+    for (own, complaint) in [
+        (r#"{"chat":"c7","char":"Orla","type":"swipe","new":1}"#, None),
+        ("17", Some("`loreloom` must be an object, found `17`")),
+        (r#"{"char":3}"#, Some("`loreloom.char` must be text, found `3`")),
+    ] {
+        let text = ODD.replacen('{', &format!(r#"{{"loreloom":{own},"#), 1);
+        let mut body = read(CHAT, &text);
+        let found = body.complaint.take();
+        assert_eq!(found.as_deref(), complaint, "{own}");
+        let passed = body.woven(&Plan::default(), &Bytes::new());
+        assert_eq!(passed, ODD, "{own}");
+        assert_eq!(without_own_field(&Bytes::from(text)), ODD, "{own}");
+    }
+    let body = read(CHAT, r#"{"messages":[],"loreloom":{"chat":"c7","type":"quiet"}}"#);
+    assert_eq!(body.request.explicit.chat.as_deref(), Some("c7"));
+}
+
+#[test]
+fn markers_are_filled_in_the_part_they_stand_in() {
+    let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b {{outlet::x}} c","k":1.0}]}]}"#;
+    let (body, told) = weave(CHAT, text, &[lore(Place::Outlet("x".to_owned()), "LORE")]);
+    assert_eq!(body, text.replace("{{outlet::x}}", "LORE"));
+    assert_eq!(told, ["a\nb LORE c"]);
+}
+
+#[test]
+fn every_shape_of_body_is_woven() {
+    let after = [lore(Place::AfterCharacter, "LORE")];
+    for (path, text, expected) in [
+        ("/v1/completions", r#"{"prompt":"Once","n":1.0}"#, r#"{"prompt":"LORE\nOnce","n":1.0}"#),
+        ("/v1/completions", r#"{"prompt":["Once"]}"#, r#"{"prompt":["LORE\nOnce"]}"#),
+        (
+            "/api/generate",
+            r#"{"raw":true,"prompt":"Once"}"#,
+            r#"{"raw":true,"prompt":"LORE\nOnce"}"#,
+        ),
+        (
+            "/v1/responses",
+            r#"{"input":"hi","instructions":"be brief","x":1.0}"#,
+            r#"{"input":[{"role":"system","content":"LORE"},{"role":"user","content":"hi"}],"instructions":"be brief","x":1.0}"#,
+        ),
+        (
+            "/v1/responses",
+            r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#,
+            r#"{"input":[{"role":"system","content":"LORE"},{"role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#,
+        ),
+        (
+            CHAT,
+            r#"{"messages":[{"role":"developer","content":"d"},{"role":"user","content":"hi"}]}"#,
+            r#"{"messages":[{"role":"developer","content":"d"},{"role":"developer","content":"LORE"},{"role":"user","content":"hi"}]}"#,
+        ),
+        (CHAT, r#"{"messages": [ ]}"#, r#"{"messages": [{"role":"system","content":"LORE"} ]}"#),
+    ] {
+        assert_eq!(weave(path, text, &after).0, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_has_no_prompt_says_why() {
+    for (body, reason) in [
+        ("[]", "the body is not a JSON object"),
+        ("\u{1f}\u{8b}", "the body is not a JSON object"),
+        (r#"{"model":"x"}"#, "the body has neither `messages` nor one `prompt` or `input`"),
+        (r#"{"messages":["x"]}"#, "the body has neither `messages` nor one `prompt` or `input`"),
+        (r#"{"prompt":["a","b"]}"#, "the body has neither `messages` nor one `prompt` or `input`"),
+        (r#"{"prompt":[1,2]}"#, "the body has neither `messages` nor one `prompt` or `input`"),
+    ] {
+        let error = Body::read(CHAT, &HeaderMap::new(), body.as_bytes()).err().unwrap();
+        assert_eq!(error.to_string(), reason, "{body}");
+    }
+    let mut headers = HeaderMap::new();
+    headers.insert("content-encoding", "gzip".parse().unwrap());
+    let error = Body::read(CHAT, &headers, json!({}).to_string().as_bytes()).err().unwrap();
+    assert_eq!(error.to_string(), "the body is compressed");
+}

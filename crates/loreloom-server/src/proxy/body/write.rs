@@ -1,0 +1,167 @@
+//! A plan carried out in the JSON of a body.
+
+use loreloom_core::{
+    assemble::{Insertion, Plan},
+    recognise::wire,
+};
+use serde_json::{Value, json};
+
+use super::{
+    message,
+    raw::{Fields, Patches, items, quoted, range_of},
+};
+
+/// Where a body has its prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// A list of messages.
+    Messages {
+        /// What the body calls a system message.
+        system: &'static str,
+    },
+    /// One text, alone or the only one of a list.
+    Prompt,
+    /// The list or text of the responses API.
+    Input {
+        /// Whether `instructions` come before it.
+        instructed: bool,
+    },
+}
+
+impl Field {
+    /// Finds the prompt as [`wire::read`] does.
+    pub(super) fn of(body: &Value) -> Option<Self> {
+        if let Some(messages) = body.get("messages").and_then(Value::as_array) {
+            let developer = messages.iter().any(|message| message["role"] == "developer");
+            let system = if developer { "developer" } else { "system" };
+            return messages.iter().all(Value::is_object).then_some(Self::Messages { system });
+        }
+        if let Some(prompt) = body.get("prompt") {
+            return wire::one_prompt(prompt).map(|_| Self::Prompt);
+        }
+        let instructed = body.get("instructions").is_some_and(Value::is_string);
+        body.get("input").map(|_| Self::Input { instructed })
+    }
+
+    /// How many messages nothing can be put before.
+    pub(super) fn fixed(self) -> usize {
+        usize::from(self == Self::Input { instructed: true })
+    }
+}
+
+/// The body with the plan carried out.
+pub(super) fn woven(body: &str, field: &Field, plan: &Plan) -> String {
+    let mut patches = Patches::default();
+    if let Some(fields) = Fields::of(body) {
+        match *field {
+            Field::Messages { system } => {
+                if let Some(list) = fields.get("messages") {
+                    weave_list(&mut patches, body, list, plan, 0, system);
+                }
+            }
+            Field::Prompt => {
+                if let Some(prompt) = fields.get("prompt") {
+                    let only = items(prompt).and_then(|items| items.first().copied());
+                    weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
+                }
+            }
+            Field::Input { instructed } => {
+                let first = usize::from(instructed);
+                if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
+                    weave_string(&mut patches, body, instructions, plan, 0);
+                }
+                if let Some(input) = fields.get("input") {
+                    weave_input(&mut patches, body, input, plan, first);
+                }
+            }
+        }
+    }
+    patches.apply(body)
+}
+
+/// Edits a JSON string that is message `at` of the plan.
+fn weave_string(patches: &mut Patches, body: &str, string: &str, plan: &Plan, at: usize) {
+    if let Some(text) = edited_string(string, plan, at) {
+        patches.put(range_of(string, body), quoted(&text));
+    }
+}
+
+/// The text of a JSON string with its edits; `None` if it stays as it is.
+fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
+    let text: String = serde_json::from_str(string).ok()?;
+    let edits: Vec<_> = plan.edits_of(at).collect();
+    (!edits.is_empty()).then(|| message::edited(&text, 0, &edits))
+}
+
+/// A list of messages, of which the first is message `first` of the plan.
+fn weave_list(
+    patches: &mut Patches,
+    body: &str,
+    list: &str,
+    plan: &Plan,
+    first: usize,
+    system: &str,
+) {
+    let Some(messages) = items(list) else { return };
+    for (index, one) in messages.iter().enumerate() {
+        let edits: Vec<_> = plan.edits_of(first + index).collect();
+        if !edits.is_empty() {
+            message::edit(patches, body, one, &edits);
+        }
+    }
+    let range = range_of(list, body);
+    for insertion in &plan.insertions {
+        let new = inserted(insertion, system);
+        // Those before the first message of the list stand before it, too.
+        match messages.get(insertion.before.saturating_sub(first)) {
+            Some(next) => {
+                let at = range_of(next, body).start;
+                patches.put(at..at, format!("{new},"));
+            }
+            None if messages.is_empty() && is_first(plan, insertion) => {
+                patches.put(range.start + 1..range.start + 1, new);
+            }
+            None => {
+                let last = messages.last().map_or(range.start + 1, |last| range_of(last, body).end);
+                patches.put(last..last, format!(",{new}"));
+            }
+        }
+    }
+}
+
+fn is_first(plan: &Plan, insertion: &Insertion) -> bool {
+    plan.insertions.first().is_some_and(|first| std::ptr::eq(first, insertion))
+}
+
+/// The input of the responses API: a list, or a text that becomes one if a message must
+/// stand beside it.
+fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, first: usize) {
+    if items(input).is_some() {
+        weave_list(patches, body, input, plan, first, "system");
+        return;
+    }
+    if plan.insertions.is_empty() {
+        weave_string(patches, body, input, plan, first);
+        return;
+    }
+    let said = match edited_string(input, plan, first) {
+        Some(text) => quoted(&text),
+        None => input.to_owned(),
+    };
+    let said = format!(r#"{{"role":"user","content":{said}}}"#);
+    let (before, after): (Vec<&Insertion>, Vec<&Insertion>) =
+        plan.insertions.iter().partition(|insertion| insertion.before <= first);
+    let write = |insertions: Vec<&Insertion>| -> Vec<String> {
+        insertions.into_iter().map(|insertion| inserted(insertion, "system")).collect()
+    };
+    let list = [write(before), vec![said], write(after)].concat();
+    patches.put(range_of(input, body), format!("[{}]", list.join(",")));
+}
+
+fn inserted(insertion: &Insertion, system: &str) -> String {
+    let role = match insertion.role.as_str() {
+        "system" => system,
+        other => other,
+    };
+    json!({ "role": role, "content": insertion.joined.text }).to_string()
+}

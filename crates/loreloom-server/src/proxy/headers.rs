@@ -1,0 +1,49 @@
+//! Headers: what Loreloom is told and tells, and what does not pass.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{COOKIE, SET_COOKIE},
+};
+
+/// `off` passes a request on as it is.
+pub(super) const WEAVE: &str = "x-loreloom-weave";
+/// The chat: named by the front end, and told back.
+pub(super) const CHAT: HeaderName = HeaderName::from_static("x-loreloom-chat");
+/// The kind of generation: named by the front end, and told back.
+pub(super) const TYPE: HeaderName = HeaderName::from_static("x-loreloom-type");
+/// Why a request was passed on without lore, or what is wrong with it.
+pub(super) const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
+/// How many texts were woven in.
+pub(super) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven");
+
+/// What Loreloom's own headers begin with.
+const OWN: &str = "x-loreloom-";
+
+/// Leaves out what is meant for Loreloom, and what browsers send to its address.
+pub(super) fn to_upstream(headers: &mut HeaderMap) {
+    headers.remove(COOKIE);
+    remove_beginning(headers, OWN);
+}
+
+/// Leaves out what an upstream must not decide at Loreloom's address.
+pub(super) fn to_front_end(headers: &mut HeaderMap) {
+    headers.remove(SET_COOKIE);
+    remove_beginning(headers, "access-control-");
+    remove_beginning(headers, OWN);
+}
+
+fn remove_beginning(headers: &mut HeaderMap, prefix: &str) {
+    let names: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with(prefix)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}
+
+/// Adds a header if its value can be one.
+pub(super) fn tell(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    let safe: String = value.chars().filter(|letter| !letter.is_control()).collect();
+    if let Ok(value) = HeaderValue::try_from(safe) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,92 @@
+//! Weaving lore into a request, in its own thread and in bounded time.
+
+use std::{sync::Arc, time::Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, request::Parts};
+use tokio::runtime::Handle;
+
+use super::body::Body;
+use crate::{
+    app::App,
+    story::{Decided, Sent, Telling},
+};
+
+/// A request ready to be sent.
+pub(super) struct Outgoing {
+    pub(super) body: Bytes,
+    /// What was decided; `None` for a request that belongs to no story.
+    pub(super) woven: Option<Woven>,
+    /// What is wrong with the request.
+    pub(super) complaint: Option<String>,
+}
+
+/// A turn, and where its reply belongs.
+pub(super) struct Woven {
+    pub(super) decided: Decided,
+    pub(super) sent: Sent,
+    pub(super) telling: Telling,
+}
+
+/// Weaves lore into a request, or says why it goes on without.
+///
+/// The engine works on a thread of its own, so that a slow turn delays no other chat, and
+/// under a deadline. A turn that misses it is decided in vain.
+pub(super) async fn weave(app: &App, parts: &Parts, body: &Bytes) -> Result<Outgoing, String> {
+    let deadline = app.weaving.deadline;
+    let work = async {
+        let room = Arc::clone(&app.weaving.room).acquire_owned().await;
+        let room = room.map_err(|_closed| "the server is stopping".to_owned())?;
+        let (app, body) = (app.clone(), body.clone());
+        let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
+        let runtime = Handle::current();
+        let working = tokio::task::spawn_blocking(move || {
+            let _room = room;
+            prepare(&app, &runtime, &path, &headers, &body)
+        });
+        working.await.map_err(|_panicked| "the engine failed".to_owned())?
+    };
+    match tokio::time::timeout(deadline, work).await {
+        Ok(woven) => woven,
+        Err(_elapsed) => Err(format!("the engine took longer than {} ms", deadline.as_millis())),
+    }
+}
+
+/// Reads, recognises, decides and writes.
+fn prepare(
+    app: &App,
+    runtime: &Handle,
+    path: &str,
+    headers: &HeaderMap,
+    came: &Bytes,
+) -> Result<Outgoing, String> {
+    let begun = Instant::now();
+    let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
+    app.unwrap_echoes(&mut body.request);
+    let read = begun.elapsed();
+    let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
+    let recognised = begun.elapsed();
+    let complaint = body.complaint.take();
+    let decided = app.decide(runtime, &seen.found).map_err(|error| error.to_string())?;
+    tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
+    let Some(decided) = decided else {
+        let plan = loreloom_core::assemble::Plan::default();
+        return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });
+    };
+    let mut layout = seen.found.layout(&body.request, app.weaving.strict_roles);
+    layout.fixed = body.fixed();
+    let prompt = body.prompt();
+    let plan = layout.plan(&prompt, &decided.injections);
+    let assembled = plan.apply(&prompt);
+    let mut seams = plan.seams(&prompt);
+    seams.layout = Some(layout);
+    let sent = Sent {
+        already: plan.already.clone(),
+        spans: assembled.spans,
+        prompt: assembled.messages,
+        seams,
+    };
+    let telling = Telling { ticket: seen.ticket, names: decided.names.clone() };
+    let body = body.woven(&plan, came);
+    Ok(Outgoing { body, woven: Some(Woven { decided, sent, telling }), complaint })
+}

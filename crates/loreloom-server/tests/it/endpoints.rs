@@ -1,0 +1,245 @@
+//! Every endpoint that a front end may use, what survives on the way, and what does not
+//! pass.
+
+use std::{sync::Arc, time::Duration};
+
+use loreloom_core::{ids::TenantId, tokens::TokenCounter, units::Tokens};
+use loreloom_memory::ports::StoryStore as _;
+use loreloom_server::Weaving;
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+use serde_json::{Value, json};
+
+use crate::harness::{Loreloom, Setup};
+
+const CHAT: &str = "/v1/chat/completions";
+const LORE: &str = "The bell of Harrow is cracked.";
+
+/// The text that the model was sent, wherever the endpoint has it.
+fn prompt(sent: &Value) -> String {
+    ["messages", "prompt", "input"].map(|field| sent[field].to_string()).join("\n")
+}
+
+#[tokio::test]
+async fn every_endpoint_gets_lore_and_its_reply_enters_the_story() {
+    let chat = json!([{"role": "user", "content": "Ring the bell!"}]);
+    let prompt_body = json!({"prompt": "Ring the bell!"});
+    for (path, body) in [
+        (CHAT, json!({"messages": chat})),
+        ("/v1/completions", prompt_body.clone()),
+        ("/v1/responses", json!({"input": "Ring the bell!", "instructions": "Be brief."})),
+        ("/api/chat", json!({"messages": chat})),
+        ("/api/generate", json!({"prompt": "Ring the bell!", "raw": true})),
+        ("/completion", prompt_body),
+    ] {
+        for stream in [false, true] {
+            let script = Script::new().on(path, Reply::text("It rings, грустно."));
+            let model = ModelServer::start(script).unwrap();
+            let loreloom = Loreloom::before(&model).await;
+            let mut body = body.clone();
+            body["stream"] = json!(stream);
+            let client = reqwest::Client::new();
+            let response = client.post(loreloom.url(path)).json(&body).send().await.unwrap();
+            assert_eq!(response.headers()["x-loreloom-woven"], "1", "{path}");
+            response.bytes().await.unwrap();
+            let sent = model.received().remove(0);
+            assert_eq!(sent.path, path);
+            assert!(prompt(&sent.json).contains(LORE), "{path}: {}", sent.json);
+            let story = loreloom.story(2).await;
+            assert_eq!(story[1].message.text, "It rings, грустно.", "{path}, stream {stream}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn kobold_is_woven_too() {
+    for (path, reply) in [
+        ("/api/v1/generate", Reply::json(json!({"results": [{"text": "It rings."}]}))),
+        (
+            "/api/extra/generate/stream",
+            Reply::raw(
+                "text/event-stream",
+                [
+                    b"event: message\ndata: {\"token\": \"It \"}\n\n".as_slice(),
+                    b"event: message\ndata: {\"token\": \"rings.\", \"finish_reason\": \"stop\"}\n\n",
+                ],
+            ),
+        ),
+    ] {
+        let model = ModelServer::start(Script::new().on(path, reply)).unwrap();
+        let loreloom = Loreloom::before(&model).await;
+        let body = json!({"prompt": "Ring the bell!", "max_length": 80});
+        let client = reqwest::Client::new();
+        client.post(loreloom.url(path)).json(&body).send().await.unwrap().bytes().await.unwrap();
+        assert!(prompt(&model.received()[0].json).contains(LORE), "{path}");
+        assert_eq!(loreloom.story(2).await[1].message.text, "It rings.", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn everything_else_is_the_upstreams_byte_for_byte() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    for (method, path, body) in [
+        ("GET", "/v1/models?limit=2", ""),
+        ("GET", "/api/tags", ""),
+        ("POST", "/api/show", r#"{"model": "scripted"}"#),
+        ("POST", "/api/embed", r#"{"input":  "a b"}"#),
+        ("POST", "/v1/embeddings", r#"{"input":["a"] , "x":1.0}"#),
+        ("POST", "/tokenize", r#"{"content":"a b"}"#),
+    ] {
+        let method: http::Method = method.parse().unwrap();
+        let ask = |url: String| client.request(method.clone(), url).body(body).send();
+        let ours = ask(loreloom.url(path)).await.unwrap();
+        let theirs = ask(format!("{}{path}", model.base_url())).await.unwrap();
+        assert_eq!(ours.status(), theirs.status(), "{path}");
+        assert!(ours.headers().get("x-loreloom-warning").is_none(), "{path}");
+        assert_eq!(ours.bytes().await.unwrap(), theirs.bytes().await.unwrap(), "{path}");
+        let received = model.received();
+        let [.., ours, theirs] = received.as_slice() else { panic!("two requests") };
+        assert_eq!((&ours.body, &ours.query), (&theirs.body, &theirs.query), "{path}");
+    }
+    assert_eq!(loreloom.store.chats(&TenantId::local()).await.unwrap().len(), 0);
+}
+
+/// A body that no JSON writer would write like this.
+const ODD: &str = "{ \"messages\":[{\"role\":\"user\",\"content\":\"Ring the b\\u0065ll!\"}],\n \"temperature\":1.50e0,\"seed\":12345678901234567890 , \"stream\":true,\"x\":null }";
+
+#[tokio::test]
+async fn with_weaving_off_both_bodies_are_those_of_a_direct_call() {
+    let reply = Reply::chunks(["It ", "rings."]).split_every(7);
+    let script = (0..4).fold(Script::new(), |script, _| script.on(CHAT, reply.clone()));
+    let model = ModelServer::start(script).unwrap();
+    let weaving = Weaving { on: false, ..Weaving::default() };
+    let off = Loreloom::start(&model, Setup { weaving, ..Setup::default() }).await;
+    let on = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    let direct = client.post(format!("{}{CHAT}", model.base_url())).body(ODD);
+    let by_setting = client.post(off.url(CHAT)).body(ODD);
+    let own = ODD.replacen('{', "{\"loreloom\":7,", 1);
+    let by_header = client.post(on.url(CHAT)).header("x-loreloom-weave", "off");
+    let with_field = client.post(off.url(CHAT)).body(own);
+    let mut replies = Vec::new();
+    for request in [direct, by_setting, by_header.body(ODD), with_field] {
+        replies.push(request.send().await.unwrap().bytes().await.unwrap());
+    }
+    for (at, sent) in model.received().iter().enumerate() {
+        assert_eq!(sent.body, ODD, "request {at}");
+        assert_eq!(replies[at], replies[0], "reply {at}");
+        assert!(sent.headers.keys().all(|name| !name.as_str().starts_with("x-loreloom")));
+    }
+    assert_eq!(on.store.chats(&TenantId::local()).await.unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn lore_changes_the_messages_and_no_other_byte() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    client.post(loreloom.url(CHAT)).body(ODD).send().await.unwrap().bytes().await.unwrap();
+    let lore = format!("{{\"role\":\"system\",\"content\":\"{LORE}\"}},{{\"role\"");
+    let expected = ODD.replacen("{\"role\"", &lore, 1);
+    assert_eq!(model.received()[0].body, expected);
+}
+
+#[tokio::test]
+async fn lore_that_the_front_end_has_put_in_is_not_repeated() {
+    let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let body = json!({"messages": [
+        {"role": "system", "content": format!("You are Torvald.\n{LORE}")},
+        {"role": "user", "content": "Ring the bell!"},
+    ]});
+    let client = reqwest::Client::new();
+    let response = client.post(loreloom.url(CHAT)).json(&body).send().await.unwrap();
+    assert_eq!(response.headers()["x-loreloom-woven"], "0");
+    response.bytes().await.unwrap();
+    assert_eq!(model.received()[0].json, body);
+    loreloom.story(2).await;
+    let last = loreloom.app.last_turn().await.unwrap().unwrap();
+    let warnings = serde_json::to_value(&last.record.report.warnings).unwrap();
+    assert_eq!(warnings[0]["code"], "already_there");
+}
+
+#[tokio::test]
+async fn headers_that_are_ours_or_a_browsers_do_not_pass() {
+    let reply = Reply::text("ok")
+        .header("set-cookie", "a=b")
+        .header("access-control-allow-origin", "*")
+        .header("x-request-id", "r1");
+    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let client = reqwest::Client::new();
+    let request = client.post(loreloom.url(CHAT)).body(ODD);
+    let request = request.header("cookie", "secret=1").header("x-loreloom-chat", "c");
+    let response = request.header("authorization", "Bearer k").send().await.unwrap();
+    let headers = response.headers().clone();
+    response.bytes().await.unwrap();
+    assert_eq!(headers["x-request-id"], "r1");
+    assert!(!headers.contains_key("set-cookie"));
+    assert!(!headers.contains_key("access-control-allow-origin"));
+    let sent = model.received().remove(0);
+    assert_eq!(sent.header("authorization"), Some("Bearer k"));
+    assert_eq!((sent.header("cookie"), sent.header("x-loreloom-chat")), (None, None));
+}
+
+#[tokio::test]
+async fn a_cut_stream_ends_properly_on_every_wire() {
+    for (path, ends, marker) in [
+        (CHAT, "data: [DONE]\n\n", "\"upstream_cut\""),
+        ("/v1/responses", "data: [DONE]\n\n", "event: error"),
+        ("/api/chat", "}\n", "\"error\""),
+    ] {
+        let whole = Reply::chunks(["It ", "rings."]);
+        for size in [5, 40] {
+            for writes in [0, 1, 3] {
+                let reply = whole.clone().split_every(size).cut_after(writes);
+                let model = ModelServer::start(Script::new().on(path, reply)).unwrap();
+                let loreloom = Loreloom::before(&model).await;
+                let said = json!([{"role": "user", "content": "Hi"}]);
+                let body = json!({"stream": true, "messages": said, "input": said});
+                let client = reqwest::Client::new();
+                let response = client.post(loreloom.url(path)).json(&body).send().await.unwrap();
+                let text = response.text().await.unwrap();
+                assert!(text.contains(marker) && text.ends_with(ends), "{path}: {text}");
+            }
+        }
+    }
+}
+
+/// A tokenizer that takes its time for one text.
+struct Slow;
+
+impl TokenCounter for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        if text.contains("cracked") {
+            std::thread::sleep(Duration::from_millis(1_500));
+        }
+        Tokens(1)
+    }
+}
+
+#[tokio::test]
+async fn a_missed_deadline_passes_the_request_on_and_holds_up_no_other_chat() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let weaving = Weaving { deadline: Duration::from_millis(300), ..Weaving::default() };
+    let setup = Setup { counter: Arc::new(Slow), weaving, ..Setup::default() };
+    let loreloom = Loreloom::start(&model, setup).await;
+    let client = reqwest::Client::new();
+    let ask = |text: &str| {
+        let body = json!({"messages": [{"role": "user", "content": text}]});
+        let request = client.post(loreloom.url(CHAT)).json(&body);
+        async move { request.send().await.unwrap() }
+    };
+    let (slow, quick) = tokio::join!(ask("Ring the bell!"), ask("Good morning."));
+    assert_eq!(slow.headers()["x-loreloom-warning"], "the engine took longer than 300 ms");
+    assert!(quick.headers().get("x-loreloom-warning").is_none());
+    assert_eq!(quick.headers()["x-loreloom-woven"], "0");
+    let sent = model.received();
+    let slow = sent.iter().find(|one| one.last_text() == "Ring the bell!").unwrap();
+    assert_eq!(slow.json, json!({"messages": [{"role": "user", "content": "Ring the bell!"}]}));
+}

@@ -1,0 +1,87 @@
+//! The real binary as a child.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+/// A running `loreloom serve`; it ends with this value.
+pub(super) struct Server {
+    child: Child,
+    pub(super) address: SocketAddr,
+    /// Its stories and books.
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts a server before an upstream, with a book of so many entries.
+    pub(super) fn start(upstream: SocketAddr, entries: usize) -> Result<Self, String> {
+        let binary = binary()?;
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let book = folder.path().join("book.json");
+        #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
+        std::fs::write(&book, book_of(entries)).map_err(|error| error.to_string())?;
+        let mut child = Command::new(&binary)
+            .arg("serve")
+            .args(["--port", "0", "--upstream", &format!("http://{upstream}/v1")])
+            .arg("--data")
+            .arg(folder.path().join("stories"))
+            .arg("--book")
+            .arg(&book)
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("`{}` cannot be started: {error}", binary.display()))?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
+        }
+        let address = line.trim().rsplit("http://").next().and_then(|text| text.parse().ok());
+        let address = address.ok_or_else(|| format!("the server said `{}`", line.trim()))?;
+        Ok(Self { child, address, _folder: folder })
+    }
+
+    /// The memory it has in use, in megabytes; `None` where the system does not tell.
+    pub(super) fn megabytes(&self) -> Option<f64> {
+        let status = format!("/proc/{}/status", self.child.id());
+        #[expect(clippy::disallowed_methods, reason = "the system tells of processes in files")]
+        let status = std::fs::read_to_string(status).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(kilobytes / 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _gone = self.child.kill();
+        let _gone = self.child.wait();
+    }
+}
+
+/// The program beside this one.
+fn binary() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let binary = own.with_file_name(format!("loreloom{}", std::env::consts::EXE_SUFFIX));
+    let there = binary.is_file();
+    there.then_some(binary).ok_or_else(|| {
+        "the proxy is measured as it ships: `cargo build --release -p loreloom-cli` first"
+            .to_owned()
+    })
+}
+
+/// A SillyTavern book; its entries have names that the stories mention now and then.
+fn book_of(entries: usize) -> String {
+    let entry = |at: usize| {
+        serde_json::json!({
+            "uid": at, "key": [format!("place{at}"), format!("keeper{at}")], "keysecondary": [],
+            "comment": format!("Place {at}"), "order": 100, "position": at % 2, "disable": false,
+            "content": format!("Place {at} has stood empty since the keeper left. Nobody goes there."),
+        })
+    };
+    let all: serde_json::Map<String, serde_json::Value> =
+        (0..entries).map(|at| (at.to_string(), entry(at))).collect();
+    serde_json::json!({ "entries": all }).to_string()
+}

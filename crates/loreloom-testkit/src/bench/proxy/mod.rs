@@ -1,0 +1,299 @@
+//! What the proxy adds to a bare upstream on loopback, and what it holds in memory.
+//!
+//! The binary runs as it ships, in a process of its own; upstream and clients are in this
+//! one. Requests to the proxy and to the upstream itself take turns, so that both see the
+//! same machine; a figure is the difference. Numbers of a machine that does something else
+//! at the same time say little.
+
+mod child;
+mod wire;
+
+use std::{net::SocketAddr, time::Duration};
+
+use tokio::{net::TcpListener, task::JoinSet, time::Instant};
+
+use self::{
+    child::Server,
+    wire::{Answered, Client, Order},
+};
+use super::figure::Figure;
+
+type Measured<T> = Result<T, String>;
+
+/// Both sides of a comparison.
+#[derive(Default)]
+struct Pair {
+    ours: Vec<Duration>,
+    bare: Vec<Duration>,
+    failed: usize,
+}
+
+impl Pair {
+    fn add(&mut self, ours: &Answered, bare: &Answered) {
+        self.ours.push(ours.whole);
+        self.bare.push(bare.whole);
+        self.failed += usize::from(!ours.good || !bare.good);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.ours.extend(other.ours);
+        self.bare.extend(other.bare);
+        self.failed += other.failed;
+    }
+
+    /// Added milliseconds at a share of the requests.
+    fn added(&self, share: f64) -> f64 {
+        // Noise may make it negative.
+        (at_share(&self.ours, share) - at_share(&self.bare, share)).max(0.0)
+    }
+
+    fn print(&self, print: &mut dyn FnMut(Figure), name: &str, bars: (f64, f64)) {
+        for (share, bar) in [(0.5, bars.0), (0.99, bars.1)] {
+            let added = self.added(share);
+            let name = format!("{name}, added p{:.0}", share * 100.0);
+            print(Figure::new(name, added, "ms").against(added / bar, format!("of {bar} ms")));
+        }
+        if self.failed > 0 {
+            print(Figure::new(format!("{name}, not as they should be"), count(self.failed), ""));
+        }
+    }
+}
+
+/// The duration at a share of all, in milliseconds.
+fn at_share(all: &[Duration], share: f64) -> f64 {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a place in a short list"
+    )]
+    let place = (sorted.len() as f64 * share) as usize;
+    let found = sorted.get(place.min(sorted.len().saturating_sub(1)));
+    found.map_or(0.0, |found| found.as_secs_f64() * 1e3)
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// A story that grows by a turn with each request.
+struct Story {
+    name: String,
+    turns: u64,
+    messages: Vec<String>,
+}
+
+impl Story {
+    fn new(name: String) -> Self {
+        Self { name, turns: 0, messages: Vec::new() }
+    }
+
+    /// The next request.
+    fn next(&mut self, order: Order) -> String {
+        let (name, turn) = (&self.name, self.turns);
+        if turn > 0 {
+            let reply = turn - 1;
+            self.messages.push(format!(
+                r#"{{"role":"assistant","content":"The keeper answers, number {reply}."}}"#
+            ));
+        }
+        self.messages.push(format!(
+            r#"{{"role":"user","content":"In {name} somebody asks the keeper about place{} and what became of it after the long winter, for the {turn}th time."}}"#,
+            turn * 7 % 1000
+        ));
+        self.turns += 1;
+        let messages = self.messages.join(",");
+        let stream = order.chunks > 0;
+        format!(
+            r#"{{"model":"m","stream":{stream},"bench_chunks":{},"bench_pause":{},"bench_turn":{turn},"messages":[{{"role":"system","content":"You are the keeper of the lighthouse in {name}."}},{messages}]}}"#,
+            order.chunks, order.pause
+        )
+    }
+}
+
+pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(measure(print)).map_err(|error| error.to_string())
+}
+
+async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error::Error>> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let bare = listener.local_addr()?;
+    #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
+    let upstream = tokio::spawn(wire::upstream(listener));
+    let server = Server::start(bare, 1000)?;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    memory(print, &server, "memory idle", 60.0);
+    one_at_a_time(server.address, bare).await?.print(print, "passed on, one at a time", (0.3, 1.0));
+    at_a_rate(server.address, bare).await?.print(print, "passed on, 1,000 a second", (0.3, 1.0));
+    let eight = eight_stories(server.address, bare).await?;
+    eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
+    memory(print, &server, "memory after 1,000 woven turns", 110.0);
+    streams(server.address, bare, print).await?;
+    many_streams(server.address, print).await?;
+    growth(&server, print).await?;
+    upstream.abort();
+    Ok(())
+}
+
+fn memory(print: &mut dyn FnMut(Figure), server: &Server, name: &str, bar: f64) {
+    if let Some(megabytes) = server.megabytes() {
+        let figure = Figure::new(name, megabytes, "MB");
+        print(figure.against(megabytes / bar, format!("of {bar} MB")));
+    }
+}
+
+async fn one_at_a_time(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
+    let (mut proxy, mut direct) =
+        (Client::connect(ours, false).await?, Client::connect(bare, false).await?);
+    let body = Story::new("one".to_owned()).next(Order::default());
+    let mut pair = Pair::default();
+    for turn in 0..2200 {
+        let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+        if turn >= 200 {
+            pair.add(&ours, &bare);
+        }
+    }
+    Ok(pair)
+}
+
+/// Sixteen connections, each asking on time, now the proxy and now the upstream.
+async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
+    let mut clients = JoinSet::new();
+    for at in 0..16_u64 {
+        clients.spawn(async move {
+            let (mut proxy, mut direct) =
+                (Client::connect(ours, false).await?, Client::connect(bare, false).await?);
+            let body = Story::new(format!("rate {at}")).next(Order::default());
+            let mut pair = Pair::default();
+            let mut tick = tokio::time::interval_at(
+                Instant::now() + Duration::from_millis(at),
+                Duration::from_millis(16),
+            );
+            for _ in 0..250 {
+                tick.tick().await;
+                let ours = proxy.ask(&body).await?;
+                tick.tick().await;
+                pair.add(&ours, &direct.ask(&body).await?);
+            }
+            std::io::Result::Ok(pair)
+        });
+    }
+    joined(clients).await
+}
+
+/// Eight stories at once, each growing; the model thinks for five milliseconds.
+async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
+    let mut clients = JoinSet::new();
+    for at in 0..8 {
+        clients.spawn(async move {
+            let (mut proxy, mut direct) =
+                (Client::connect(ours, true).await?, Client::connect(bare, false).await?);
+            let mut story = Story::new(format!("tale {at}"));
+            let mut pair = Pair::default();
+            for _ in 0..125 {
+                let body = story.next(Order { chunks: 1, pause: 5 });
+                let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+                pair.ours.push(ours.first);
+                pair.bare.push(bare.first);
+                pair.failed += usize::from(!ours.good);
+            }
+            std::io::Result::Ok(pair)
+        });
+    }
+    joined(clients).await
+}
+
+async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<Pair> {
+    let mut all = Pair::default();
+    while let Some(pair) = clients.join_next().await {
+        all.merge(pair.map_err(std::io::Error::other)??);
+    }
+    Ok(all)
+}
+
+/// Time to the first token, and how much longer each chunk is under way.
+async fn streams(
+    ours: SocketAddr,
+    bare: SocketAddr,
+    print: &mut dyn FnMut(Figure),
+) -> std::io::Result<()> {
+    let (mut proxy, mut direct) =
+        (Client::connect(ours, true).await?, Client::connect(bare, false).await?);
+    let mut story = Story::new("streams".to_owned());
+    let (mut first, mut chunks) = (Pair::default(), Pair::default());
+    for turn in 0..42 {
+        let body = story.next(Order { chunks: 50, pause: 1 });
+        let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+        if turn >= 2 {
+            first.ours.push(ours.first);
+            first.bare.push(bare.first);
+            // The first event carries what the request took.
+            chunks.ours.extend(&ours.events[1..]);
+            chunks.bare.extend(&bare.events[1..]);
+        }
+    }
+    let (token, chunk) = (first.added(0.5), chunks.added(0.5) * 1e3);
+    let name = "first token, added p50";
+    print(Figure::new(name, token, "ms").against(token / 0.5, "of 0.5 ms"));
+    let name = "a streamed chunk, added p50";
+    print(Figure::new(name, chunk, "µs").against(chunk / 50.0, "of 50 µs"));
+    Ok(())
+}
+
+async fn many_streams(ours: SocketAddr, print: &mut dyn FnMut(Figure)) -> std::io::Result<()> {
+    let mut clients = JoinSet::new();
+    let begin = Instant::now();
+    for at in 0..1000 {
+        clients.spawn(async move {
+            let mut client = Client::connect(ours, true).await?;
+            let body = Story::new(format!("crowd {at}")).next(Order { chunks: 20, pause: 100 });
+            client.ask(&body).await
+        });
+    }
+    let (mut broken, mut unwoven) = (0, 0);
+    while let Some(answer) = clients.join_next().await {
+        match answer {
+            Ok(Ok(answer)) if answer.events.len() == 20 => unwoven += usize::from(!answer.good),
+            _ => broken += 1,
+        }
+    }
+    let took = begin.elapsed().as_secs_f64();
+    print(
+        Figure::new("1,000 streams at once, broken", count(broken), "")
+            .against(took, "s for 2 s of text"),
+    );
+    print(Figure::new("1,000 streams at once, without lore", count(unwoven), ""));
+    Ok(())
+}
+
+/// Memory before and after many requests of a few stories.
+async fn growth(
+    server: &Server,
+    print: &mut dyn FnMut(Figure),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut client = Client::connect(server.address, true).await?;
+    let begin = server.megabytes();
+    for at in 0..20 {
+        let mut story = Story::new(format!("long {}", at % 4));
+        for _ in 0..25 {
+            client.ask(&story.next(Order::default())).await?;
+        }
+    }
+    let warm = server.megabytes();
+    for at in 0..60 {
+        let mut story = Story::new(format!("long {}", at % 4));
+        for _ in 0..25 {
+            client.ask(&story.next(Order::default())).await?;
+        }
+    }
+    if let (Some(begin), Some(warm), Some(end)) = (begin, warm, server.megabytes()) {
+        print(Figure::new("growth over 500 more woven turns", warm - begin, "MB"));
+        print(Figure::new("growth over the next 1,500", end - warm, "MB"));
+    }
+    Ok(())
+}
