@@ -219,7 +219,11 @@ impl MemoryLog for MemoryStore {
         Ok(own.map(|((_, owner), events)| (owner.clone(), events.len() as u64)).collect())
     }
 
-    async fn writes(&self, tenant: &TenantId, most: u32) -> Result<Vec<WriteSummary>, MemoryError> {
+    async fn memory_writes(
+        &self,
+        tenant: &TenantId,
+        most: u32,
+    ) -> Result<Vec<WriteSummary>, MemoryError> {
         let remembered = self.remembered();
         let writes = remembered.writes.get(tenant).into_iter().flatten().rev();
         Ok(writes.take(most as usize).cloned().collect())

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Outline, plan},
+    assemble::{Assembled, Layout},
     chat::{GenerationType, Message, Path, Role},
     ids::{EntryId, LibraryVersion, MessageId, TenantId},
     place::{Injection, Provenance},
@@ -226,9 +226,7 @@ impl Told {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&bare[..head], bare.get(head + skip..).unwrap_or_default()].concat();
-    let outline: Vec<Outline<'_>> =
-        prompt.iter().map(|one| Outline { role: one.role, text: &one.content }).collect();
-    plan(&outline, texts).apply(&prompt)
+    Layout::of(&prompt, false).plan(&prompt, texts).apply(&prompt)
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.

@@ -7,8 +7,8 @@
 )]
 
 mod books;
-mod crossing;
 mod care;
+mod crossing;
 mod demo;
 mod hostile;
 mod memory;

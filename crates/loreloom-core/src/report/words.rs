@@ -3,7 +3,12 @@
 use super::{
     Gate, GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict, Warning,
 };
-use crate::{book::SelectiveLogic, cards::Problem, ids::EntryId, place::Place};
+use crate::{
+    book::SelectiveLogic,
+    cards::Problem,
+    ids::EntryId,
+    place::{Place, Provenance},
+};
 
 /// What people call an entry.
 pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
@@ -59,6 +64,14 @@ pub fn warning(warning: &Warning) -> String {
             "{entry}: the key {} is no valid regular expression and is looked for as plain text",
             quoted(key)
         ),
+        Warning::AlreadyThere { source } => {
+            let what = match source {
+                Provenance::Lore { entry, .. } => format!("entry {entry}"),
+                Provenance::AuthorsNote => "the author's note".to_owned(),
+                Provenance::Memory(slot) => format!("memory of slot {slot}"),
+            };
+            format!("{what}: the front end had put it into the prompt itself")
+        }
         Warning::Decorator { entry, line, problem } => {
             let why = match problem {
                 Problem::Unknown => "nobody knows it",

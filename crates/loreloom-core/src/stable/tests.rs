@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    assemble::{Assembled, Outline, plan as plan_prompt},
+    assemble::{Assembled, Layout},
     book::{Entry, Key, SelectiveLogic},
     chat::{Message, Path, Role},
     ids::{ChatId, Digest, MessageId},
@@ -86,9 +86,7 @@ impl Story {
         let mut prompt = vec![message(Role::System, "main"), message(Role::System, self.head)];
         let items = &self.path.items()[self.trimmed..];
         prompt.extend(items.iter().map(|item| message(item.message.role, &item.message.text)));
-        let outline: Vec<Outline<'_>> =
-            prompt.iter().map(|one| Outline { role: one.role, text: &one.content }).collect();
-        plan_prompt(&outline, &planned.injections()).apply(&prompt)
+        Layout::of(&prompt, false).plan(&prompt, &planned.injections()).apply(&prompt)
     }
 
     /// Takes a turn: its plan and prompt. The reply and the next user message follow.

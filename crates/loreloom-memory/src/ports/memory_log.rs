@@ -166,7 +166,11 @@ pub trait MemoryLog: Send + Sync {
     async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError>;
 
     /// The last writes, newest first.
-    async fn writes(&self, tenant: &TenantId, most: u32) -> Result<Vec<WriteSummary>, MemoryError>;
+    async fn memory_writes(
+        &self,
+        tenant: &TenantId,
+        most: u32,
+    ) -> Result<Vec<WriteSummary>, MemoryError>;
 
     /// One write.
     async fn written(

@@ -94,7 +94,7 @@ pub enum ExchangeError {
 impl MemoryService {
     /// Everything a tenant remembers.
     pub async fn export(&self, tenant: &TenantId) -> Result<Archive, MemoryError> {
-        let mut summaries = self.ports.log.writes(tenant, u32::MAX).await?;
+        let mut summaries = self.ports.log.memory_writes(tenant, u32::MAX).await?;
         summaries.reverse();
         let mut writes: Vec<ArchivedWrite> = summaries
             .into_iter()

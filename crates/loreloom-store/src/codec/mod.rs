@@ -16,8 +16,8 @@ mod message;
 mod pack;
 mod prompt;
 mod record;
-pub(crate) mod trim;
 mod remembered;
+pub(crate) mod trim;
 
 pub(crate) use self::{
     book::{Binding, BookPiece, piece_hash, take_apart},

@@ -34,7 +34,11 @@ impl MemoryLog for PostgresStore {
         memory_log::owners(&client(&self.pool).await?, tenant).await
     }
 
-    async fn writes(&self, tenant: &TenantId, most: u32) -> Result<Vec<WriteSummary>, MemoryError> {
+    async fn memory_writes(
+        &self,
+        tenant: &TenantId,
+        most: u32,
+    ) -> Result<Vec<WriteSummary>, MemoryError> {
         memory_log::writes(&client(&self.pool).await?, tenant, most).await
     }
 

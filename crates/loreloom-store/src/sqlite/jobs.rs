@@ -10,10 +10,7 @@ use loreloom_memory::ports::{
 };
 use rusqlite::{Connection, Row, params};
 
-use super::{
-    rows::{Doing, Reading},
-    write::begin,
-};
+use super::rows::{Doing, Reading};
 use crate::codec::{job_body, job_from, not_json};
 
 const COLUMNS: &str = "tenant, job, chat, kind, connection, priority, body, state, attempts, \
@@ -21,7 +18,7 @@ const COLUMNS: &str = "tenant, job, chat, kind, connection, priority, body, stat
 
 /// Queues a job.
 pub(super) fn enqueue(
-    connection: &mut Connection,
+    transaction: &Connection,
     tenant: &TenantId,
     job: &NewJob,
     now: Timestamp,
@@ -32,14 +29,12 @@ pub(super) fn enqueue(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'waiting', 0, ?8, ?9, ?9)";
     let doing = "queueing a job";
     let body = job_body(&job.body).map_err(|error| not_json(&error))?;
-    let transaction = begin(connection)?;
     let number: i64 = transaction.query_row(NEXT, [], |row| row.get(0)).doing(doing)?;
     let (chat, kind, used) = (job.chat.as_str(), job.kind.as_str(), job.connection.as_str());
     let row =
         params![tenant.as_str(), number, chat, kind, used, job.priority, body, job.due.0, now.0];
     let insert = transaction.prepare_cached(INSERT);
     insert.and_then(|mut insert| insert.execute(row)).doing(doing)?;
-    transaction.commit().doing(doing)?;
     Ok(JobId(number.unsigned_abs()))
 }
 
@@ -53,7 +48,7 @@ pub(super) fn may_claim(connection: &Connection, now: Timestamp) -> Result<bool,
 
 /// Takes the next job.
 pub(super) fn claim(
-    connection: &mut Connection,
+    transaction: &Connection,
     claiming: &Claiming,
 ) -> Result<Option<Job>, MemoryError> {
     const SILENT: &str = "UPDATE jobs SET state = 'waiting', worker = NULL, lease = NULL \
@@ -66,7 +61,6 @@ pub(super) fn claim(
     const TAKE: &str = "UPDATE jobs SET state = 'running', attempts = attempts + 1, \
          worker = ?2, lease = ?3, updated = ?4 WHERE job = ?1";
     let doing = "claiming a job";
-    let transaction = begin(connection)?;
     transaction.execute(SILENT, [claiming.now.0]).doing(doing)?;
     let mut open = Vec::new();
     for (name, most) in &claiming.connections {
@@ -89,11 +83,10 @@ pub(super) fn claim(
             let row = params![number, claiming.worker, claiming.until.0, claiming.now.0];
             transaction.execute(TAKE, row).doing(doing)?;
             let sql = format!("SELECT {COLUMNS} FROM jobs WHERE job = ?1");
-            read(&transaction, &sql, params![number])?.pop()
+            read(transaction, &sql, params![number])?.pop()
         }
         None => None,
     };
-    transaction.commit().doing(doing)?;
     Ok(job)
 }
 
@@ -139,7 +132,7 @@ pub(super) fn step(
 
 /// Cancels jobs.
 pub(super) fn cancel(
-    connection: &mut Connection,
+    transaction: &Connection,
     tenant: &TenantId,
     jobs: &[JobId],
     reason: &str,
@@ -149,14 +142,12 @@ pub(super) fn cancel(
          error = ?3, updated = ?4 \
          WHERE tenant = ?1 AND job = ?2 AND state IN ('waiting', 'running')";
     let doing = "cancelling jobs";
-    let transaction = begin(connection)?;
     let mut count = 0;
     for job in jobs {
         let row = params![tenant.as_str(), number(*job), reason, now.0];
         let update = transaction.prepare_cached(SQL);
         count += update.and_then(|mut update| update.execute(row)).doing(doing)? as u64;
     }
-    transaction.commit().doing(doing)?;
     Ok(count)
 }
 

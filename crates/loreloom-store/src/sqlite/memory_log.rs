@@ -8,12 +8,11 @@ use loreloom_memory::{
     event::{Event, WriteId},
     ports::{MemoryError, Owner, OwnerEvents, StoreError, Vector, Write, WriteSummary, Written},
 };
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     jobs,
     rows::{ChatRow, Doing, Hash, Reading},
-    write::begin,
 };
 use crate::{
     codec::{
@@ -27,16 +26,15 @@ const DOING: &str = "writing to memory";
 
 /// Stores a write.
 pub(super) fn write(
-    connection: &mut Connection,
+    transaction: &Connection,
     tenant: &TenantId,
     write: &Write,
 ) -> Result<Written, MemoryError> {
-    let transaction = begin(connection)?;
-    if written(&transaction, tenant, &write.id)?.is_some() {
+    if written(transaction, tenant, &write.id)?.is_some() {
         return Ok(Written::Before);
     }
     if let Some(story) = &write.story {
-        let row = ChatRow::find(&transaction, tenant, &story.chat).doing(DOING)?;
+        let row = ChatRow::find(transaction, tenant, &story.chat).doing(DOING)?;
         let found = row.map(|row| row.record.version);
         if found != Some(story.version) {
             return Err(MemoryError::StoryMoved {
@@ -47,18 +45,17 @@ pub(super) fn write(
         }
     }
     if let Some(step) = &write.job {
-        jobs::step(&transaction, tenant, step)?;
+        jobs::step(transaction, tenant, step)?;
     }
-    let number = add_write(&transaction, tenant, write)?;
+    let number = add_write(transaction, tenant, write)?;
     for given in &write.owners {
-        add_events(&transaction, tenant, given, number)?;
+        add_events(transaction, tenant, given, number)?;
     }
-    transaction.commit().doing(DOING)?;
     Ok(Written::Stored)
 }
 
 fn add_write(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     tenant: &TenantId,
     write: &Write,
 ) -> Result<i64, StoreError> {
@@ -79,7 +76,7 @@ fn add_write(
 }
 
 fn add_events(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     tenant: &TenantId,
     given: &OwnerEvents,
     write: i64,
@@ -261,7 +258,7 @@ pub(super) fn vectors(
 
 /// Keeps vectors.
 pub(super) fn keep_vectors(
-    connection: &mut Connection,
+    transaction: &Connection,
     tenant: &TenantId,
     model: &str,
     vectors: &[(Digest, Vector)],
@@ -269,12 +266,10 @@ pub(super) fn keep_vectors(
     const INSERT: &str =
         "INSERT INTO memory_vectors VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
     let doing = "keeping vectors";
-    let transaction = begin(connection)?;
     for (text, vector) in vectors {
         let row = params![tenant.as_str(), model, Hash(*text), vector_bytes(vector)];
         let insert = transaction.prepare_cached(INSERT);
         insert.and_then(|mut insert| insert.execute(row)).doing(doing)?;
     }
-    transaction.commit().doing(doing)?;
     Ok(())
 }

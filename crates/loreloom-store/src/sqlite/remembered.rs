@@ -12,9 +12,9 @@ use loreloom_memory::{
         Write, WriteSummary, Written,
     },
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, Savepoint};
 
-use super::{SqliteStore, jobs, memory_log};
+use super::{SqliteStore, jobs, memory_log, rows::Doing as _};
 
 impl SqliteStore {
     async fn reading<T: Send + 'static>(
@@ -26,9 +26,17 @@ impl SqliteStore {
 
     async fn writing<T: Send + 'static>(
         &self,
-        write: impl FnOnce(&mut Connection) -> Result<T, MemoryError> + Send + 'static,
+        write: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
     ) -> Result<T, MemoryError> {
-        self.pool.write(move |connection| Ok(write(connection))).await?
+        let write = move |transaction: Savepoint<'_>| {
+            let written = write(&transaction);
+            // What is refused leaves nothing behind.
+            if written.is_ok() {
+                transaction.commit().doing("writing memory")?;
+            }
+            Ok(written)
+        };
+        self.pool.write(write).await?
     }
 }
 
@@ -54,7 +62,11 @@ impl MemoryLog for SqliteStore {
         self.reading(move |connection| memory_log::owners(connection, &tenant)).await
     }
 
-    async fn writes(&self, tenant: &TenantId, most: u32) -> Result<Vec<WriteSummary>, MemoryError> {
+    async fn memory_writes(
+        &self,
+        tenant: &TenantId,
+        most: u32,
+    ) -> Result<Vec<WriteSummary>, MemoryError> {
         let tenant = tenant.clone();
         self.reading(move |connection| memory_log::writes(connection, &tenant, most)).await
     }
@@ -87,7 +99,7 @@ impl MemoryLog for SqliteStore {
         vectors: &[(Digest, Vector)],
     ) -> Result<(), MemoryError> {
         let (tenant, model, vectors) = (tenant.clone(), model.to_owned(), vectors.to_vec());
-        let write = move |connection: &mut Connection| {
+        let write = move |connection: &Connection| {
             memory_log::keep_vectors(connection, &tenant, &model, &vectors)
         };
         self.writing(write).await
@@ -123,9 +135,8 @@ impl JobQueue for SqliteStore {
         until: Timestamp,
     ) -> Result<bool, MemoryError> {
         let (tenant, worker) = (tenant.clone(), worker.to_owned());
-        let write = move |connection: &mut Connection| {
-            jobs::still_at(connection, &tenant, job, &worker, until)
-        };
+        let write =
+            move |connection: &Connection| jobs::still_at(connection, &tenant, job, &worker, until);
         self.writing(write).await
     }
 
@@ -145,9 +156,8 @@ impl JobQueue for SqliteStore {
             return Ok(0);
         }
         let (tenant, list, reason) = (tenant.clone(), jobs.to_vec(), reason.to_owned());
-        let write = move |connection: &mut Connection| {
-            jobs::cancel(connection, &tenant, &list, &reason, now)
-        };
+        let write =
+            move |connection: &Connection| jobs::cancel(connection, &tenant, &list, &reason, now);
         self.writing(write).await
     }
 

@@ -210,7 +210,7 @@ async fn a_catch_up_reads_everything_in_pieces_and_once() {
             .await
             .unwrap();
         assert_eq!(view.chat.last_extract_cutoff, Some(60));
-        let writes = mind.store.writes(&mind.tenant, 99).await.unwrap();
+        let writes = mind.store.memory_writes(&mind.tenant, 99).await.unwrap();
         assert_eq!(writes.len(), 3);
     }
 }

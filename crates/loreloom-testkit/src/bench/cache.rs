@@ -9,7 +9,7 @@ use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 
 use cpu_time::ThreadTime;
 use loreloom_core::{
-    assemble::{Assembled, Outline, plan},
+    assemble::{Assembled, Layout},
     book::{Book, DepthFrom, Entry, Key, Position},
     chat::{Message, Path, Role},
     given::{Asked, Given},
@@ -276,9 +276,7 @@ impl<'a> Tale<'a> {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(prompt: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&prompt[..head], prompt.get(head + skip..).unwrap_or_default()].concat();
-    let outline: Vec<Outline<'_>> =
-        prompt.iter().map(|one| Outline { role: one.role, text: &one.content }).collect();
-    plan(&outline, texts).apply(&prompt)
+    Layout::of(&prompt, false).plan(&prompt, texts).apply(&prompt)
 }
 
 /// A greeting and then what both say: `TURNS` times.

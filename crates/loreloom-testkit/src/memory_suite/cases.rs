@@ -48,7 +48,7 @@ pub async fn a_write_reads_back_in_order_and_after_a_number(opener: &dyn KeeperO
     assert_eq!(contents(&store.events(&tenant, &mara, 2).await?), [(3, "c".into())]);
     assert_eq!(contents(&store.events(&tenant, &chat, 0).await?), [(1, "s".into())]);
     assert_eq!(store.owners(&tenant).await?, [(mara.clone(), 3), (chat.clone(), 1)]);
-    let writes = store.writes(&tenant, 1).await?;
+    let writes = store.memory_writes(&tenant, 1).await?;
     assert_eq!((writes.len(), writes[0].note.as_str()), (1, "note of w2"));
     let one = store.written(&tenant, &WriteId("w1".into())).await?.ok_or("a write")?;
     assert_eq!(one.owners, [mara, chat]);
@@ -124,7 +124,7 @@ pub async fn remembered_text_of_every_script_reads_back(opener: &dyn KeeperOpene
     MemoryLog::write(&*store, &tenant, &given).await?;
     let read = store.events(&tenant, &character("Mara"), 0).await?;
     assert_eq!(read.into_iter().map(|event| event.event).collect::<Vec<_>>(), events);
-    assert_eq!(store.writes(&tenant, 9).await?[0].note, texts.concat());
+    assert_eq!(store.memory_writes(&tenant, 9).await?[0].note, texts.concat());
     Ok(())
 }
 
@@ -137,7 +137,7 @@ pub async fn tenants_do_not_remember_for_each_other(opener: &dyn KeeperOpener) -
     }
     let events = store.events(&ours, &character("Mara"), 0).await?;
     assert_eq!(contents(&events), [(1, "a".into())]);
-    assert_eq!(store.writes(&theirs, 9).await?.len(), 1);
+    assert_eq!(store.memory_writes(&theirs, 9).await?.len(), 1);
     assert!(store.owners(&TenantId("nobody".into())).await?.is_empty());
     Ok(())
 }

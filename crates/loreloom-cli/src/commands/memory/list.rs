@@ -144,7 +144,7 @@ pub(super) struct Writes {
 
 impl Writes {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let writes = desk.store.writes(&desk.tenant, self.most).await?;
+        let writes = desk.store.memory_writes(&desk.tenant, self.most).await?;
         if desk.json {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&writes)?)?);
         }
