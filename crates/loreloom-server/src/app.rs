@@ -3,11 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
-use loreloom_memory::ports::{Clock, StoryStore, Upstream};
+use loreloom_memory::{
+    ports::{Clock, Store, Upstream},
+    service::MemoryService,
+};
 use tokio::sync::Semaphore;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{lore::Lore, recogniser::Recogniser};
+use crate::{recogniser::Recogniser, stacks::Stacks};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
@@ -18,9 +21,11 @@ pub struct AppParts {
     /// Whose data it serves.
     pub tenant: TenantId,
     /// The lore.
-    pub lore: Lore,
-    /// The stories.
-    pub store: Arc<dyn StoryStore>,
+    pub stacks: Stacks,
+    /// The stories, the bookcase.
+    pub store: Arc<dyn Store>,
+    /// What stories remember, if it is on.
+    pub memory: Option<Arc<MemoryService>>,
     /// The model's server.
     pub upstream: Arc<dyn Upstream>,
     /// The time.
@@ -35,6 +40,8 @@ pub struct AppParts {
     pub recogniser: Recogniser,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    pub stopping: CancellationToken,
 }
 
 /// What requests do not say.

@@ -11,8 +11,10 @@ mod lore;
 mod pages;
 mod proxy;
 mod recogniser;
+mod remembering;
 mod router;
 mod serve;
+mod stacks;
 mod story;
 
 pub use self::{
@@ -22,5 +24,6 @@ pub use self::{
     recogniser::Recogniser,
     router::router,
     serve::serve,
+    stacks::{Stacks, StacksError},
     story::LastTurn,
 };

@@ -19,16 +19,22 @@ use loreloom_core::{
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
-    turn::{Instruments, Turn, TurnCache},
+    turn::{Instruments, Near, Transcript, Turn, TurnCache},
+    vault::Note,
     weave::{self, Woven},
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_memory::{
+    lore_vectors::LoreVectors,
+    ports::{EmbedError, Embedder, StoreError, StoryStore},
+};
 use rustc_hash::{FxHashMap, FxHasher};
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
     shelf: Shelf,
     library: Library,
+    /// Entries that are found by meaning.
+    vectors: LoreVectors,
     /// Whom each book of the shelf follows.
     bindings: Vec<Vec<Binding>>,
     rosters: Mutex<FxHashMap<Vec<Attachment>, Arc<Roster>>>,
@@ -61,6 +67,16 @@ impl Lore {
         books: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
         rules: Rules,
     ) -> Result<Self, LoreError> {
+        Self::compile(books, Vec::new(), rules, None)
+    }
+
+    /// Compiles books and notes, keeping what the lore before knows about notes.
+    pub fn compile(
+        books: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
+        notes: Vec<Arc<Note>>,
+        rules: Rules,
+        before: Option<&Self>,
+    ) -> Result<Self, LoreError> {
         let (volumes, bindings): (Vec<Volume>, Vec<Vec<Binding>>) = books.into_iter().unzip();
         for (at, volume) in volumes.iter().enumerate() {
             let id = &volume.book.id;
@@ -68,15 +84,42 @@ impl Lore {
                 return Err(LoreError::TwoBooks { id: id.to_string() });
             }
         }
-        let shelf = Shelf { volumes, notes: Vec::new(), rules };
+        let shelf = Shelf { volumes, notes, rules };
         Ok(Self {
-            library: shelf.compile(),
+            library: shelf.compile_after(before.map(|before| &before.library)),
+            vectors: LoreVectors::default(),
             bindings,
             rosters: Mutex::default(),
             caches: Default::default(),
             kept: AtomicBool::new(false),
             shelf,
         })
+    }
+
+    /// Prepares the entries that are found by meaning.
+    pub async fn prepare(
+        &mut self,
+        embedder: &dyn Embedder,
+        before: Option<&Self>,
+    ) -> Result<(), EmbedError> {
+        let before = before.map(|before| &before.vectors);
+        let rules = &self.shelf.rules;
+        self.vectors = LoreVectors::of(&self.library, rules, embedder, before).await?;
+        Ok(())
+    }
+
+    /// The entries that are near in meaning to the newest messages.
+    pub async fn near(
+        &self,
+        transcript: &Transcript,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<Vec<Near>, EmbedError> {
+        match embedder {
+            Some(embedder) if !self.vectors.is_empty() => {
+                self.vectors.near(&self.library, transcript, self.rules(), embedder).await
+            }
+            Some(_) | None => Ok(Vec::new()),
+        }
     }
 
     /// The books that are active for a cast.

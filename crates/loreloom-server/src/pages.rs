@@ -135,10 +135,8 @@ fn format_mark(source: &str, tokens: u32, text: &str) -> String {
 }
 
 fn verdicts(app: &App, verdicts: &[Verdict], untouched: u32) -> String {
-    let library = app.lore.library();
-    let names = |id: &EntryId| {
-        library.find(id).map_or_else(|| id.to_string(), |ix| library.entry(ix).title().to_owned())
-    };
+    let lore = app.stacks.lore();
+    let names = |id: &EntryId| lore.library().title(id).unwrap_or(id.as_str()).to_owned();
     let rows = verdicts.iter().map(|verdict| {
         let (class, what) = match verdict.outcome {
             Outcome::Activated { .. } => ("in", "woven in"),

@@ -1,5 +1,7 @@
 //! One turn of a recognised story: decided, then stored with its reply.
 
+use std::sync::Arc;
+
 use loreloom_core::{
     assemble::Seams,
     chat::{GenerationType, Message, Path, Role, identity::without_speaker},
@@ -17,10 +19,11 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::app::App;
+use crate::{app::App, lore::Lore, remembering::budget};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
+    pub(crate) lore: Arc<Lore>,
     pub(crate) path: Path,
     pub(crate) injections: Vec<Injection>,
     pub(crate) generation: GenerationType,
@@ -35,8 +38,8 @@ pub(crate) struct Decided {
 /// Who tells the story.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    user: String,
-    speaker: Option<String>,
+    pub(crate) user: String,
+    pub(crate) speaker: Option<String>,
 }
 
 /// Where the reply to a request belongs.
@@ -105,7 +108,13 @@ impl App {
             path.push(newest);
         }
         let is_story = found.kind == Kind::Story;
-        let transcript = Transcript::of(&path, self.lore.rules().world_info.include_names);
+        let lore = self.stacks.lore();
+        let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
+        let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
+        let near = near.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no entry is found by meaning");
+            Vec::new()
+        });
         let card = CardTexts::default();
         let turn = Turn {
             chat: path.chat(),
@@ -122,11 +131,18 @@ impl App {
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             dry_run: !is_story,
-            host: Host::default(),
+            host: Host { near: &near, ..Host::default() },
         };
-        let woven = self.lore.weave(&turn, &state, self.counter.as_ref());
+        let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
+        if is_story {
+            let remembered = self.remembered(&path, &names, found.before);
+            let remembered = runtime.block_on(remembered);
+            woven.report.budgets.extend(budget(&remembered));
+            woven.injections.extend(remembered.injections);
+        }
         Ok(Some(Decided {
-            given: self.lore.given(&turn, &path),
+            given: lore.given(&turn, &path),
+            lore,
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
@@ -156,7 +172,8 @@ impl App {
     fn without_echo(&self, text: &str, names: &Names) -> String {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
-        strip_echo(text, self.lore.rules(), self.lore.library(), &macros).into_owned()
+        let lore = self.stacks.lore();
+        strip_echo(text, lore.rules(), lore.library(), &macros).into_owned()
     }
 
     /// Tells the recogniser the reply; what of it is story.
@@ -173,20 +190,21 @@ impl App {
         sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { path, injections, delta, mut report, given, generation, .. } = decided;
+        let Decided { lore, path, injections, delta, mut report, given, generation, names, .. } =
+            decided;
         let Sent { prompt, spans, already, seams } = sent;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
         let title: String = title.chars().take(60).collect();
         self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
-        self.lore.keep(self.store.as_ref(), &self.tenant).await?;
+        lore.keep(self.store.as_ref(), &self.tenant).await?;
         let record = TurnRecord {
             chat: path.chat().clone(),
             at: path.prefix(),
             answers: path.last_user(),
             generation,
-            library: self.lore.library().version(),
+            library: lore.library().version(),
             delta,
             injections,
             prompt,
@@ -195,7 +213,7 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
-        Ok(Committed { path, turn: stored.id })
+        Ok(Committed { path, turn: stored.id, names })
     }
 
     /// Stores the replies to a turn: one for each choice, each a version of the next
@@ -205,7 +223,8 @@ impl App {
         committed: Committed,
         answers: Vec<Answer>,
     ) -> Result<(), StoreError> {
-        let Committed { path, turn } = committed;
+        let Committed { path, turn, names } = committed;
+        let mut told = None;
         for Answer { message, replaces } in answers {
             if message.text.is_empty() {
                 continue;
@@ -217,6 +236,11 @@ impl App {
                 Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
             let reply = Reply { turn, node, created: self.clock.now() };
             self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            // Of several choices the front end shows the first.
+            told.get_or_insert(path);
+        }
+        if let Some(path) = told {
+            self.remember(&path, &names).await;
         }
         Ok(())
     }
@@ -246,6 +270,7 @@ impl App {
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
+    names: Names,
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -1,7 +1,7 @@
 //! What the prompt cache could keep of a stored chat.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     io::Write,
 };
 
@@ -144,14 +144,14 @@ impl CacheReport {
                 read.left_out += 1;
                 continue;
             };
-            if !read.restless.contains_key(&record.library) {
+            if let Entry::Vacant(unread) = read.restless.entry(record.library) {
                 let shelf = store.library(&TenantId::local(), record.library).await?;
                 let volumes = shelf.into_iter().flat_map(|shelf| shelf.volumes);
                 let entries = volumes.flat_map(|volume| {
                     let entries = volume.book.entries.iter().filter(|one| comes_and_goes(one));
                     entries.map(|entry| entry.id.clone()).collect::<Vec<_>>()
                 });
-                read.restless.insert(record.library, entries.collect());
+                unread.insert(entries.collect());
             }
             read.told.push(Told { message, record, bare });
         }

@@ -174,10 +174,8 @@ async fn stored(app: &App, length: usize) -> anyhow::Result<LastTurn> {
 }
 
 fn print_woven(out: &mut dyn Write, app: &App, last: &LastTurn) -> anyhow::Result<()> {
-    let library = app.lore.library();
-    let names = |id: &EntryId| {
-        library.find(id).map_or_else(|| id.to_string(), |ix| library.entry(ix).title().to_owned())
-    };
+    let lore = app.stacks.lore();
+    let names = |id: &EntryId| lore.library().title(id).unwrap_or(id.as_str()).to_owned();
     let report = &last.record.report;
     let woven = |verdict: &&Verdict| matches!(verdict.outcome, Outcome::Activated { .. });
     for verdict in report.verdicts.iter().filter(woven) {

@@ -11,12 +11,12 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Clock, Node, StoryStore};
-use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
+use loreloom_memory::ports::{Clock, Node, Store, StoryStore};
+use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A clock that stands still.
 struct Still;
@@ -75,8 +75,9 @@ impl Loreloom {
         let Setup { rules, counter, weaving, store } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            lore: Lore::new([everywhere(book())], rules).unwrap(),
-            store: Arc::clone(&store) as Arc<dyn StoryStore>,
+            stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            memory: None,
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
             counter,
@@ -89,6 +90,7 @@ impl Loreloom {
             weaving,
             recogniser: Recogniser::default(),
             tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
         });
         app.restore().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

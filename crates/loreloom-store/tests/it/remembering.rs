@@ -37,6 +37,7 @@ proptest! {
     }
 }
 
+#[expect(clippy::unwrap_used, reason = "a database in memory always opens")]
 fn minds() -> Vec<Mind> {
     let sqlite = SqliteStore::in_memory().unwrap();
     vec![Mind::new(Arc::new(MemoryStore::default())), Mind::new(Arc::new(sqlite))]

@@ -1,0 +1,205 @@
+//! The lore that turns are decided with, kept in step with the bookcase and the vaults.
+//!
+//! A compiled [`Lore`] never changes: a turn keeps the one it began with, and whoever comes
+//! next gets the newer one.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use loreloom_core::{
+    book::Book,
+    ids::{BookVersion, TenantId},
+    library::{Binding, Volume},
+    rules::Rules,
+    vault::Note,
+};
+use loreloom_memory::ports::{Desk, EmbedError, Embedder, StoreError};
+use rustc_hash::FxHashMap;
+use tokio::sync::Mutex;
+
+use crate::{
+    app::App,
+    bookcase::{Bookcase, Contents},
+    lore::{Lore, LoreError},
+};
+
+/// How often the bookcase is looked at: others may change it too.
+const LOOKS: Duration = Duration::from_millis(500);
+
+/// Books, notes and rules, and the lore compiled from them.
+pub struct Stacks {
+    /// Books that were named at start; they stand before those of the bookcase.
+    mounted: Vec<(Volume, Vec<Binding>)>,
+    /// The rules, where the bookcase has none.
+    rules: Rules,
+    embedder: Option<Arc<dyn Embedder>>,
+    lore: RwLock<Arc<Lore>>,
+    changing: Mutex<Sources>,
+}
+
+/// What the lore was compiled from, besides what never changes.
+#[derive(Default)]
+struct Sources {
+    contents: Contents,
+    books: FxHashMap<BookVersion, Arc<Book>>,
+    notes: Vec<Arc<Note>>,
+}
+
+/// Why the lore could not be brought up to date; the one before stays.
+#[derive(Debug, thiserror::Error)]
+pub enum StacksError {
+    /// The books cannot be used together.
+    #[error(transparent)]
+    Lore(#[from] LoreError),
+    /// The bookcase cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Entries that are found by meaning cannot be prepared.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+}
+
+impl Stacks {
+    /// Books that were named at start, with whom they follow, and the rules of those who set
+    /// none. With an embedder, entries are found by meaning too.
+    pub fn new(
+        mounted: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
+        rules: Rules,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, LoreError> {
+        let mounted: Vec<(Volume, Vec<Binding>)> = mounted.into_iter().collect();
+        let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
+        let lore = RwLock::new(Arc::new(lore));
+        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default() })
+    }
+
+    /// The lore as it is now.
+    pub fn lore(&self) -> Arc<Lore> {
+        Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What entries are found by meaning with.
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.embedder.as_deref()
+    }
+
+    /// Prepares what needs the embedder. To be called once before the first turn.
+    pub async fn prepare(&self) -> Result<(), StacksError> {
+        let sources = self.changing.lock().await;
+        self.compile(&sources).await
+    }
+
+    /// Takes up what changed in the bookcase. Returns whether something did.
+    pub async fn refresh(&self, desk: &dyn Desk, tenant: &TenantId) -> Result<bool, StacksError> {
+        let mut sources = self.changing.lock().await;
+        if desk.revision(tenant).await? == sources.contents.revision {
+            return Ok(false);
+        }
+        let case = Bookcase { desk, tenant };
+        let contents = case.contents().await?;
+        let mut books = FxHashMap::default();
+        for standing in &contents.books {
+            let version = standing.shelved.version;
+            let book = match sources.books.get(&version) {
+                Some(known) => Arc::clone(known),
+                None => Arc::new(case.book(standing).await?),
+            };
+            books.insert(version, book);
+        }
+        sources.contents = contents;
+        sources.books = books;
+        self.compile(&sources).await?;
+        Ok(true)
+    }
+
+    /// Takes up the notes of all vaults as they are now.
+    pub async fn set_notes(&self, notes: Vec<Arc<Note>>) -> Result<(), StacksError> {
+        let mut sources = self.changing.lock().await;
+        sources.notes = notes;
+        self.compile(&sources).await
+    }
+
+    async fn compile(&self, sources: &Sources) -> Result<(), StacksError> {
+        let mut books = self.mounted.clone();
+        for standing in &sources.contents.books {
+            if books.iter().any(|(volume, _)| volume.book.id == standing.id) {
+                tracing::warn!(book = %standing.id, "a book of this id was named at start");
+                continue;
+            }
+            if let Some(book) = sources.books.get(&standing.shelved.version) {
+                let volume = standing.volume(Arc::clone(book));
+                books.push((volume, standing.shelved.bindings.clone()));
+            }
+        }
+        let rules = sources.contents.rules.clone().unwrap_or_else(|| self.rules.clone());
+        let before = self.lore();
+        let mut lore = Lore::compile(books, sources.notes.clone(), rules, Some(&before))?;
+        if let Some(embedder) = self.embedder() {
+            lore.prepare(embedder, Some(&before)).await?;
+        }
+        *self.lore.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(lore);
+        Ok(())
+    }
+}
+
+impl App {
+    /// Keeps the lore in step with the bookcase, until the server stops.
+    pub async fn keep_in_step(&self) {
+        loop {
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                () = tokio::time::sleep(LOOKS) => {}
+            }
+            if let Err(error) = self.stacks.refresh(self.store.as_ref(), &self.tenant).await {
+                tracing::warn!(%error, "the books stay as they were");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::{book::Entry, units::Timestamp};
+    use loreloom_store::MemoryStore;
+
+    use super::*;
+
+    fn book(id: &str) -> (Volume, Vec<Binding>) {
+        let mut book = Book::new(id, id);
+        book.entries.push(Entry::new(format!("{id}/0")));
+        (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
+    }
+
+    fn ids(stacks: &Stacks) -> Vec<String> {
+        stacks.lore().library().books().iter().map(|book| book.id.to_string()).collect()
+    }
+
+    #[tokio::test]
+    async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
+        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let stacks = Stacks::new([book("named")], Rules::default(), None).unwrap();
+        assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
+        let begun = stacks.lore();
+        let case = Bookcase { desk: &desk, tenant: &tenant };
+        let both = vec![book("kept"), book("named")];
+        let revision = case.put(both, None, Timestamp(1)).await.unwrap();
+        assert!(stacks.refresh(&desk, &tenant).await.unwrap());
+        assert_eq!(ids(&stacks), ["named", "kept"], "a named book stands before its namesake");
+        assert_eq!(begun.library().books().len(), 1);
+        desk.undo(&tenant, revision, Timestamp(2)).await.unwrap();
+        assert!(stacks.refresh(&desk, &tenant).await.unwrap());
+        assert_eq!(ids(&stacks), ["named"]);
+    }
+
+    #[tokio::test]
+    async fn notes_come_and_go() {
+        let stacks = Stacks::new([], Rules::default(), None).unwrap();
+        let note = Note::new("", "Bell.md", "Bell");
+        stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
+        assert_eq!(stacks.lore().library().vault().map(loreloom_core::vault::Vault::len), Some(1));
+        stacks.set_notes(Vec::new()).await.unwrap();
+        assert!(stacks.lore().library().vault().is_none());
+    }
+}
