@@ -67,23 +67,9 @@ impl Shelf {
     }
 }
 
-/// Sixteen sums at once let the compiler use wide registers.
+/// Written plainly: the compiler has an instruction for sums of such products.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
-    const WIDE: usize = 16;
-    let mut sums = [0_i32; WIDE];
-    let (left, right) = (a.chunks_exact(WIDE), b.chunks_exact(WIDE));
-    let rest: i32 = left
-        .remainder()
-        .iter()
-        .zip(right.remainder())
-        .map(|(x, y)| i32::from(*x) * i32::from(*y))
-        .sum();
-    for (x, y) in left.zip(right) {
-        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *sum += i32::from(i16::from(*x) * i16::from(*y));
-        }
-    }
-    sums.iter().sum::<i32>() + rest
+    a.iter().zip(b).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
 }
 
 #[cfg(test)]
