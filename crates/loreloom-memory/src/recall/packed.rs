@@ -67,9 +67,18 @@ impl Shelf {
     }
 }
 
-/// Written plainly: the compiler has an instruction for sums of such products.
+/// Sixteen sums at once let the compiler use wide registers.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
-    a.iter().zip(b).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum()
+    const WIDE: usize = 16;
+    let mut sums = [0_i32; WIDE];
+    let ((left, left_rest), (right, right_rest)) = (a.as_chunks::<WIDE>(), b.as_chunks::<WIDE>());
+    for (x, y) in left.iter().zip(right) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += i32::from(i16::from(*x) * i16::from(*y));
+        }
+    }
+    let rest = left_rest.iter().zip(right_rest).map(|(x, y)| i32::from(*x) * i32::from(*y));
+    sums.iter().sum::<i32>() + rest.sum::<i32>()
 }
 
 #[cfg(test)]
