@@ -71,19 +71,14 @@ impl Shelf {
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     const WIDE: usize = 16;
     let mut sums = [0_i32; WIDE];
-    let (left, right) = (a.chunks_exact(WIDE), b.chunks_exact(WIDE));
-    let rest: i32 = left
-        .remainder()
-        .iter()
-        .zip(right.remainder())
-        .map(|(x, y)| i32::from(*x) * i32::from(*y))
-        .sum();
-    for (x, y) in left.zip(right) {
+    let ((left, left_rest), (right, right_rest)) = (a.as_chunks::<WIDE>(), b.as_chunks::<WIDE>());
+    for (x, y) in left.iter().zip(right) {
         for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
             *sum += i32::from(i16::from(*x) * i16::from(*y));
         }
     }
-    sums.iter().sum::<i32>() + rest
+    let rest = left_rest.iter().zip(right_rest).map(|(x, y)| i32::from(*x) * i32::from(*y));
+    sums.iter().sum::<i32>() + rest.sum::<i32>()
 }
 
 #[cfg(test)]

@@ -112,7 +112,10 @@ impl Index {
         }
         let Some(embed) = embed else { return terms };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
-        for token in &asked {
+        let mut telling: Vec<_> = asked.iter().collect();
+        let rarity = |token: &super::tokens::Token| self.words.rarity(&token.stem);
+        telling.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
+        for token in telling.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&Packed::of(&embed(&token.word)), weights) {
                 if !terms.contains_key(stem) {
                     let weight = related.entry(stem.to_owned()).or_default();

@@ -18,6 +18,9 @@ pub struct Weights {
     pub related_from: f64,
     /// Most related words for each word asked for.
     pub related_most: usize,
+    /// Most words whose related words are looked for, the rarest first: each is compared with
+    /// every word of the story, and common words tell little.
+    pub related_words: usize,
     /// Likeness of meaning.
     pub meaning: f64,
     /// One, two, … passages before.
@@ -46,6 +49,7 @@ impl Default for Weights {
             related: 0.5,
             related_from: 0.6,
             related_most: 8,
+            related_words: 8,
             meaning: 1.0,
             before: vec![0.4, 0.2],
             after: vec![0.2, 0.1],
