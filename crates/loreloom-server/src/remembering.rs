@@ -1,7 +1,10 @@
 //! What memory puts into a turn, and what it is told after a reply.
 
+use std::sync::Arc;
+
 use loreloom_core::{chat::Path, report::BudgetUse, units::Tokens};
 use loreloom_memory::service::{Spoken, TurnAsked, TurnMemory, Who};
+use tokio::runtime::Handle;
 
 use crate::{app::App, story::Names};
 
@@ -9,28 +12,42 @@ use crate::{app::App, story::Names};
 const POOL: &str = "memory";
 
 impl App {
-    /// What memory has for a turn. A turn goes on without memory that fails.
+    /// What memory has for a turn. A turn goes on without memory that fails or that takes
+    /// more than half of what the turn may take: a long story that is met for the first time
+    /// is indexed beside it, for the turns that follow.
     pub(crate) async fn remembered(
         &self,
-        path: &Path,
+        path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
     ) -> TurnMemory {
-        let Some(memory) = &self.memory else { return TurnMemory::default() };
-        let asked = TurnAsked {
-            tenant: &self.tenant,
-            chat: path.chat(),
-            path: path.items(),
-            speaker: &who(names),
-            group: &[],
-            seen_from,
-            cap: None,
-            counter: self.counter.as_ref(),
+        if self.memory.is_none() {
+            return TurnMemory::default();
+        }
+        let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
+        let runtime = Handle::current();
+        let asking = tokio::task::spawn_blocking(move || {
+            let Some(memory) = &app.memory else { return Ok(TurnMemory::default()) };
+            let asked = TurnAsked {
+                tenant: &app.tenant,
+                chat: path.chat(),
+                path: path.items(),
+                speaker: &speaker,
+                group: &[],
+                seen_from,
+                cap: None,
+                counter: app.counter.as_ref(),
+            };
+            runtime.block_on(memory.for_turn(&asked))
+        });
+        let reason = match tokio::time::timeout(self.weaving.deadline / 2, asking).await {
+            Ok(Ok(Ok(remembered))) => return remembered,
+            Ok(Ok(Err(error))) => error.to_string(),
+            Ok(Err(_panicked)) => "memory failed".to_owned(),
+            Err(_elapsed) => "memory took too long".to_owned(),
         };
-        memory.for_turn(&asked).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the turn goes on without memory");
-            TurnMemory::default()
-        })
+        tracing::warn!(%reason, "the turn goes on without memory");
+        TurnMemory::default()
     }
 
     /// Tells memory of a reply; the work it makes is done later.

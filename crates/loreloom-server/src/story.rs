@@ -107,6 +107,7 @@ impl App {
             }
             path.push(newest);
         }
+        let path = Arc::new(path);
         let is_story = found.kind == Kind::Story;
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
@@ -149,7 +150,7 @@ impl App {
             generation: found.generation,
             is_story,
             names,
-            path,
+            path: Arc::unwrap_or_clone(path),
         }))
     }
 

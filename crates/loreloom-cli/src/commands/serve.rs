@@ -104,7 +104,9 @@ impl Serve {
             strict_roles: self.strict_roles,
             ..Weaving::default()
         };
-        app(self.lore.load()?, store, self.upstream()?, &self.tokenizer, defaults, weaving)
+        let stacks = self.lore.stacks(Some(embedder()))?;
+        let memory = (!self.no_memory).then(|| self.memory.options());
+        app(stacks, store, self.upstream()?, &self.tokenizer, defaults, weaving, memory)
     }
 
     fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
