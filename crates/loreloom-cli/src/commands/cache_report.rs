@@ -10,11 +10,12 @@ use loreloom_core::{
     assemble::{Assembled, Layout},
     chat::{GenerationType, Message, Path, Role},
     ids::{EntryId, LibraryVersion, MessageId, TenantId},
+    library::Shelf,
     place::{Injection, Provenance},
     prompt::PromptMessage,
     stable::{
         Kept, Mode, PROVIDERS, Provider, Scene, StableSettings, TokenMemo, Trial, TrialTurn, Tried,
-        comes_and_goes, fingerprint, kept,
+        comes_and_goes, fingerprint, kept, note_comes_and_goes,
     },
     tokens::TokenCounter,
     units::{MessageCount, Tokens},
@@ -136,22 +137,17 @@ impl CacheReport {
         let chat = StoredChat::read(store, &self.chat).await?;
         let mut read = Read { told: Vec::new(), left_out: 0, restless: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
-            let loud = |turn: &&_| -> bool { is_loud(turn) };
-            let Some(turn) = chat.turns_at(node.prefix).filter(loud).last() else { continue };
+            let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
+            let Some(turn) = loud.last() else { continue };
             let record = chat.turn(store, turn.id).await?;
             let seams = record.given.as_deref().map(|given| &given.seams);
             let Some(bare) = seams.and_then(|seams| seams.unpick(&record.prompt)) else {
                 read.left_out += 1;
                 continue;
             };
-            if let Entry::Vacant(unread) = read.restless.entry(record.library) {
+            if let Entry::Vacant(unknown) = read.restless.entry(record.library) {
                 let shelf = store.library(&TenantId::local(), record.library).await?;
-                let volumes = shelf.into_iter().flat_map(|shelf| shelf.volumes);
-                let entries = volumes.flat_map(|volume| {
-                    let entries = volume.book.entries.iter().filter(|one| comes_and_goes(one));
-                    entries.map(|entry| entry.id.clone()).collect::<Vec<_>>()
-                });
-                unread.insert(entries.collect());
+                unknown.insert(shelf.as_ref().map(restless).unwrap_or_default());
             }
             read.told.push(Told { message, record, bare });
         }
@@ -174,6 +170,14 @@ impl CacheReport {
             turns,
         }
     }
+}
+
+/// The entries and notes whose texts must not linger.
+fn restless(shelf: &Shelf) -> BTreeSet<EntryId> {
+    let entries = shelf.volumes.iter().flat_map(|volume| &volume.book.entries);
+    let entries = entries.filter(|entry| comes_and_goes(entry)).map(|entry| entry.id.clone());
+    let notes = shelf.notes.iter().filter(|note| note_comes_and_goes(note));
+    entries.chain(notes.map(|note| note.id())).collect()
 }
 
 fn is_loud(turn: &loreloom_memory::ports::TurnSummary) -> bool {

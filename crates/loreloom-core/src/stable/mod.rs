@@ -13,7 +13,7 @@
 //! A text that no turn asks for any more is not taken out at once, because that costs more
 //! than leaving it: it lingers, then counts as waste, and waste leaves in batches. Lore
 //! therefore stands later than its author asked for, and may outlive its activation; what
-//! must not is told by [`comes_and_goes`].
+//! must not is told by [`comes_and_goes`] and [`note_comes_and_goes`].
 //!
 //! A front end whose window is full drops its oldest messages every turn, and with them all
 //! of the cache. If the settings allow it, the story is cut further ahead, so that the cut
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     ledger::{Anchor, Ledger, LedgerDelta, Slip},
     measure::{Measured, Sent, measure},
-    nature::comes_and_goes,
+    nature::{comes_and_goes, note_comes_and_goes},
     plan::{CutOff, Evicted, Eviction, Laid, Planned, Scene, Zone, fingerprint, plan},
     prefix::{Kept, TokenMemo, kept},
     provider::{Bill, Mark, PROVIDERS, Provider, marks},

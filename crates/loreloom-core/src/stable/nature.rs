@@ -8,6 +8,7 @@ use super::StableSettings;
 use crate::{
     book::{Entry, SelectiveLogic},
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
+    vault::Note,
 };
 
 /// Whether an entry is meant to come and go: by chance, by groups, by speaker, by
@@ -29,6 +30,19 @@ pub fn comes_and_goes(entry: &Entry) -> bool {
         || !entry.group.names.trim().is_empty()
         || activation.timed.cooldown.is_some_and(|pause| pause > 0)
         || activation.gates.every.is_some()
+}
+
+/// The same for a note of a vault. A note with fields may be bound to a time, a place or
+/// somebody's presence.
+pub fn note_comes_and_goes(note: &Note) -> bool {
+    let negated = !note.refine.keys.is_empty()
+        && matches!(note.refine.logic, SelectiveLogic::NotAny | SelectiveLogic::NotAll);
+    negated
+        || note.probability.is_some_and(|chance| chance < 1.0)
+        || note.cooldown.is_some()
+        || !note.relations.requires.is_empty()
+        || !note.relations.excludes.is_empty()
+        || !note.fields.is_empty()
 }
 
 /// Whether a text is volatile by its place or its source.

@@ -14,6 +14,7 @@ use crate::{
     prompt::PromptMessage,
     tokens::ByteEstimate,
     units::Tokens,
+    vault::Note,
 };
 
 const LIMIT: Tokens = Tokens(1000);
@@ -306,6 +307,16 @@ fn entries_that_come_and_go_are_told_apart() {
     };
     assert!(secondary(SelectiveLogic::NotAny));
     assert!(!secondary(SelectiveLogic::AndAny));
+}
+
+#[test]
+fn notes_that_come_and_go_are_told_apart() {
+    let note = || Note::new("", "bell.md", "The bell");
+    assert!(!note_comes_and_goes(&note()));
+    assert!(note_comes_and_goes(&Note { probability: Some(0.5), ..note() }));
+    assert!(note_comes_and_goes(&Note { cooldown: Some(2.0), ..note() }));
+    let era = [("era".to_owned(), "winter".into())].into_iter().collect();
+    assert!(note_comes_and_goes(&Note { fields: era, ..note() }));
 }
 
 #[test]
