@@ -20,7 +20,7 @@ use loreloom_core::{
 use loreloom_formats::{Format, ImportOptions, Imported, Severity, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
-use loreloom_server::Lore;
+use loreloom_server::{Lore, Stacks};
 
 use crate::{commands::runtime, files};
 
@@ -151,9 +151,15 @@ fn has_decorators(entry: &Entry) -> bool {
 }
 
 impl LoreArguments {
-    /// The books and rules these arguments name.
-    pub(crate) fn load(&self) -> anyhow::Result<Lore> {
-        self.load_with(None, DialectName::WorldInfo)
+    /// The books and rules these arguments name, for a server.
+    pub(crate) fn stacks(&self) -> anyhow::Result<Stacks> {
+        let (dialect, mut rules) = (DialectName::Auto, self.rules());
+        rules.cards = dialect.mode().rules();
+        let books = self.books()?.into_iter().map(|book| {
+            let dialect = dialect.of(&book);
+            (Volume { book, dialect }, vec![Binding::Everywhere])
+        });
+        Ok(Stacks::new(books, rules, Some(Arc::new(StaticEmbedder::embedded())))?)
     }
 
     /// The same with a book that follows a character, and with a choice of dialect.

@@ -45,6 +45,19 @@ pub(crate) struct ModelArguments {
 }
 
 impl ModelArguments {
+    /// The model of that name at an address.
+    pub(crate) fn at(url: &str, model: &str, key_env: Option<&str>, context: u32) -> Self {
+        // Ollama serves OpenAI's paths under `/v1`, its own beside them.
+        let api = if url.contains("/v1") { Api::Openai } else { Api::Ollama };
+        Self {
+            api,
+            url: url.to_owned(),
+            model: model.to_owned(),
+            model_key_env: key_env.map(str::to_owned),
+            model_context: context,
+        }
+    }
+
     /// The model.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn ChatModel>> {
         if self.api == Api::Offline {

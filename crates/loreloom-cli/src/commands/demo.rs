@@ -22,13 +22,13 @@ use loreloom_core::{
 };
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, offline::OfflineUpstream, upstream::HttpUpstream};
-use loreloom_memory::ports::{StoryStore, Upstream, UpstreamCall};
-use loreloom_server::{App, Defaults, LastTurn, Lore, Weaving};
+use loreloom_memory::ports::{Upstream, UpstreamCall};
+use loreloom_server::{App, Defaults, LastTurn, Stacks};
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::serve::{Server, app, runtime, stop_asked};
+use super::serve::{Server, parts, runtime, stop_asked};
 use crate::tokenizer::TokenizerArguments;
 
 const WORLD: &[u8] = include_bytes!("../../assets/demo/world.json");
@@ -66,20 +66,22 @@ impl Demo {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let story: Story = serde_json::from_slice(STORY)?;
         let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
-        let lore = Lore::new(
+        let entries = book.entries.len();
+        let stacks = Stacks::new(
             [(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])],
             Profile::Loreloom.rules(),
+            None,
         )?;
-        let store: Arc<dyn StoryStore> = Arc::new(SqliteStore::in_memory()?);
+        let store = Arc::new(SqliteStore::in_memory()?);
         let defaults = Defaults {
             context: Tokens(2048),
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
         };
-        let entries = lore.library().len();
         let upstream = Arc::new(OfflineUpstream::default());
-        let app = app(lore, store, upstream, &self.tokenizer, defaults, Weaving::default())?;
+        let counter = self.tokenizer.load()?;
+        let app = App::new(parts(stacks, store, upstream, counter, defaults));
         runtime()?.block_on(async {
             let server = start(app.clone(), self.port, self.exit).await?;
             let address = server.address;

@@ -9,17 +9,27 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
+use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
 use loreloom_llm::{
-    connection::Address, offline::OfflineUpstream, secret::Secret, upstream::HttpUpstream,
+    connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
+    upstream::HttpUpstream,
 };
-use loreloom_memory::ports::{StoryStore, Upstream};
-use loreloom_server::{App, AppParts, Defaults, Lore, Recogniser, Weaving, serve};
-use tokio::{net::TcpListener, sync::oneshot};
-use tokio_util::task::TaskTracker;
+use loreloom_memory::{
+    cycle::Backend,
+    ports::{ChatModel, Upstream},
+    service::{MemoryService, Options, Ports},
+};
+use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_store::SqliteStore;
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    clock::SystemClock, data::DataArguments, lore::LoreArguments, tokenizer::TokenizerArguments,
+    clock::SystemClock, data::DataArguments, lore::LoreArguments, model::ModelArguments,
+    tokenizer::TokenizerArguments,
 };
 
 /// Run the proxy between a front end and a model.
@@ -65,6 +75,19 @@ pub(crate) struct Serve {
     #[command(flatten)]
     tokenizer: TokenizerArguments,
 
+    /// Remember nothing beyond what is stored, and recall nothing
+    #[arg(long)]
+    no_memory: bool,
+
+    /// The model that reads along and keeps memories; without one, passages of the story are
+    /// recalled as they are
+    #[arg(long, value_name = "NAME")]
+    memory_model: Option<String>,
+
+    /// That model's server, if it is another than the upstream
+    #[arg(long, value_name = "URL")]
+    memory_url: Option<String>,
+
     /// Pass every request on as it is
     #[arg(long)]
     no_weave: bool,
@@ -82,15 +105,19 @@ impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let app = self.app(Arc::new(self.data.open_or_make()?))?;
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
+        let model = self.memory_model().map(|model| model.open()).transpose()?;
         runtime()?.block_on(async {
-            let server = Server::start(app, address).await?;
+            let server = Server::start(app.clone(), address).await?;
+            if let Some(model) = model {
+                work(&app, model);
+            }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
             server.until(stop_asked()).await
         })
     }
 
-    fn app(&self, store: Arc<dyn StoryStore>) -> anyhow::Result<App> {
+    fn app(&self, store: Arc<SqliteStore>) -> anyhow::Result<App> {
         let speaker = self.character.as_deref().map(Speaker::named);
         let defaults = Defaults {
             context: Tokens(self.context),
@@ -104,9 +131,23 @@ impl Serve {
             strict_roles: self.strict_roles,
             ..Weaving::default()
         };
-        let stacks = self.lore.stacks(Some(embedder()))?;
-        let memory = (!self.no_memory).then(|| self.memory.options());
-        app(stacks, store, self.upstream()?, &self.tokenizer, defaults, weaving, memory)
+        let memory = (!self.no_memory).then(|| {
+            let model = self.memory_model().map(|model| model.used());
+            memory(&store, Options { model, ..Options::default() })
+        });
+        let counter = self.tokenizer.load()?;
+        Ok(App::new(AppParts {
+            memory,
+            weaving,
+            ..parts(self.lore.stacks()?, store, self.upstream()?, counter, defaults)
+        }))
+    }
+
+    /// The model that memory's own work goes to, if one is named.
+    fn memory_model(&self) -> Option<ModelArguments> {
+        let name = self.memory_model.as_deref()?;
+        let url = self.memory_url.as_deref().unwrap_or(&self.upstream);
+        Some(ModelArguments::at(url, name, self.key_env.as_deref(), self.context))
     }
 
     fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
@@ -129,27 +170,57 @@ impl Serve {
 /// How long running requests may take to finish once the server is asked to stop.
 const LAST_MOMENT: Duration = Duration::from_secs(20);
 
-/// A server made of these parts.
-pub(super) fn app(
-    lore: Lore,
-    store: Arc<dyn StoryStore>,
+/// The parts of a server that remembers nothing.
+pub(super) fn parts(
+    stacks: Stacks,
+    store: Arc<SqliteStore>,
     upstream: Arc<dyn Upstream>,
-    tokenizer: &TokenizerArguments,
+    counter: Arc<dyn TokenCounter>,
     defaults: Defaults,
-    weaving: Weaving,
-) -> anyhow::Result<App> {
-    Ok(App::new(AppParts {
+) -> AppParts {
+    AppParts {
         tenant: TenantId::local(),
-        lore,
+        stacks,
         store,
+        memory: None,
         upstream,
         clock: Arc::new(SystemClock),
-        counter: tokenizer.load()?,
+        counter,
         defaults,
-        weaving,
+        weaving: Weaving::default(),
         recogniser: Recogniser::default(),
         tasks: TaskTracker::new(),
-    }))
+        stopping: CancellationToken::new(),
+    }
+}
+
+/// Memory over a store.
+fn memory(store: &Arc<SqliteStore>, options: Options) -> Arc<MemoryService> {
+    let ports = Ports {
+        story: store.clone(),
+        log: store.clone(),
+        jobs: store.clone(),
+        clock: Arc::new(SystemClock),
+        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+    };
+    Arc::new(MemoryService::new(ports, options))
+}
+
+/// Carries out memory's work until the server stops.
+fn work(app: &App, model: Box<dyn ChatModel>) {
+    let Some(memory) = app.memory.clone() else { return };
+    let (tell, stop) = watch::channel(false);
+    let stopping = app.stopping.clone();
+    app.tasks.spawn(async move {
+        stopping.cancelled().await;
+        // The worker has gone already if nobody hears this.
+        let _gone = tell.send(true);
+    });
+    app.tasks.spawn(async move {
+        let embedder = StaticEmbedder::embedded();
+        let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
+        memory.work_until("server", backend, stop).await;
+    });
 }
 
 /// A runtime for one command.
@@ -173,6 +244,10 @@ impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
         app.restore().await.context("the stored stories cannot be read")?;
+        app.stacks.prepare().await?;
+        app.stacks.refresh(app.store.as_ref(), &app.tenant).await?;
+        let following = app.clone();
+        app.tasks.spawn(async move { following.keep_in_step().await });
         let listener = TcpListener::bind(address)
             .await
             .with_context(|| format!("{address} cannot be listened on"))?;
@@ -190,6 +265,7 @@ impl Server {
     /// for ever: a stream may have no end.
     pub(super) async fn until(self, asked: impl Future<Output = ()>) -> anyhow::Result<()> {
         asked.await;
+        self.app.stopping.cancel();
         // The server has gone already if nobody hears this.
         let _gone = self.stop.send(());
         let finishing = async {

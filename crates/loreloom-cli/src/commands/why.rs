@@ -12,6 +12,7 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::{EntryId, TenantId},
     library::Library,
+    place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{Report, Verdict, words},
@@ -227,6 +228,14 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
     entries.map(|entry| (entry.id.clone(), entry.title().to_owned())).collect()
 }
 
+/// What memory gave to the turn is part of what it was given: it is taken as it was.
+fn recollect(woven: &mut Woven, record: &TurnRecord) {
+    let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
+    woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
+    let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
+    woven.report.budgets.extend(budgets.cloned());
+}
+
 impl Again {
     fn decide(
         past: &Revisited,
@@ -243,6 +252,7 @@ impl Again {
             (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        recollect(&mut woven, &past.record);
         let prompt = given.seams.unpick(&past.record.prompt);
         let prompt = prompt.context("the stored prompt does not fit its seams")?;
         let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));

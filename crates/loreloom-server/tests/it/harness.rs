@@ -10,8 +10,11 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
 };
-use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Clock, Node, Store, StoryStore};
+use loreloom_llm::{connection::Address, embed::StaticEmbedder, upstream::HttpUpstream};
+use loreloom_memory::{
+    ports::{Clock, Node, Store, StoryStore},
+    service::{MemoryService, Options, Ports},
+};
 use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -39,6 +42,7 @@ pub(crate) struct Setup {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
+    pub(crate) memory: bool,
 }
 
 impl Default for Setup {
@@ -49,6 +53,7 @@ impl Default for Setup {
             // Tests run on busy machines: only one of them is about time.
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
+            memory: false,
         }
     }
 }
@@ -72,12 +77,12 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store } = setup;
+        let Setup { rules, counter, weaving, store, memory } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
-            memory: None,
+            memory: memory.then(|| remembering(&store)),
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
             counter,
@@ -130,6 +135,18 @@ fn book() -> Book {
     entry.placement.position = Position::AfterCharacter;
     book.entries.push(entry);
     book
+}
+
+/// Memory without a model.
+fn remembering(store: &Arc<MemoryStore>) -> Arc<MemoryService> {
+    let ports = Ports {
+        story: store.clone(),
+        log: store.clone(),
+        jobs: store.clone(),
+        clock: Arc::new(Still),
+        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+    };
+    Arc::new(MemoryService::new(ports, Options::default()))
 }
 
 /// A book that is active in every chat.

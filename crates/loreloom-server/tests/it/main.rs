@@ -9,6 +9,7 @@
 mod endpoints;
 mod harness;
 mod proxy;
+mod remembering;
 mod story;
 mod traffic;
 mod wrap;
