@@ -3,31 +3,35 @@
 use std::sync::Arc;
 
 use loreloom_core::{chat::Path, report::BudgetUse, units::Tokens};
-use loreloom_memory::service::{Spoken, TurnAsked, TurnMemory, Who};
-use tokio::runtime::Handle;
+use loreloom_memory::{
+    ports::MemoryError,
+    service::{Spoken, TurnAsked, TurnMemory, Who},
+};
+use tokio::{runtime::Handle, task::JoinHandle};
 
 use crate::{app::App, story::Names};
+
+/// Memory being asked; `None` if it is off.
+pub(crate) type Remembering = Option<JoinHandle<Result<TurnMemory, MemoryError>>>;
 
 /// The pool that memory's tokens are reported under.
 const POOL: &str = "memory";
 
 impl App {
-    /// What memory has for a turn. A turn goes on without memory that fails or that takes
-    /// more than half of what the turn may take: a long story that is met for the first time
-    /// is indexed beside it, for the turns that follow.
-    pub(crate) async fn remembered(
+    /// Begins to ask what memory has for a turn, on a thread of its own: a long story that is
+    /// met for the first time takes a while, and what is found then serves the turns that
+    /// follow.
+    pub(crate) fn remembering(
         &self,
+        runtime: &Handle,
         path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
-    ) -> TurnMemory {
-        if self.memory.is_none() {
-            return TurnMemory::default();
-        }
+    ) -> Remembering {
+        let memory = self.memory.clone()?;
         let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
-        let runtime = Handle::current();
-        let asking = tokio::task::spawn_blocking(move || {
-            let Some(memory) = &app.memory else { return Ok(TurnMemory::default()) };
+        let waiting = runtime.clone();
+        Some(runtime.spawn_blocking(move || {
             let asked = TurnAsked {
                 tenant: &app.tenant,
                 chat: path.chat(),
@@ -38,8 +42,14 @@ impl App {
                 cap: None,
                 counter: app.counter.as_ref(),
             };
-            runtime.block_on(memory.for_turn(&asked))
-        });
+            waiting.block_on(memory.for_turn(&asked))
+        }))
+    }
+
+    /// What memory has for a turn. A turn goes on without memory that fails or that takes
+    /// more than half of what the turn may take.
+    pub(crate) async fn remembered(&self, asking: Remembering) -> TurnMemory {
+        let Some(asking) = asking else { return TurnMemory::default() };
         let reason = match tokio::time::timeout(self.weaving.deadline / 2, asking).await {
             Ok(Ok(Ok(remembered))) => return remembered,
             Ok(Ok(Err(error))) => error.to_string(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     assemble::Seams,
     chat::{GenerationType, Message, Path, Role, identity::without_speaker},
-    given::Given,
+    given::{Asked, Given},
     ids::ChatId,
     macros::MacroValues,
     place::{Injection, Provenance},
@@ -13,7 +13,7 @@ use loreloom_core::{
     recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
     report::{Report, Span, Warning},
     state::{StateDelta, StoryState},
-    turn::{CardTexts, Host, Speaker, Transcript, Turn},
+    turn::{Speaker, Transcript},
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -81,34 +81,10 @@ impl App {
         found: &Recognition,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
-        let speaker = match &found.speakers.next {
-            Some(name) => Some(Speaker::named(name.as_str())),
-            None => self.defaults.speaker.clone(),
-        };
-        let user = found.speakers.user.as_ref();
-        let mut story = found.path.clone();
-        for message in &mut story {
-            if message.role == Role::User {
-                name(message, user.map(String::as_str));
-            }
-        }
-        let user = user.unwrap_or(&self.defaults.user).clone();
-        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        let newest = story.pop();
-        let mut path = Path::of(chat, story);
-        let mut state = StoryState::default();
-        if let Some(newest) = newest {
-            // Effects of earlier turns on the newest message do not count: a reply that is
-            // asked for again must see what the first one saw.
-            match runtime.block_on(self.store.state(&self.tenant, &path)) {
-                // A story's first turn.
-                Err(StoreError::NoChat { .. }) => (),
-                found => state = found?,
-            }
-            path.push(newest);
-        }
-        let path = Arc::new(path);
-        let is_story = found.kind == Kind::Story;
+        let (path, state) = self.told_so_far(runtime, chat, found)?;
+        let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
+        let (speaker, names) = self.cast(found);
+        let remembering = is_story.then(|| self.remembering(runtime, &path, &names, found.before));
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -116,34 +92,25 @@ impl App {
             tracing::warn!(%error, "no entry is found by meaning");
             Vec::new()
         });
-        let card = CardTexts::default();
-        let turn = Turn {
-            chat: path.chat(),
-            prefix: path.prefix(),
-            answers: path.last_user(),
-            transcript: &transcript,
+        let (user, dry_run) = (names.user.clone(), !is_story);
+        let asked = Asked {
             generation: found.generation,
-            speaker: speaker.as_ref(),
-            user: &names.user,
-            card: &card,
-            prompts: &[],
-            forced: &[],
             context: self.defaults.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
-            dry_run: !is_story,
-            host: Host { near: &near, ..Host::default() },
+            given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
+        let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
-        if is_story {
-            let remembered = self.remembered(&path, &names, found.before);
-            let remembered = runtime.block_on(remembered);
+        let given = lore.given(&turn, &path);
+        if let Some(remembering) = remembering {
+            let remembered = runtime.block_on(self.remembered(remembering));
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
         Ok(Some(Decided {
-            given: lore.given(&turn, &path),
             lore,
+            given,
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
@@ -152,6 +119,44 @@ impl App {
             names,
             path: Arc::unwrap_or_clone(path),
         }))
+    }
+
+    /// Who speaks next, and what everybody is called.
+    fn cast(&self, found: &Recognition) -> (Option<Speaker>, Names) {
+        let speaker = match &found.speakers.next {
+            Some(name) => Some(Speaker::named(name.as_str())),
+            None => self.defaults.speaker.clone(),
+        };
+        let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
+        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
+        (speaker, names)
+    }
+
+    /// The story up to its newest message, and the state before that: effects of earlier
+    /// turns on the newest message do not count, because a reply that is asked for again must
+    /// see what the first one saw.
+    fn told_so_far(
+        &self,
+        runtime: &Handle,
+        chat: ChatId,
+        found: &Recognition,
+    ) -> Result<(Path, StoryState), StoreError> {
+        let mut story = found.path.clone();
+        for message in story.iter_mut().filter(|message| message.role == Role::User) {
+            name(message, found.speakers.user.as_deref());
+        }
+        let newest = story.pop();
+        let mut path = Path::of(chat, story);
+        let mut state = StoryState::default();
+        if let Some(newest) = newest {
+            match runtime.block_on(self.store.state(&self.tenant, &path)) {
+                // A story's first turn.
+                Err(StoreError::NoChat { .. }) => (),
+                found => state = found?,
+            }
+            path.push(newest);
+        }
+        Ok((path, state))
     }
 
     /// Tells the recogniser how the model's messages read in the story: without the
