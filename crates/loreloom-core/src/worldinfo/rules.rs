@@ -36,7 +36,9 @@ pub struct WorldInfoRules {
     pub max_recursion_steps: u32,
     /// What a word is.
     pub words: WordRule,
-    /// Entries that are found by meaning.
+    /// Entries that are found by meaning. Left out where it is the default, so that the
+    /// versions of libraries stay as they were before there was such a rule.
+    #[serde(skip_serializing_if = "VectorRules::is_default")]
     pub vectors: VectorRules,
     /// Peer behaviour that we would not choose.
     pub quirks: Quirks,
@@ -85,6 +87,10 @@ impl Default for VectorRules {
 }
 
 impl VectorRules {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether an entry is compared: constant and disabled ones have no use for it.
     pub fn compares(&self, entry: &Entry) -> bool {
         let activation = &entry.activation;
