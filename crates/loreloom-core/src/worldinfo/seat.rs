@@ -76,6 +76,11 @@ impl Seat {
         self.instead.is_some()
     }
 
+    /// Whether both are the one object that the host sent.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        other.is_sent() && self.slot == other.slot
+    }
+
     pub(super) fn sent(&self) -> Option<&Arc<Entry>> {
         self.instead.as_ref()
     }
