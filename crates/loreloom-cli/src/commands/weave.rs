@@ -20,7 +20,7 @@ use loreloom_core::{
 };
 use loreloom_formats::{
     Limits,
-    chat::{ImportedChat, import_chat},
+    chat::{ImportedChat, carried_state, import_chat},
 };
 use loreloom_server::Lore;
 use serde::Serialize;
@@ -132,6 +132,8 @@ impl Weave {
         let lore = self.lore.load_with(book.zip(character.clone()), self.dialect)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
+        let books = lore.library().books().iter();
+        let state = carried_state(&chat, books.map(AsRef::as_ref));
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = lore::near(&lore, &transcript)?;
@@ -153,7 +155,7 @@ impl Weave {
             dry_run: false,
             host: Host { near: &near, ..Host::default() },
         };
-        let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt, card)?;
+        let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
             return Ok(());
@@ -164,13 +166,12 @@ impl Weave {
     fn weave(
         &self,
         lore: &Lore,
-        turn: &Turn<'_>,
+        (turn, state): (&Turn<'_>, &StoryState),
         counter: &dyn TokenCounter,
         prompt: &[PromptMessage],
         card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
-        let state = StoryState::default();
-        let mut woven = lore.weave(turn, &state, counter);
+        let mut woven = lore.weave(turn, state, counter);
         let built = card.is_some() || !self.main.is_empty();
         let mut plan = Plan::default();
         let Assembled { messages, spans } = if built {
@@ -185,14 +186,14 @@ impl Weave {
             plan.apply(prompt)
         };
         plan.tell(&mut woven.report, spans);
-        let verdicts = self.why.then(|| lore.verdicts(&woven, turn, &state, counter));
+        let verdicts = self.why.then(|| lore.verdicts(&woven, turn, state, counter));
         let explained = match &self.explain {
             Some(name) => {
                 let entry = find_entry(lore.library(), name)?;
                 let fires = woven.report.verdicts.iter().any(|verdict| {
                     verdict.entry == entry && matches!(verdict.outcome, Outcome::Activated { .. })
                 });
-                let fix = lore.explain(&entry, turn, &state, counter);
+                let fix = lore.explain(&entry, turn, state, counter);
                 Some(Explained { entry, fires, fix })
             }
             None => None,

@@ -76,7 +76,7 @@ impl Scanner<'_> {
         if let Some(forced) = self.forced.get(&compiled.slot) {
             let found = Found::by(Why::Forced, reach);
             return Ok(match &forced.instead {
-                Some(instead) => Seat::instead((rank, ix), compiled.slot, instead, found),
+                Some(instead) => Seat::instead((rank, ix), compiled, instead, found),
                 None => Seat::stored(rank, ix, compiled, found),
             });
         }

@@ -241,6 +241,30 @@ fn an_object_of_the_host_stands_once_for_all_entries_of_its_number() {
 }
 
 #[test]
+fn an_object_of_the_host_is_recognised_by_the_fingerprint_it_brings() {
+    let stored = entry("stays", &["zyx"], "a", |entry| {
+        entry.activation.timed.sticky = Some(9);
+        entry.activation.probability = Some(0.0);
+    });
+    let decorated = split_decorators(&stored.content, Quirks::sillytavern_1_19());
+    let print = fingerprint(&stored, "B", &decorated);
+    let (start, end) = (MessageCount(0), MessageCount(9));
+    let record = TimedRecord { fingerprint: Some(print), start, end, protected: false };
+    let state =
+        StoryState { sticky: [(stored.id.clone(), record)].into(), ..StoryState::default() };
+    // What stays does not roll, and no roll passes a probability of 0.
+    for (hash, fires) in [(Some(print), true), (Some(1), false), (None, false)] {
+        let mut sent = stored.clone();
+        sent.raw = hash.map(|hash| format!("{{\"hash\":{hash}}}").into());
+        let forced = [Forced { entry: stored.id.clone(), instead: Some(Arc::new(sent)) }];
+        let entries = [stored.clone()];
+        let state = state.clone();
+        let turn = Plain { entries: &entries, forced: &forced, state, ..Plain::default() };
+        assert_eq!(!turn.fired().is_empty(), fires, "{hash:?}");
+    }
+}
+
+#[test]
 fn the_record_of_an_effect_that_an_entry_does_not_have_is_deleted() {
     let plain = entry("plain", &["zyx"], "a", |_| {});
     let cooling =
