@@ -54,6 +54,11 @@ pub(crate) struct Weave {
     #[arg(long, default_value = "", value_name = "TEXT")]
     main: String,
 
+    /// What surrounds the lore before and after the character in a prompt that is built from
+    /// `--card` or `--main`: `{0}` is the lore
+    #[arg(long, default_value = "", value_name = "FORMAT")]
+    wi_format: String,
+
     /// Also say for every entry why it fired or did not
     #[arg(long)]
     why: bool,
@@ -179,6 +184,7 @@ impl Weave {
             if !self.main.is_empty() {
                 texts.main.clone_from(&self.main);
             }
+            texts.lore_format.clone_from(&self.wi_format);
             let texts = texts.expanded(&turn.macros());
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
@@ -291,6 +297,7 @@ impl CardFile {
                 },
                 examples: card.mes_example,
                 post_history: card.post_history_instructions,
+                lore_format: String::new(),
             },
             book: imported.book,
         })

@@ -112,6 +112,9 @@ fn a_card_brings_its_texts_and_its_book() {
             "[system]\nThe bell is cracked.",
         ]
     );
+    let framed = ["--chat", "chat.jsonl", "--card", "torvald.json", "--wi-format", "[Lore: {0}]"];
+    let text = printed(home.path(), &weave(&framed));
+    assert!(text.contains("\n[Lore: The bell is cracked.]\n"), "{text}");
     let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--card", "book.json"]));
     assert_eq!(error, "loreloom: `book.json` is no character's card\n");
 }
