@@ -20,7 +20,7 @@ use loreloom_core::{
 };
 use loreloom_formats::{
     Limits,
-    chat::{ImportedChat, import_chat},
+    chat::{ImportedChat, carried_state, import_chat},
 };
 use loreloom_server::Lore;
 use serde::Serialize;
@@ -53,6 +53,11 @@ pub(crate) struct Weave {
     /// The main prompt, before the card
     #[arg(long, default_value = "", value_name = "TEXT")]
     main: String,
+
+    /// What surrounds the lore before and after the character in a prompt that is built from
+    /// `--card` or `--main`: `{0}` is the lore
+    #[arg(long, default_value = "", value_name = "FORMAT")]
+    wi_format: String,
 
     /// Also say for every entry why it fired or did not
     #[arg(long)]
@@ -132,6 +137,8 @@ impl Weave {
         let lore = self.lore.load_with(book.zip(character.clone()), self.dialect)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
+        let books = lore.library().books().iter();
+        let state = carried_state(&chat, books.map(AsRef::as_ref));
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = lore::near(&lore, &transcript)?;
@@ -153,7 +160,7 @@ impl Weave {
             dry_run: false,
             host: Host { near: &near, ..Host::default() },
         };
-        let woven = self.weave(&lore, &turn, counter.as_ref(), &prompt, card)?;
+        let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
             return Ok(());
@@ -164,13 +171,12 @@ impl Weave {
     fn weave(
         &self,
         lore: &Lore,
-        turn: &Turn<'_>,
+        (turn, state): (&Turn<'_>, &StoryState),
         counter: &dyn TokenCounter,
         prompt: &[PromptMessage],
         card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
-        let state = StoryState::default();
-        let mut woven = lore.weave(turn, &state, counter);
+        let mut woven = lore.weave(turn, state, counter);
         let built = card.is_some() || !self.main.is_empty();
         let mut plan = Plan::default();
         let Assembled { messages, spans } = if built {
@@ -178,6 +184,7 @@ impl Weave {
             if !self.main.is_empty() {
                 texts.main.clone_from(&self.main);
             }
+            texts.lore_format.clone_from(&self.wi_format);
             let texts = texts.expanded(&turn.macros());
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
@@ -185,14 +192,14 @@ impl Weave {
             plan.apply(prompt)
         };
         plan.tell(&mut woven.report, spans);
-        let verdicts = self.why.then(|| lore.verdicts(&woven, turn, &state, counter));
+        let verdicts = self.why.then(|| lore.verdicts(&woven, turn, state, counter));
         let explained = match &self.explain {
             Some(name) => {
                 let entry = find_entry(lore.library(), name)?;
                 let fires = woven.report.verdicts.iter().any(|verdict| {
                     verdict.entry == entry && matches!(verdict.outcome, Outcome::Activated { .. })
                 });
-                let fix = lore.explain(&entry, turn, &state, counter);
+                let fix = lore.explain(&entry, turn, state, counter);
                 Some(Explained { entry, fires, fix })
             }
             None => None,
@@ -290,6 +297,7 @@ impl CardFile {
                 },
                 examples: card.mes_example,
                 post_history: card.post_history_instructions,
+                lore_format: String::new(),
             },
             book: imported.book,
         })

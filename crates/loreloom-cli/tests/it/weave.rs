@@ -112,6 +112,9 @@ fn a_card_brings_its_texts_and_its_book() {
             "[system]\nThe bell is cracked.",
         ]
     );
+    let framed = ["--chat", "chat.jsonl", "--card", "torvald.json", "--wi-format", "[Lore: {0}]"];
+    let text = printed(home.path(), &weave(&framed));
+    assert!(text.contains("\n[Lore: The bell is cracked.]\n"), "{text}");
     let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--card", "book.json"]));
     assert_eq!(error, "loreloom: `book.json` is no character's card\n");
 }
@@ -308,4 +311,33 @@ fn a_card_with_decorators_is_woven_by_their_rules_and_tells_why() {
     // SillyTavern leaves these decorators out of the text and does nothing else.
     let text = woven(&["--dialect", "world-info"]);
     assert!(text.contains("He yawns.") && !text.contains("[user]\nHe never sleeps."), "{text}");
+}
+
+#[test]
+fn effects_that_a_chat_brings_along_go_on() {
+    let home = home();
+    let timed = r#"{"entries":{"0":{"uid":0,"key":["gong"],"comment":"Cooling","content":"x","position":0,"cooldown":9},
+      "1":{"uid":1,"key":["gong"],"comment":"Reading","content":"{{getvar::who}} rings.","position":0}}}"#;
+    write(home.path(), "timed.json", timed);
+    let chat = |hash: u64| {
+        let record = format!(r#"{{"hash":{hash},"start":1,"end":7,"protected":false}}"#);
+        let header = format!(
+            r#"{{"user_name":"Mira","character_name":"Torvald","chat_metadata":{{"variables":{{"who":"Odo"}},"timedWorldInfo":{{"cooldown":{{"timed.0":{record}}}}}}}}}"#
+        );
+        format!(
+            "{header}\n{{\"name\":\"Mira\",\"is_user\":true,\"mes\":\"A\"}}\n{{\"name\":\"Mira\",\"is_user\":true,\"mes\":\"A gong\"}}\n"
+        )
+    };
+    let entry = r#"{"uid":0,"world":"timed","key":["gong"],"comment":"Cooling","content":"x","position":0,"cooldown":9,"decorators":[]}"#;
+    write(home.path(), "chat.jsonl", &chat(loreloom_core::worldinfo::cyrb53(entry)));
+    let arguments = ["weave", "--book", "timed.json", "--chat", "chat.jsonl", "--why"];
+    let text = printed(home.path(), &[&arguments[..], &["--explain", "Cooling"]].concat());
+    assert!(text.contains("cooling down until message 7"), "{text}");
+    assert!(text.contains("\nOdo rings.\n"), "{text}");
+    let fix = "Cooling would have fired with: wait until the chat has 7 messages";
+    assert_eq!(text.lines().last(), Some(fix));
+    // Another version of the entry is another entry.
+    write(home.path(), "chat.jsonl", &chat(1));
+    let text = printed(home.path(), &arguments);
+    assert!(text.contains("Cooling  woven"), "{text}");
 }

@@ -4,6 +4,7 @@ use crate::{
     place::{Injection, Provenance},
     report::Span,
     units::Tokens,
+    worldinfo::format_world_info,
 };
 
 /// Several injections as one text.
@@ -56,6 +57,23 @@ impl Joined {
         }
         self.text = format!("{lead}{}{trail}", self.text);
         self
+    }
+
+    /// The same in the front end's format for World Info, as
+    /// [`format_world_info`](crate::worldinfo::format_world_info) has it. Of a format that
+    /// repeats the lore, the first copy is told.
+    pub(super) fn formatted(self, format: &str) -> Self {
+        let text = format_world_info(&self.text, format);
+        match format.split_once("{0}") {
+            Some((lead, _)) if text.starts_with(lead) && !self.is_empty() => {
+                let trail = text[lead.len() + self.text.len()..].to_owned();
+                self.framed(lead, &trail)
+            }
+            Some(_) => self,
+            None if text == self.text => self,
+            // The author of the format left no room for lore.
+            None => Self { text, pieces: Vec::new() },
+        }
     }
 
     /// Whether nothing was joined.

@@ -75,6 +75,9 @@ pub struct PromptTexts {
     pub examples: String,
     /// Instructions after the chat.
     pub post_history: String,
+    /// What surrounds the lore before and after the character: `{0}` is the lore. A blank
+    /// one leaves it as it is.
+    pub lore_format: String,
 }
 
 impl PromptTexts {
@@ -94,6 +97,7 @@ impl PromptTexts {
             },
             examples: expand(&self.examples),
             post_history: expand(&self.post_history),
+            lore_format: self.lore_format.clone(),
         }
     }
 }
@@ -122,7 +126,10 @@ pub fn build(
                         assembled.push_joined(injection.role, &Joined::of([injection]));
                     }
                 } else {
-                    assembled.push_joined(Role::System, &Joined::of(here));
+                    let joined = Joined::of(here);
+                    let lore = matches!(place, Place::BeforeCharacter | Place::AfterCharacter);
+                    let format = if lore { texts.lore_format.as_str() } else { "" };
+                    assembled.push_joined(Role::System, &joined.formatted(format));
                 }
             }
             Block::History => assembled.push_history(history, injections),
@@ -140,7 +147,7 @@ impl Assembled {
     }
 
     fn push_joined(&mut self, role: Role, joined: &Joined) {
-        if !joined.is_empty() {
+        if !joined.text.is_empty() {
             self.spans.extend(joined.spans(self.messages.len(), 0));
             let content = joined.text.clone();
             self.messages.push(PromptMessage { role, name: None, content });
@@ -217,5 +224,21 @@ mod tests {
             assert_eq!(&built.messages[span.message].content[span.start..span.end], text);
         }
         assert_eq!(built.spans.len(), injections.len());
+        for (format, before) in [
+            (" ", Some("before")),
+            ("[{0}]", Some("[before]")),
+            ("a {0} b {0}", Some("a before b before")),
+            ("lost", Some("lost")),
+        ] {
+            let texts = PromptTexts { lore_format: format.to_owned(), ..texts.clone() };
+            let built = build(&PromptTemplate::default(), &texts, &history, &injections);
+            assert_eq!(built.messages.get(1).map(|one| one.content.as_str()), before, "{format}");
+            for span in &built.spans {
+                let Provenance::Memory(text) = &span.source else { continue };
+                assert_eq!(&built.messages[span.message].content[span.start..span.end], text);
+            }
+            let none = build(&PromptTemplate::default(), &texts, &history, &[]);
+            assert_eq!(none.messages[1].content, "card", "{format}");
+        }
     }
 }

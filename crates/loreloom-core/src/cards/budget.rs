@@ -48,7 +48,7 @@ impl Scanner<'_> {
                 self.stops.insert(piece.ix, Stop::OverBudget { needed, limit });
             } else if needed > left {
                 overflowed = true;
-                self.stops.insert(piece.ix, Stop::Budget { needed, left });
+                self.stops.insert(piece.ix, Stop::Budget { needed, left, over: Tokens::default() });
             } else {
                 used = used.saturating_add(needed);
                 self.active.push(piece);

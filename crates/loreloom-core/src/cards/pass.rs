@@ -312,11 +312,15 @@ impl<'a> Scanner<'a> {
     fn located(&mut self, key: &CompiledKey, terms: &Terms) -> (KeyMatch, Option<Location>) {
         let probe = self.probe(key);
         let location = self.texts.locate(key, &probe, Self::reach(terms));
+        let others =
+            location.map(|first| self.texts.locate_others(key, &probe, Self::reach(terms), &first));
         let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
+        let place = |at: Location| self.window.place(&at, self.library, self.turn);
         let told = KeyMatch {
             key: key.raw.to_string(),
             expanded: (*expanded != *key.raw).then(|| expanded.into_owned()),
-            at: location.map(|at| self.window.place(&at, self.library, self.turn)),
+            at: location.map(place),
+            also: others.into_iter().flatten().map(place).collect(),
         };
         (told, location)
     }

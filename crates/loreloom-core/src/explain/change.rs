@@ -51,6 +51,11 @@ pub enum Change {
         /// The least cosine.
         threshold: f64,
     },
+    /// Let so many entries in by meaning.
+    NearEntries {
+        /// The most entries.
+        most: u32,
+    },
     /// Allow lore so many tokens.
     Budget {
         /// Tokens.
@@ -65,6 +70,7 @@ pub fn words(change: &Change) -> String {
         Change::MakeConstant => "make it constant".to_owned(),
         Change::AnyGeneration => "allow it for every kind of generation".to_owned(),
         Change::AnyCharacter => "allow it for every character".to_owned(),
+        Change::ScanDepth { messages: 1 } => "scan 1 message for it".to_owned(),
         Change::ScanDepth { messages } => format!("scan {messages} messages for it"),
         Change::Say { words } => format!("let the newest message say “{}”", words.join("” and “")),
         Change::IgnoreSecondary => "ignore its secondary keys".to_owned(),
@@ -77,6 +83,7 @@ pub fn words(change: &Change) -> String {
         Change::Nearness { threshold } => {
             format!("lower the threshold of meaning to {threshold}")
         }
+        Change::NearEntries { most } => format!("let {most} entries in by meaning"),
         Change::Budget { tokens } => format!("allow lore {tokens} tokens"),
     }
 }

@@ -5,6 +5,7 @@
 //! is told.
 
 mod change;
+mod sample;
 mod trial;
 
 use serde::{Deserialize, Serialize};
@@ -168,6 +169,43 @@ mod tests {
                 Some(vec![Change::Wait { until: MessageCount(3) }]),
             ),
             (bell, 20, entry(|_| {}), Some(vec![Change::Budget { tokens: Tokens(8) }])),
+            (
+                &["nothing"][..],
+                4096,
+                entry(|e| e.activation.keys = vec![Key::parse(r"/\bgongs?\b/i")]),
+                Some(vec![Change::Say { words: vec!["gong".to_owned()] }]),
+            ),
+            // No text matches where the first one must begin the window.
+            (
+                &["nothing"][..],
+                4096,
+                entry(|e| e.activation.keys = vec![Key::parse("/^gong/"), Key::parse("bell")]),
+                Some(vec![Change::Say { words: vec!["bell".to_owned()] }]),
+            ),
+            (
+                &["nothing"][..],
+                4096,
+                entry(|e| e.activation.keys = vec![Key::parse("/(?<!x)gong/")]),
+                Some(vec![Change::MakeConstant]),
+            ),
+            (
+                bell,
+                4096,
+                entry(|e| {
+                    e.activation.secondary.active = true;
+                    e.activation.secondary.keys = vec![Key::parse("{{user}}s")];
+                }),
+                Some(vec![Change::Say { words: vec!["Miras".to_owned()] }]),
+            ),
+            (
+                bell,
+                4096,
+                entry(|e| {
+                    e.activation.secondary.active = true;
+                    e.activation.secondary.keys = vec![Key::parse("/(?<!x)gong/")];
+                }),
+                Some(vec![Change::IgnoreSecondary]),
+            ),
             (
                 &["nothing"][..],
                 4096,

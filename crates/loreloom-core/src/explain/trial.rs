@@ -1,8 +1,8 @@
 //! A turn run again with changes.
 
-use std::{rc::Rc, sync::Arc};
+use std::{mem::discriminant, rc::Rc, sync::Arc};
 
-use super::{Case, Change};
+use super::{Case, Change, sample::sample};
 use crate::{
     book::{Book, Entry, Force, Key, SelectiveLogic},
     chat::Role,
@@ -10,11 +10,15 @@ use crate::{
     library::{Dialect, Library, Roster},
     report::{Gate, Outcome, Stop},
     rules::Rules,
+    scan::JsRegex,
     state::StoryState,
     turn::{Instruments, Transcript, Turn, TurnCache},
     units::{MessageCount, Tokens},
     weave::{outcome_of, weave},
 };
+
+/// Keys of an entry that are tried one after the other.
+const MOST_TRIED: u32 = 8;
 
 /// The turn with some changes made.
 #[derive(Clone)]
@@ -111,20 +115,34 @@ impl<'a> Trial<'a> {
                 // Two digits are what people set.
                 Change::Nearness { threshold: (score * 100.0).floor() / 100.0 }
             }
-            Stop::NoKeyFound => self.say_a_key(),
+            Stop::NoKeyFound | Stop::KeyTooSlow { .. } => {
+                let keys = self.changed.activation.keys.iter().map(Key::raw);
+                self.say_one(stop, keys, Change::MakeConstant)?
+            }
             Stop::OutOfReach { distance, .. } => Change::ScanDepth { messages: distance + 1 },
-            Stop::Required { missing }
-            | Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
+            Stop::Required { missing } => {
                 Change::Say { words: missing.iter().take(1).cloned().collect() }
             }
+            Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
+                let missing = missing.iter().map(String::as_str);
+                self.say_one(stop, missing, Change::IgnoreSecondary)?
+            }
             Stop::Secondary { logic: SelectiveLogic::AndAll, missing, .. } => {
-                Change::Say { words: missing.clone() }
+                let words: Option<Vec<String>> =
+                    missing.iter().map(|key| self.sayable(key)).collect();
+                let all = words.map(|words| Change::Say { words });
+                self.first_that_helps(stop, all.into_iter().chain([Change::IgnoreSecondary]))?
             }
             Stop::Secondary { .. } => Change::IgnoreSecondary,
             Stop::Group { .. } => Change::LeaveGroups,
             Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
                 self.larger_budget()?
+            }
+            Stop::MaxEntries { most } if self.dialect() == Dialect::WorldInfo => {
+                let more = (1..=MOST_TRIED).map(|more| most.saturating_add(more));
+                let more = more.map(|most| Change::NearEntries { most });
+                self.first_that_helps(stop, more)?
             }
             Stop::Gate { gate: Gate::After { wanted, .. } } => {
                 Change::Wait { until: MessageCount(*wanted) }
@@ -152,15 +170,42 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Lets the newest message say a key; expressions are not turned into words.
-    fn say_a_key(&self) -> Change {
-        let key = self.changed.activation.keys.iter().find_map(|key| match key {
-            Key::Literal(text) if !text.trim().is_empty() => Some(text),
-            Key::Literal(_) | Key::Regex(_) => None,
-        });
+    /// Lets the newest message say one of these keys, else makes the other change.
+    fn say_one<'key>(
+        &self,
+        stop: &Stop,
+        keys: impl Iterator<Item = &'key str>,
+        otherwise: Change,
+    ) -> Option<Change> {
+        let said = keys.filter_map(|key| self.sayable(key)).take(MOST_TRIED as usize);
+        let said = said.map(|word| Change::Say { words: vec![word] });
+        self.first_that_helps(stop, said.chain([otherwise]))
+    }
+
+    /// Words that a key is found in.
+    fn sayable(&self, key: &str) -> Option<String> {
         let macros = self.case.turn.macros();
-        let expand = |key| macros.expand_reading(key, &self.state.variables).into_owned();
-        key.map_or(Change::MakeConstant, |key| Change::Say { words: vec![expand(key)] })
+        let key = macros.expand_reading(key, &self.state.variables);
+        let plain = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+        let Key::Regex(regex) = Key::parse(&key) else { return plain(&key) };
+        // What is no regular expression is looked for as it stands.
+        let Some(compiled) = JsRegex::new(&regex.pattern, &regex.flags) else { return plain(&key) };
+        sample(&regex.pattern)
+            .and_then(|text| plain(&text))
+            .filter(|text| compiled.find(text).span().is_some())
+    }
+
+    /// The first change after which this rule does not stop the entry any more.
+    fn first_that_helps(
+        &self,
+        stop: &Stop,
+        mut changes: impl Iterator<Item = Change>,
+    ) -> Option<Change> {
+        changes.find(|change| {
+            let mut trial = self.clone();
+            trial.apply(change);
+            trial.run().is_none_or(|next| discriminant(&next) != discriminant(stop))
+        })
     }
 
     /// Card books need more than the roll, World Info no less.
@@ -239,6 +284,7 @@ impl<'a> Trial<'a> {
                 activation.probability = Some(*percent);
                 self.drop_decorator("@@probability");
             }
+            Change::NearEntries { most } => self.rules.world_info.vectors.max_entries = *most,
             Change::Nearness { threshold } => self.rules.world_info.vectors.threshold = *threshold,
             Change::Budget { tokens } if self.dialect() == Dialect::Cards => {
                 self.rules.cards.budget_floor = tokens.0;

@@ -45,6 +45,16 @@ pub struct KeyMatch {
     pub expanded: Option<String>,
     /// Where it was found; a key that matches everything is found nowhere in particular.
     pub at: Option<MatchPlace>,
+    /// Where else it was found: the other messages, card texts and prompts that were scanned.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub also: Vec<MatchPlace>,
+}
+
+impl KeyMatch {
+    /// All places in which it was found.
+    pub fn places(&self) -> impl Iterator<Item = &MatchPlace> {
+        self.at.iter().chain(&self.also)
+    }
 }
 
 /// Where a key was found.

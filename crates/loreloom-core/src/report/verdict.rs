@@ -186,6 +186,11 @@ pub enum Stop {
     NoKeys,
     /// None of its keys was found.
     NoKeyFound,
+    /// A key was given up: it needs more steps than one is allowed.
+    KeyTooSlow {
+        /// The key.
+        key: String,
+    },
     /// It is found by meaning, and its meaning is not near enough to the chat's.
     NotNear {
         /// How near it is; `None` if others are nearer.
@@ -235,6 +240,10 @@ pub enum Stop {
         needed: Tokens,
         /// What was left.
         left: Tokens,
+        /// By how much lore is over its budget already, which entries that ignore it and the
+        /// line ends between entries can bring about.
+        #[serde(skip_serializing_if = "is_none", default)]
+        over: Tokens,
     },
     /// It is larger than the whole budget.
     OverBudget {
@@ -330,6 +339,11 @@ pub enum Stop {
     NotSelected,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_none(tokens: &Tokens) -> bool {
+    tokens.0 == 0
+}
+
 /// Why a member of a group lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -383,6 +397,10 @@ impl Verdict {
 }
 
 impl Stop {
+    pub(crate) fn too_slow(key: &str) -> Self {
+        Self::KeyTooSlow { key: key.to_owned() }
+    }
+
     /// How far an entry got before this rule stopped it: later rules count more.
     pub(crate) fn progress(&self) -> u8 {
         match self {
@@ -396,7 +414,7 @@ impl Stop {
             Self::Suppressed | Self::Once { .. } => 7,
             Self::Gate { .. } => 8,
             Self::Excluded { .. } => 9,
-            Self::NoKeys | Self::NoKeyFound | Self::NotNear { .. } => 10,
+            Self::NoKeys | Self::NoKeyFound | Self::KeyTooSlow { .. } | Self::NotNear { .. } => 10,
             Self::OutOfReach { .. } => 11,
             Self::Required { .. } => 12,
             Self::Secondary { .. } => 13,
@@ -431,6 +449,7 @@ impl Stop {
             Self::Suppressed => "suppressed",
             Self::NoKeys => "no_keys",
             Self::NoKeyFound => "no_key_found",
+            Self::KeyTooSlow { .. } => "key_too_slow",
             Self::NotNear { .. } => "not_near",
             Self::OutOfReach { .. } => "out_of_reach",
             Self::Secondary { .. } => "secondary",
@@ -474,7 +493,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 49);
+        assert_eq!(codes.len(), 50);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

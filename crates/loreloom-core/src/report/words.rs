@@ -16,10 +16,11 @@ pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
 /// Why an entry fired or did not, as a sentence without its name.
 pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
     match &verdict.outcome {
-        Outcome::Activated { place, trigger, .. } => {
+        Outcome::Activated { place, trigger, tokens } => {
             let reason = reason(trigger, names);
             match place {
                 Some(place) => format!("{reason}; {}", self::place(place)),
+                None if tokens.0 == 0 => format!("{reason}; it has no text, so nothing was sent"),
                 None => format!("{reason}; it names no place, so nothing was sent"),
             }
         }
@@ -129,8 +130,24 @@ fn found(key: &KeyMatch, names: Names<'_>) -> String {
         None => quoted(&key.key),
     };
     match &key.at {
-        Some(at) => format!("{name} {}", source(&at.source, names)),
+        Some(at) => format!("{name} {}{}", source(&at.source, names), further(key)),
         None => format!("{name} matches any text"),
+    }
+}
+
+/// The further messages that hold a key.
+fn further(key: &KeyMatch) -> String {
+    let message = |source: &TextSource| {
+        let (TextSource::Message { index, .. } | TextSource::Speaker { index }) = source else {
+            return None;
+        };
+        Some((index + 1).to_string())
+    };
+    let messages: Vec<String> = key.also.iter().filter_map(|at| message(&at.source)).collect();
+    match messages.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (also in message {one})"),
+        [others @ .., last] => format!(" (also in messages {} and {last})", others.join(", ")),
     }
 }
 
@@ -189,17 +206,24 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),
         Stop::NoKeyFound => "none of its keys was found".to_owned(),
+        Stop::KeyTooSlow { key } => {
+            format!("none of its keys was found; {} takes too many steps", quoted(key))
+        }
         Stop::NotNear { score: Some(score), threshold } => {
             format!("its meaning is not near enough ({score:.2}, needed {threshold:.2})")
         }
         Stop::NotNear { score: None, threshold } => {
             format!("found by meaning only, and not among the nearest (needed {threshold:.2})")
         }
-        Stop::OutOfReach { key, distance, depth } => format!(
-            "{} is {} back, but only the last {depth} messages are scanned",
-            quoted(key),
-            count(distance + 1, "message")
-        ),
+        Stop::OutOfReach { key, distance, depth } => {
+            let scanned = match depth {
+                0 => "nothing is scanned for it".to_owned(),
+                1 => "only the last message is scanned".to_owned(),
+                depth => format!("only the last {depth} messages are scanned"),
+            };
+            let back = count(distance + 1, "message");
+            format!("{} is {back} back, but {scanned}", quoted(key))
+        }
         Stop::Secondary { key, logic, found, missing } => secondary(key, *logic, found, missing),
         Stop::Group { group, winner, rule } => {
             self::group(group, winner.as_ref().map(names), *rule)
@@ -207,7 +231,12 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Chance { roll, probability } => {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
-        Stop::Budget { needed, left } => {
+        Stop::Budget { needed, over, .. } if over.0 > 0 => format!(
+            "needs {}, and lore is {} over its budget already, line ends counted",
+            count(needed.0, "token"),
+            over.0
+        ),
+        Stop::Budget { needed, left, .. } => {
             format!("needs {}, only {} left", count(needed.0, "token"), left.0)
         }
         Stop::OverBudget { needed, limit } => {
@@ -264,7 +293,7 @@ fn vault_stop(stop: &Stop) -> String {
         Stop::Stripped { generation } => {
             format!("the same text was sent in generation {generation}")
         }
-        Stop::MaxEntries { most } => format!("{} are in already", count(*most, "note")),
+        Stop::MaxEntries { most } => format!("{most} others are in already, which is the most"),
         _ => "the selecting model did not choose it".to_owned(),
     }
 }
@@ -303,7 +332,9 @@ fn filter(what: &str, listed: &[String], exclude: bool) -> String {
 fn secondary(key: &str, logic: SelectiveLogic, found: &[String], missing: &[String]) -> String {
     let why = match logic {
         SelectiveLogic::AndAny => format!("none of {} was", list(missing)),
-        SelectiveLogic::AndAll => format!("{} was not", list(missing)),
+        SelectiveLogic::AndAll => {
+            format!("{} {} not", list(missing), if missing.len() == 1 { "was" } else { "were" })
+        }
         SelectiveLogic::NotAny => format!("so was {}, which forbids it", list(found)),
         SelectiveLogic::NotAll => format!("so were all of {}, which forbids it", list(found)),
         SelectiveLogic::Unknown => "its rule for further keys is unknown".to_owned(),
@@ -359,8 +390,20 @@ mod tests {
                 "“bell” was found, but none of “tower”, “rope” was",
             ),
             (
-                Stop::Budget { needed: Tokens(40), left: Tokens(12) },
+                Stop::Budget { needed: Tokens(40), left: Tokens(12), over: Tokens(0) },
                 "needs 40 tokens, only 12 left",
+            ),
+            (
+                Stop::Budget { needed: Tokens(3), left: Tokens(0), over: Tokens(4) },
+                "needs 3 tokens, and lore is 4 over its budget already, line ends counted",
+            ),
+            (
+                Stop::OutOfReach { key: "bell".to_owned(), distance: 0, depth: 0 },
+                "“bell” is 1 message back, but nothing is scanned for it",
+            ),
+            (
+                Stop::KeyTooSlow { key: "/(a+)+$/".to_owned() },
+                "none of its keys was found; “/(a+)+$/” takes too many steps",
             ),
             (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
             (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),

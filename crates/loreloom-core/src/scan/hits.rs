@@ -114,6 +114,12 @@ impl<Found> Default for HitCache<Found> {
 const CACHE_BYTES: usize = 4 << 20;
 
 impl<Found> HitCache<Found> {
+    /// What is remembered of a text.
+    pub fn get(&self, text: &ScanText) -> Option<&Found> {
+        let (known, found) = self.hits.get(&text.hash)?;
+        known.same(text).then_some(&**found)
+    }
+
     /// What is in a text: remembered, else what `find` finds.
     pub fn get_or_find(&mut self, text: &ScanText, find: impl FnOnce(&str) -> Found) -> Arc<Found> {
         if let Some((known, hits)) = self.hits.get(&text.hash)

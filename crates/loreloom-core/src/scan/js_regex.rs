@@ -46,6 +46,16 @@ pub enum RegexOutcome {
     TooSlow,
 }
 
+impl RegexOutcome {
+    /// The bytes of the match, if there is one.
+    pub fn span(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Found { start, end } => Some((start, end)),
+            Self::NotFound | Self::TooSlow => None,
+        }
+    }
+}
+
 impl JsRegex {
     /// The expression, or `None` if JavaScript would refuse it.
     pub fn new(pattern: &str, flags: &str) -> Option<Self> {

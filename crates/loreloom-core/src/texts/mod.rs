@@ -130,6 +130,11 @@ impl<'a> Texts<'a> {
         std::mem::take(&mut self.touched)
     }
 
+    /// A key of an entry that was stopped.
+    pub(crate) fn slow_key(&self, ix: EntryIx) -> Option<&str> {
+        self.too_slow.iter().find(|(slow, _)| *slow == ix).map(|(_, key)| &**key)
+    }
+
     /// The entries whose regular expressions were stopped.
     pub(crate) fn take_too_slow(&mut self) -> Vec<(EntryIx, Box<str>)> {
         std::mem::take(&mut self.too_slow)
@@ -190,7 +195,11 @@ impl<'a> Texts<'a> {
                     RegexOutcome::Found { .. } => true,
                     RegexOutcome::NotFound => false,
                     RegexOutcome::TooSlow => {
-                        self.too_slow.push((ix, key.raw.clone()));
+                        let known =
+                            |(slow, known): &(EntryIx, Box<str>)| *slow == ix && *known == key.raw;
+                        if !self.too_slow.iter().any(known) {
+                            self.too_slow.push((ix, key.raw.clone()));
+                        }
                         false
                     }
                 }
@@ -269,19 +278,8 @@ impl<'a> Texts<'a> {
         folding: Folding,
         reach: Reach,
     ) -> Option<Location> {
-        let words = self.words;
-        let find = |text: &str| {
-            let folded = folding.apply(text);
-            let mut from = 0;
-            while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
-                let end = at + literal.len();
-                if !word || words.is_word(&folded, at, end) {
-                    return Some(raw_span(text, folding, (at, end)));
-                }
-                from = at + folded[at..].chars().next().map_or(1, char::len_utf8);
-            }
-            None
-        };
+        let words = word.then_some(self.words);
+        let find = |text: &str| find_literal(text, literal, words, folding);
         if spans_texts(literal) {
             return find(&self.join(reach)).map(|span| location(PartRef::Joined, span));
         }
@@ -306,13 +304,10 @@ impl<'a> Texts<'a> {
                 self.find_text(literal, *word, key.mode.folding, reach)
             }
             Probe::Regex { regex } => {
-                let found = |text: &str| match regex.find(text) {
-                    RegexOutcome::Found { start, end } => Some((start, end)),
-                    RegexOutcome::NotFound | RegexOutcome::TooSlow => None,
-                };
                 let mut parts = self.parts(reach).into_iter();
-                let part =
-                    parts.find_map(|(text, part, _)| Some(location(part, found(text.as_str())?)));
+                let part = parts.find_map(|(text, part, _)| {
+                    Some(location(part, regex.find(text.as_str()).span()?))
+                });
                 Some(part.unwrap_or_else(|| location(PartRef::Joined, (0, 0))))
             }
         }
@@ -333,36 +328,104 @@ impl<'a> Texts<'a> {
             return Some(raw_location(PartRef::Message(at), text, folding, places.in_newest));
         }
         if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
-            return self.locate_fixed(pattern, word, folding, reach);
+            return self.locate_fixed(pattern, word, folding, reach).next();
         }
-        let first = self.chained(places).last()?;
-        let (text, ix) = &self.lore[first.lore as usize];
+        let first = self.chained(places.lore).last()?;
+        let (text, ix) = &self.lore[first.text as usize];
         Some(raw_location(PartRef::Lore(*ix), text, folding, first.at))
     }
 
-    /// Where a pattern stands in card texts or prompts.
+    /// Where a pattern stands in card texts and prompts.
     fn locate_fixed(
         &self,
         pattern: PatternId,
         word: bool,
         folding: Folding,
         reach: Reach,
-    ) -> Option<Location> {
-        let literals = &self.library.index(self.dialect, folding).literals;
+    ) -> impl Iterator<Item = Location> {
         let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
-        let mut parts = self.parts(reach).into_iter().filter(|(_, part, _)| fixed(part));
-        parts.find_map(|(text, part, _)| {
-            let hits = Hits::find(literals, folding, self.words, text.as_str());
-            let hit = *hits.get(pattern)?;
+        let parts = self.parts(reach).into_iter().filter(move |(_, part, _)| fixed(part));
+        parts.filter_map(move |(text, part, _)| {
+            let hit = match self.cache[folding.index()].get(text) {
+                Some(hits) => *hits.get(pattern)?,
+                // Forgotten to make room: looked for again.
+                None => {
+                    let literals = &self.library.index(self.dialect, folding).literals;
+                    *Hits::find(literals, folding, self.words, text.as_str()).get(pattern)?
+                }
+            };
             let span = if word { hit.word? } else { hit.any };
             Some(raw_location(part, text, folding, span))
         })
     }
 
-    /// The lore texts that hold a pattern, last one first.
-    fn chained(&self, places: Places) -> impl Iterator<Item = Link> {
+    /// The links of a chain, last one first.
+    fn chained(&self, last: u32) -> impl Iterator<Item = Link> {
         let link = |at: u32| at.checked_sub(1).map(|at| self.chain[at as usize]);
-        std::iter::successors(link(places.lore), move |before| link(before.before))
+        std::iter::successors(link(last), move |before| link(before.before))
+    }
+
+    /// Where else a key stands that was found first at `first`: the other messages, card
+    /// texts and prompts in reach, in joined order, with one place in each.
+    pub(crate) fn locate_others(
+        &self,
+        key: &CompiledKey,
+        probe: &Probe,
+        reach: Reach,
+        first: &Location,
+    ) -> Vec<Location> {
+        let folding = key.mode.folding;
+        match probe {
+            Probe::Never | Probe::Everything | Probe::Dynamic => Vec::new(),
+            Probe::Pattern { pattern, word } => {
+                self.locate_other_patterns((*pattern, *word), folding, reach, first)
+            }
+            Probe::Text { literal, word } => {
+                let words = word.then_some(self.words);
+                self.others(reach, first, |text| find_literal(text, literal, words, folding))
+            }
+            Probe::Regex { regex } => self.others(reach, first, |text| regex.find(text).span()),
+        }
+    }
+
+    fn locate_other_patterns(
+        &self,
+        (pattern, word): (PatternId, bool),
+        folding: Folding,
+        reach: Reach,
+        first: &Location,
+    ) -> Vec<Location> {
+        let occurrence = self.occurrences[folding.index()].get(&pattern);
+        let occurrence = occurrence.copied().unwrap_or_default();
+        let places = if word { occurrence.word } else { occurrence.any };
+        let length = self.transcript.messages.len();
+        let in_reach = |link: &Link| length - (link.text as usize) <= reach.messages as usize;
+        let mut others: Vec<Location> = self
+            .chained(places.older)
+            .filter(in_reach)
+            .map(|link| {
+                let text = &self.transcript.messages[link.text as usize].scan;
+                raw_location(PartRef::Message(link.text), text, folding, link.at)
+            })
+            .collect();
+        others.reverse();
+        if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
+            let fixed = self.locate_fixed(pattern, word, folding, reach);
+            others.extend(fixed.filter(|one| one.part != first.part));
+        }
+        others
+    }
+
+    /// The parts after the first place in which something is found, without lore.
+    fn others(
+        &self,
+        reach: Reach,
+        first: &Location,
+        find: impl Fn(&str) -> Option<(usize, usize)>,
+    ) -> Vec<Location> {
+        let parts = self.parts(Reach { lore: false, ..reach }).into_iter();
+        let after = parts.skip_while(|(_, part, _)| *part != first.part).skip(1);
+        after.filter_map(|(text, part, _)| Some(location(part, find(text.as_str())?))).collect()
     }
 
     /// How far back the newest message with this key is; 0 is the newest message.
@@ -385,7 +448,7 @@ impl<'a> Texts<'a> {
             let occurrences = &self.occurrences[key.mode.folding.index()];
             let occurrence = occurrences.get(pattern).copied().unwrap_or_default();
             let places = if *word { occurrence.word } else { occurrence.any };
-            let mut chained: Vec<u32> = self.chained(places).map(|link| link.lore).collect();
+            let mut chained: Vec<u32> = self.chained(places.lore).map(|link| link.text).collect();
             chained.reverse();
             chained.into_iter().map(|at| self.lore[at as usize].1).collect()
         } else {
@@ -395,4 +458,24 @@ impl<'a> Texts<'a> {
         parents.dedup();
         parents
     }
+}
+
+/// Where a literal stands in a text, after folding; whole words only if `words` say what
+/// they are.
+fn find_literal(
+    text: &str,
+    literal: &str,
+    words: Option<WordRule>,
+    folding: Folding,
+) -> Option<(usize, usize)> {
+    let folded = folding.apply(text);
+    let mut from = 0;
+    while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
+        let end = at + literal.len();
+        if words.is_none_or(|words| words.is_word(&folded, at, end)) {
+            return Some(raw_span(text, folding, (at, end)));
+        }
+        from = at + folded[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    None
 }

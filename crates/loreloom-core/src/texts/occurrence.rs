@@ -22,14 +22,18 @@ pub(super) struct Places {
     pub(super) in_newest: (u32, u32),
     pub(super) cards: u8,
     pub(super) prompts: bool,
+    /// One more than the place in `Texts::chain` of the oldest message before that one; 0 is
+    /// none.
+    pub(super) older: u32,
     /// One more than the place in `Texts::chain` of the last lore text; 0 is none.
     pub(super) lore: u32,
 }
 
-/// A lore text that holds a pattern, and the link before it.
+/// A further message or lore text that holds a pattern, and the link before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
-    pub(super) lore: u32,
+    /// Its index among the messages, from the oldest, or among the lore texts.
+    pub(super) text: u32,
     pub(super) at: (u32, u32),
     pub(super) before: u32,
 }
@@ -46,15 +50,19 @@ pub(super) enum Part {
 impl Places {
     pub(super) fn add(&mut self, part: Part, at: (u32, u32), chain: &mut Vec<Link>) {
         match part {
-            Part::Message(index) if index < self.newest => {}
+            // Messages are scanned from the newest, so this is an older one.
+            Part::Message(text) if text < self.newest => {
+                chain.push(Link { text, at, before: self.older });
+                self.older = u32::try_from(chain.len()).unwrap_or(u32::MAX);
+            }
             Part::Message(index) => {
                 self.newest = index + 1;
                 self.in_newest = at;
             }
             Part::Card(at) => self.cards |= 1 << at,
             Part::Prompt => self.prompts = true,
-            Part::Lore(lore) => {
-                chain.push(Link { lore, at, before: self.lore });
+            Part::Lore(text) => {
+                chain.push(Link { text, at, before: self.lore });
                 self.lore = u32::try_from(chain.len()).unwrap_or(u32::MAX);
             }
         }

@@ -40,7 +40,8 @@ impl Evidence<'_> {
         };
         // A key that lies across messages is nowhere in particular, but was found.
         let at = at.or(Some(MatchPlace { source: TextSource::Joined, start: 0, end: 0 }));
-        let key = |key: &str| KeyMatch { key: key.to_owned(), expanded: None, at };
+        let key =
+            |key: &str| KeyMatch { key: key.to_owned(), expanded: None, at, also: Vec::new() };
         Trigger {
             reason: pick.reason.clone(),
             phase: if pick.step > 0 { ScanPhase::Recursion } else { ScanPhase::Initial },

@@ -137,7 +137,7 @@ impl Writer<'_> {
         }
         let left = limit.checked_sub(used).unwrap_or_default();
         if left < budget.shortest {
-            return Err(Stop::Budget { needed: note.tokens, left });
+            return Err(Stop::Budget { needed: note.tokens, left, over: Tokens::default() });
         }
         let (content, tokens) = self.shortened(pick.ix, left);
         let whole = self.whole(pick, &content);

@@ -76,7 +76,7 @@ impl Scanner<'_> {
         if let Some(forced) = self.forced.get(&compiled.slot) {
             let found = Found::by(Why::Forced, reach);
             return Ok(match &forced.instead {
-                Some(instead) => Seat::instead((rank, ix), compiled.slot, instead, found),
+                Some(instead) => Seat::instead((rank, ix), compiled, instead, found),
                 None => Seat::stored(rank, ix, compiled, found),
             });
         }
@@ -159,7 +159,7 @@ impl Scanner<'_> {
         let primary = (0_u32..)
             .zip(&compiled.keys)
             .find(|(_, key)| self.holds(ix, key, reach))
-            .ok_or(Stop::NoKeyFound)?;
+            .ok_or_else(|| self.texts.slow_key(ix).map_or(Stop::NoKeyFound, Stop::too_slow))?;
         let (primary, key) = primary;
         let found = Found { primary: Some(primary), ..Found::by(Why::Key, reach) };
         if compiled.plain || compiled.secondary.is_empty() {

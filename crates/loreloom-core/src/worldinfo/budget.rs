@@ -79,8 +79,10 @@ impl Scanner<'_> {
                 let needed = self.counter.tokens(measure);
                 // Reaching the budget exactly is already too much.
                 let before = total.checked_sub(needed).unwrap_or_default();
-                let left = self.budget.checked_sub(before.saturating_add(Tokens(1)));
-                self.stop(seat.key, Stop::Budget { needed, left: left.unwrap_or_default() });
+                let taken = before.saturating_add(Tokens(1));
+                let (left, over) = (self.budget.checked_sub(taken), taken.checked_sub(self.budget));
+                let (left, over) = (left.unwrap_or_default(), over.unwrap_or_default());
+                self.stop(seat.key, Stop::Budget { needed, left, over });
             } else {
                 self.activate(&seat, &text, wrapped);
                 self.write(&writes);

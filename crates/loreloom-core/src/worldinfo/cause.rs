@@ -25,6 +25,7 @@ pub(super) struct Cause {
 struct Located {
     key: u32,
     at: Option<Location>,
+    also: Box<[Location]>,
     /// The key after macros, where it has any: they may say something else later.
     expanded: Option<Box<str>>,
 }
@@ -62,17 +63,16 @@ impl Scanner<'_> {
     }
 
     fn located(&mut self, at: u32, key: &CompiledKey, reach: Reach) -> Located {
-        let place = if matches!(key.probe, Probe::Dynamic) {
-            let probe = self.resolve(key);
-            self.texts.locate(key, &probe, reach)
-        } else {
-            self.texts.locate(key, &key.probe, reach)
-        };
+        let resolved = matches!(key.probe, Probe::Dynamic).then(|| self.resolve(key));
+        let probe = resolved.as_ref().unwrap_or(&key.probe);
+        let place = self.texts.locate(key, probe, reach);
+        let also = place.map(|first| self.texts.locate_others(key, probe, reach, &first));
         let expanded = matches!(key.probe, Probe::Dynamic).then(|| {
             let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
             Box::from(&*expanded)
         });
-        Located { key: at, at: place, expanded }
+        let also = also.unwrap_or_default().into_boxed_slice();
+        Located { key: at, at: place, also, expanded }
     }
 }
 
@@ -87,6 +87,7 @@ impl Cause {
                 key: raw.to_string(),
                 expanded: expanded.map(ToString::to_string),
                 at: one.at.map(|location| location.place(library, turn)),
+                also: one.also.iter().map(|location| location.place(library, turn)).collect(),
             }
         };
         Trigger {

@@ -31,6 +31,13 @@ pub fn fingerprint(entry: &Entry, world: &str, decorated: &Decorated<'_>) -> u64
     cyrb53(&Value::Object(object).to_string())
 }
 
+/// The fingerprint that the host sent along with an object, as those that it loaded for
+/// scanning have one.
+pub(super) fn sent_fingerprint(sent: &Entry) -> Option<u64> {
+    let raw: Map<String, Value> = serde_json::from_str(sent.raw.as_deref()?).ok()?;
+    raw.get("hash")?.as_u64()
+}
+
 /// The 53-bit string hash that SillyTavern uses, over UTF-16 units, with seed 0.
 pub fn cyrb53(text: &str) -> u64 {
     let (mut low, mut high) = (0xdead_beef_u32, 0x41c6_ce57_u32);

@@ -114,7 +114,7 @@ impl Scanner<'_> {
         }
         for &at in &group.at {
             let seat = &field.seats[at];
-            if !seat.is_sent() && self.effects.cooldown(seat.ix).is_some() {
+            if seat.recognised && self.effects.cooldown(seat.ix).is_some() {
                 self.lose(field, at, group, GroupRule::Timed, None);
             }
         }
@@ -123,7 +123,7 @@ impl Scanner<'_> {
 
     /// Whether a candidate is there because it stays.
     pub(super) fn is_sticky(&self, seat: &Seat) -> bool {
-        !seat.is_sent() && self.effects.sticky(seat.ix).is_some()
+        seat.recognised && self.effects.sticky(seat.ix).is_some()
     }
 
     /// Members that match fewer keys than the best lose, where scoring is on.

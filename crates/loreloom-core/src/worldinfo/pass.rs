@@ -297,13 +297,15 @@ impl<'a> Scanner<'a> {
 
     fn candidates(&mut self) -> Vec<Seat> {
         let live = std::mem::take(&mut self.live);
-        let mut candidates = Vec::new();
+        let mut candidates: Vec<Seat> = Vec::new();
         for &rank in &live {
             let key = SeatKey::Rank(rank);
             if self.failed.contains(&key) || self.is_placed(rank) {
                 continue;
             }
             match self.judge(rank) {
+                // What the host sent for several entries of one number is one object.
+                Ok(seat) if seat.is_sent() && candidates.iter().any(|one| seat.is_same(one)) => {}
                 Ok(seat) => candidates.push(seat),
                 Err(stop) => self.stop(key, stop),
             }

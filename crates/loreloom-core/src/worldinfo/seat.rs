@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::activation::Found;
+use super::{activation::Found, fingerprint::sent_fingerprint};
 use crate::{
     book::Entry,
     library::{CompiledEntry, EntryIx, Library, group_names},
@@ -19,6 +19,8 @@ pub(super) struct Seat {
     pub(super) plain: bool,
     pub(super) found: Found,
     instead: Option<Arc<Entry>>,
+    /// Whether it is the stored entry to timed effects, which go by fingerprints.
+    pub(super) recognised: bool,
 }
 
 /// Which candidate a roll belongs to. An object sent by the host is not the stored entry,
@@ -42,24 +44,27 @@ impl Seat {
     /// The stored entry at a rank.
     pub(super) fn stored(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
         let CompiledEntry { slot, plain, .. } = *compiled;
-        Self { key: SeatKey::Rank(rank), ix, slot, plain, found, instead: None }
+        let key = SeatKey::Rank(rank);
+        Self { key, ix, slot, plain, found, instead: None, recognised: true }
     }
 
     /// The stored entry at a rank, put before all others.
     pub(super) fn first(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
-        let key = SeatKey::Sent(rank);
-        Self { key, ix, slot: compiled.slot, plain: false, found, instead: None }
+        let (key, slot) = (SeatKey::Sent(rank), compiled.slot);
+        Self { key, ix, slot, plain: false, found, instead: None, recognised: true }
     }
 
     /// What the host sent in place of the entry at a rank.
     pub(super) fn instead(
         (rank, ix): (u32, EntryIx),
-        slot: EntryIx,
+        compiled: &CompiledEntry,
         entry: &Arc<Entry>,
         found: Found,
     ) -> Self {
-        let key = SeatKey::Sent(rank);
-        Self { key, ix, slot, plain: false, found, instead: Some(Arc::clone(entry)) }
+        let (key, instead) = (SeatKey::Sent(rank), Some(Arc::clone(entry)));
+        let print = sent_fingerprint(entry);
+        let recognised = print.is_some() && print == compiled.fingerprint;
+        Self { key, ix, slot: compiled.slot, plain: false, found, instead, recognised }
     }
 
     /// The entry whose rules hold for this candidate.
@@ -74,6 +79,11 @@ impl Seat {
 
     pub(super) fn is_sent(&self) -> bool {
         self.instead.is_some()
+    }
+
+    /// Whether both are the one object that the host sent.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        other.is_sent() && self.slot == other.slot
     }
 
     pub(super) fn sent(&self) -> Option<&Arc<Entry>> {

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{VectorRules, WorldInfoRules};
+use super::{Quirks, VectorRules, WorldInfoRules, fingerprint, split_decorators};
 use crate::{
-    book::{Book, Entry, Key, Position},
+    book::{Book, Entry, Key, OriginalId, Position},
     chat::{GenerationType, Role},
     dice::TurnDice,
     ids::{ChatId, EntryId, PrefixHash},
     library::{Library, Roster},
     macros::Variables,
-    report::{Outcome, Reason, Stop},
+    report::{KeyMatch, Outcome, Reason, Stop, TextSource, Verdict},
     rules::Rules,
-    state::StoryState,
+    state::{StoryState, TimedRecord},
     tokens::ByteEstimate,
     turn::{CardTexts, Forced, Host, Instruments, Near, Transcript, Turn, TurnCache},
-    units::Tokens,
+    units::{MessageCount, Tokens},
     weave::{Woven, weave},
 };
 
@@ -215,4 +215,151 @@ fn objects_of_the_host_keep_the_order_of_evaluation() {
     let forced = [sent(0), sent(1)];
     let turn = Plain { entries: &entries, forced: &forced, ..Plain::default() };
     assert_eq!(turn.fired(), ["high", "low", "keyed"]);
+}
+
+#[test]
+fn an_object_of_the_host_stands_once_for_all_entries_of_its_number() {
+    let numbered = |entry: &mut Entry| entry.original_id = Some(OriginalId::Number(7));
+    let entries = [
+        entry("first", &[], "first", |entry| {
+            numbered(entry);
+            entry.activation.enabled = false;
+        }),
+        entry("second", &[], "second", numbered),
+        entry("third", &[], "third", numbered),
+    ];
+    let mut sent = entries[0].clone();
+    sent.activation.enabled = true;
+    "from the host".clone_into(&mut sent.content);
+    let forced = [Forced { entry: entries[0].id.clone(), instead: Some(Arc::new(sent)) }];
+    // 13 bytes and a line end are 5 tokens at 3.35 bytes; twice they would be 9.
+    let turn = Plain { entries: &entries, forced: &forced, context: 24, ..Plain::default() };
+    let woven = turn.weave();
+    let texts: Vec<&str> = woven.injections.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(texts, ["from the host"]);
+    assert!(!woven.report.budgets[0].overflowed);
+}
+
+#[test]
+fn an_object_of_the_host_is_recognised_by_the_fingerprint_it_brings() {
+    let stored = entry("stays", &["zyx"], "a", |entry| {
+        entry.activation.timed.sticky = Some(9);
+        entry.activation.probability = Some(0.0);
+    });
+    let decorated = split_decorators(&stored.content, Quirks::sillytavern_1_19());
+    let print = fingerprint(&stored, "B", &decorated);
+    let (start, end) = (MessageCount(0), MessageCount(9));
+    let record = TimedRecord { fingerprint: Some(print), start, end, protected: false };
+    let state =
+        StoryState { sticky: [(stored.id.clone(), record)].into(), ..StoryState::default() };
+    // What stays does not roll, and no roll passes a probability of 0.
+    for (hash, fires) in [(Some(print), true), (Some(1), false), (None, false)] {
+        let mut sent = stored.clone();
+        sent.raw = hash.map(|hash| format!("{{\"hash\":{hash}}}").into());
+        let forced = [Forced { entry: stored.id.clone(), instead: Some(Arc::new(sent)) }];
+        let entries = [stored.clone()];
+        let state = state.clone();
+        let turn = Plain { entries: &entries, forced: &forced, state, ..Plain::default() };
+        assert_eq!(!turn.fired().is_empty(), fires, "{hash:?}");
+    }
+}
+
+#[test]
+fn the_record_of_an_effect_that_an_entry_does_not_have_is_deleted() {
+    let plain = entry("plain", &["zyx"], "a", |_| {});
+    let cooling =
+        entry("cooling", &["zyx"], "b", |entry| entry.activation.timed.cooldown = Some(9));
+    let record = |entry: &Entry| {
+        let decorated = split_decorators(&entry.content, Quirks::sillytavern_1_19());
+        let fingerprint = Some(fingerprint(entry, "B", &decorated));
+        let (start, end) = (MessageCount(1), MessageCount(99));
+        (entry.id.clone(), TimedRecord { fingerprint, start, end, protected: false })
+    };
+    let edited =
+        (EntryId::from("edited"), TimedRecord { fingerprint: Some(1), ..record(&plain).1 });
+    let state = StoryState {
+        sticky: [record(&plain), record(&cooling), edited].into(),
+        cooldown: [record(&plain), record(&cooling)].into(),
+        ..StoryState::default()
+    };
+    let entries = [plain, cooling];
+    let turn =
+        Plain { entries: &entries, chat: &["a", "b"], state: state.clone(), ..Plain::default() };
+    let mut after = state;
+    after.apply(&turn.weave().delta);
+    let sticky: Vec<&str> = after.sticky.keys().map(EntryId::as_str).collect();
+    let cooldown: Vec<&str> = after.cooldown.keys().map(EntryId::as_str).collect();
+    assert_eq!((sticky, cooldown), (vec!["edited"], vec!["cooling"]));
+}
+
+#[test]
+fn a_key_is_told_in_every_message_that_was_scanned_and_holds_it() {
+    let depth = |entry: &mut Entry| entry.activation.scan.messages = Some(4.0);
+    let secondary = |entry: &mut Entry| {
+        depth(entry);
+        entry.activation.secondary.active = true;
+        entry.activation.secondary.keys = vec![Key::parse("rope")];
+    };
+    let entries = [
+        entry("plain", &["bell"], "a", secondary),
+        entry("shallow", &["bell"], "b", |_| {}),
+        entry("regex", &["/b[e]ll/i"], "c", depth),
+        entry("macro", &["{{noop}}bell"], "d", depth),
+    ];
+    let chat: &[&str] = &["bell", "Two bells, one bell", "a rope", "no", "The BELL"];
+    let woven = Plain { entries: &entries, chat, ..Plain::default() }.weave();
+    let found = |id: &str| {
+        let verdict = woven.report.verdicts.iter().find(|one| one.entry.as_str() == id);
+        let Some(Outcome::Activated { trigger, .. }) = verdict.map(|one| &one.outcome) else {
+            panic!("{id} fires")
+        };
+        let keys = trigger.primary.iter().chain(&trigger.secondary);
+        let places = keys.flat_map(KeyMatch::places).map(|at| match &at.source {
+            TextSource::Message { index, .. } => (*index, at.start, at.end),
+            other => panic!("{other:?}"),
+        });
+        places.collect::<Vec<_>>()
+    };
+    // The message before the window is not told, nor are parts of words.
+    assert_eq!(found("plain"), [(4, 4, 8), (1, 15, 19), (2, 2, 6)]);
+    assert_eq!(found("shallow"), [(4, 4, 8)]);
+    assert_eq!(found("regex"), [(4, 4, 8), (1, 4, 8)]);
+    assert_eq!(found("macro"), [(4, 4, 8), (1, 15, 19)]);
+}
+
+#[test]
+fn a_key_that_takes_too_many_steps_is_named_in_the_verdict() {
+    let slow = "/(([a-z])+.)+[A-Z]([a-z])+$/";
+    let entries =
+        [entry("slow", &[slow], "a", |_| {}), entry("rescued", &[slow, "bell"], "b", |_| {})];
+    let text = format!("bell {}", "a".repeat(200));
+    let woven = Plain { entries: &entries, chat: &[&text], ..Plain::default() }.weave();
+    let stop = Outcome::Stopped(Stop::KeyTooSlow { key: slow.to_owned() });
+    let told = |id: &str| woven.report.verdicts.iter().find(|one| one.entry.as_str() == id);
+    assert_eq!(told("slow").map(|one| &one.outcome), Some(&stop));
+    assert_eq!(told("rescued").map(Verdict::code), Some("activated"));
+    assert_eq!(woven.report.warnings.len(), 2, "{:?}", woven.report.warnings);
+}
+
+#[test]
+fn what_did_not_fit_needed_what_the_budget_lacked() {
+    let ignore = |entry: &mut Entry| {
+        entry.budget.ignore = true;
+        entry.placement.order = Some(200.0);
+    };
+    let entries = [
+        entry("ignores", &["bell"], &"a".repeat(32), ignore),
+        entry("late", &["bell"], "bell", |_| {}),
+    ];
+    // At 3.35 bytes a token: 33 bytes are 10 tokens, 38 are 12, and 12 must stay below.
+    for (context, needed, left, over) in
+        [(20, 2, 0, 6), (40, 2, 0, 1), (44, 2, 0, 0), (48, 2, 1, 0)]
+    {
+        let woven = Plain { entries: &entries, context, ..Plain::default() }.weave();
+        let stop = Stop::Budget { needed: Tokens(needed), left: Tokens(left), over: Tokens(over) };
+        assert_eq!(woven.report.verdicts[1].outcome, Outcome::Stopped(stop), "{context}");
+        assert_eq!(context / 4 + needed - left + over, 13);
+    }
+    let turn = Plain { entries: &entries, context: 52, ..Plain::default() };
+    assert_eq!(turn.fired(), ["ignores", "late"]);
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Quirks, split_decorators};
+use super::{Quirks, fingerprint::sent_fingerprint, split_decorators};
 use crate::{
     book::{Entry, Timed},
     ids::EntryId,
@@ -103,9 +103,9 @@ impl Effects {
         length: MessageCount,
     ) {
         let compiled = library.compiled(ix);
-        // What the host sent is not the stored entry, so it is not recognised by its print.
+        // What the host sent is recognised only by a print that it sent along.
         let (timed, fingerprint) = match instead {
-            Some(sent) => (running(sent.activation.timed), None),
+            Some(sent) => (running(sent.activation.timed), sent_fingerprint(sent)),
             None => (timed(library, ix), compiled.fingerprint),
         };
         let id = &library.entry(compiled.slot).id;

@@ -4,7 +4,7 @@ use super::field::{Field, Fields};
 use crate::{
     book::{Book, Entry},
     chat::Role,
-    report::{Reason, ScanPhase, TextSource, Trigger},
+    report::{KeyMatch, Reason, ScanPhase, TextSource, Trigger},
     turn::Turn,
     units::Tokens,
     worldinfo::{Bucket, DEFAULT_DEPTH},
@@ -65,8 +65,7 @@ fn set_trigger(fields: &mut Fields, trigger: &Trigger) {
 
 fn set_sources(fields: &mut Fields, trigger: &Trigger) {
     let (mut kinds, mut messages, mut roles) = (Vec::new(), Vec::new(), Vec::new());
-    for place in trigger.primary.iter().chain(&trigger.secondary).filter_map(|one| one.at.as_ref())
-    {
+    for place in trigger.primary.iter().chain(&trigger.secondary).flat_map(KeyMatch::places) {
         let kind = match &place.source {
             TextSource::Message { index, role, .. } => {
                 messages.push(*index);
@@ -267,7 +266,8 @@ mod tests {
             assert_eq!(told.injections.len(), usize::from(fits), "{wrap} {context}");
         }
         let told = woven(bell(), &rules("lb"), 36);
-        let stop = Outcome::Stopped(Stop::Budget { needed: Tokens(9), left: Tokens(8) });
+        let stop =
+            Outcome::Stopped(Stop::Budget { needed: Tokens(9), left: Tokens(8), over: Tokens(0) });
         assert_eq!(told.report.verdicts[0].outcome, stop);
     }
 

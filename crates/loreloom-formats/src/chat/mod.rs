@@ -4,9 +4,11 @@
 //! (swipes) stay beside the one that was chosen, and fields we do not model stay in the
 //! message's extensions.
 
+mod carried;
 mod openai;
 mod sillytavern;
 
+pub use self::carried::carried_state;
 use loreloom_core::{book::Extensions, chat::Message};
 
 use crate::{

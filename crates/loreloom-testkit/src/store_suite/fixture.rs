@@ -216,7 +216,7 @@ fn trigger(number: u64) -> Trigger {
         phase: ScanPhase::Initial,
         pass: 1,
         depth: 4,
-        primary: Some(KeyMatch { key: word(number), expanded: None, at }),
+        primary: Some(KeyMatch { key: word(number), expanded: None, at, also: Vec::new() }),
         secondary: Vec::new(),
         parents: Vec::new(),
     }

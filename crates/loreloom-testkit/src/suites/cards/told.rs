@@ -122,7 +122,7 @@ fn stopped(stop: &Stop) -> String {
             format!("{code}: {}", missing.join(", "))
         }
         Stop::Chance { roll, probability } => format!("{code}: {roll} of {probability}"),
-        Stop::Budget { needed, left } => format!("{code}: needs {needed}, {left} left"),
+        Stop::Budget { needed, left, .. } => format!("{code}: needs {needed}, {left} left"),
         Stop::OverBudget { needed, limit } => format!("{code}: needs {needed} of {limit}"),
         Stop::BudgetClosed { needed } => format!("{code}: needs {needed}"),
         Stop::OutOfReach { key, distance, depth } => {
@@ -138,6 +138,7 @@ fn stopped(stop: &Stop) -> String {
         | Stop::Suppressed
         | Stop::NoKeys
         | Stop::NoKeyFound
+        | Stop::KeyTooSlow { .. }
         | Stop::NotNear { .. }
         | Stop::Group { .. }
         | Stop::Once { .. }

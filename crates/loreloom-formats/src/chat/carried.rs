@@ -1,0 +1,110 @@
+//! What a chat of SillyTavern carries on from turn to turn: running effects of entries and
+//! variables.
+
+use std::collections::BTreeMap;
+
+use loreloom_core::{
+    book::Book,
+    ids::EntryId,
+    macros::Variables,
+    state::{StoryState, TimedRecord},
+    units::MessageCount,
+};
+use serde_json::{Map, Value};
+
+use super::ImportedChat;
+
+/// The state that a chat's metadata tells. Entries are named there by their book and number,
+/// so those of other books are left out.
+pub fn carried_state<'book>(
+    chat: &ImportedChat,
+    books: impl IntoIterator<Item = &'book Book>,
+) -> StoryState {
+    let Some(metadata) = chat.metadata.get("chat_metadata").and_then(Value::as_object) else {
+        return StoryState::default();
+    };
+    let timed = metadata.get("timedWorldInfo").and_then(Value::as_object);
+    let ids = if timed.is_some() { names(books) } else { BTreeMap::new() };
+    let records = |kind: &str| {
+        let stored = timed.and_then(|timed| timed.get(kind)?.as_object());
+        let stored = stored.into_iter().flatten();
+        stored.filter_map(|(name, value)| Some((ids.get(name)?.clone(), record(value)?))).collect()
+    };
+    let variables = metadata.get("variables").and_then(Value::as_object);
+    StoryState {
+        sticky: records("sticky"),
+        cooldown: records("cooldown"),
+        variables: Variables {
+            local: variables.map(told).unwrap_or_default(),
+            ..Variables::default()
+        },
+        ..StoryState::default()
+    }
+}
+
+/// Entries by what SillyTavern calls them; the first of those that share a name.
+fn names<'book>(books: impl IntoIterator<Item = &'book Book>) -> BTreeMap<String, EntryId> {
+    let mut names = BTreeMap::new();
+    for book in books {
+        for entry in &book.entries {
+            if let Some(number) = &entry.original_id {
+                let name = format!("{}.{number}", book.name);
+                names.entry(name).or_insert_with(|| entry.id.clone());
+            }
+        }
+    }
+    names
+}
+
+fn record(value: &Value) -> Option<TimedRecord> {
+    let count = |key: &str| value[key].as_u64().and_then(|count| u32::try_from(count).ok());
+    Some(TimedRecord {
+        fingerprint: value["hash"].as_u64(),
+        start: MessageCount(count("start")?),
+        end: MessageCount(count("end")?),
+        protected: value["protected"] == true,
+    })
+}
+
+/// Variables as text: that is how entries read them.
+fn told(variables: &Map<String, Value>) -> BTreeMap<String, String> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    variables.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::{Entry, OriginalId};
+
+    use super::*;
+    use crate::{chat::import_chat, limits::Limits};
+
+    #[test]
+    fn effects_and_variables_are_read_and_strangers_left_out() {
+        let chat = r#"{"user_name":"Mira","character_name":"Torvald","chat_metadata":{
+            "variables":{"who":"Odo","times":3},
+            "timedWorldInfo":{
+              "sticky":{"Harrow.7":{"hash":5,"start":2,"end":4,"protected":false},"Other.7":{"hash":6,"start":2,"end":4}},
+              "cooldown":{"Harrow.7":{"start":4,"end":9,"protected":true},"Harrow.8":"odd"}}}}
+{"name":"Mira","is_user":true,"mes":"Well?"}"#
+            .replace("\n            ", "")
+            .replace("\n              ", "");
+        let chat = import_chat(chat.as_bytes(), &Limits::default()).unwrap();
+        let mut book = Book::new("harrow", "Harrow");
+        let mut entry = Entry::new("harrow/bell");
+        entry.original_id = Some(OriginalId::Number(7));
+        book.entries.push(entry);
+        let state = carried_state(&chat, [&book]);
+        let record = |fingerprint, start, end, protected| TimedRecord {
+            fingerprint,
+            start: MessageCount(start),
+            end: MessageCount(end),
+            protected,
+        };
+        let id = EntryId::from("harrow/bell");
+        assert_eq!(state.sticky, [(id.clone(), record(Some(5), 2, 4, false))].into());
+        assert_eq!(state.cooldown, [(id, record(None, 4, 9, true))].into());
+        let local = [("times", "3"), ("who", "Odo")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(state.variables.local, local.into());
+    }
+}
