@@ -164,7 +164,7 @@ fn has_decorators(entry: &Entry) -> bool {
 impl LoreArguments {
     /// The books and rules these arguments name, for a server.
     pub(crate) fn stacks(&self) -> anyhow::Result<Stacks> {
-        let (dialect, mut rules) = (DialectName::Auto, self.rules());
+        let (dialect, mut rules) = (DialectName::Auto, self.rules()?);
         rules.cards = dialect.mode().rules();
         let books = self.books()?.into_iter().map(|book| {
             let dialect = dialect.of(&book);

@@ -5,7 +5,7 @@ mod contents;
 mod scene;
 
 pub(crate) use self::{
-    arguments::{VaultArguments, VaultRulesArguments},
-    contents::{Contents, Vaults, Watching},
+    arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
+    contents::{Contents, Vaults, Watching, error_chain, read_definitions},
     scene::SceneArguments,
 };

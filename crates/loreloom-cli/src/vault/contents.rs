@@ -43,7 +43,6 @@ pub(crate) struct Contents {
 pub(crate) struct Vaults {
     sources: Vec<Source>,
     settings: VaultSettings,
-    field_text: Option<String>,
 }
 
 /// A vault that is open.
@@ -72,12 +71,7 @@ impl Vaults {
             );
             sources.push(Source { name, folder, read: BTreeMap::new() });
         }
-        Ok(Self { sources, settings, field_text: None })
-    }
-
-    /// How turns are decided, with the fields that were read last.
-    pub(crate) fn settings(&self) -> &VaultSettings {
-        &self.settings
+        Ok(Self { sources, settings })
     }
 
     /// Reads the vaults, and tells on standard error what could not be read.
@@ -110,36 +104,10 @@ impl Vaults {
         Ok((changed, problems))
     }
 
-    /// Reads the definitions of the first vault's fields; whether they changed. A file that
-    /// cannot be read leaves them as they were.
+    /// Reads the definitions of the first vault's fields; whether they changed.
     fn refresh_fields(&mut self, problems: &mut Vec<String>) -> bool {
         let Some(first) = self.sources.first() else { return false };
-        let text = match read_inside(first.folder.root(), &self.settings.field_file) {
-            Ok(text) => text,
-            Err(error) => {
-                problems.push(format!("{error:#}"));
-                return false;
-            }
-        };
-        if text == self.field_text {
-            return false;
-        }
-        let mut fields = FieldDefinition::built_in();
-        if let Some(text) = &text {
-            let file = read_fields(text, self.settings.reading.yaml);
-            let name = &self.settings.field_file;
-            problems.extend(file.bad.iter().map(|bad| format!("`{name}`: {bad}")));
-            if file.unreadable {
-                problems.push(format!("`{name}` defines no fields that can be read"));
-                return false;
-            }
-            fields = file.fields;
-        }
-        self.field_text = text;
-        let is_new = fields != self.settings.using.fields || fields != self.settings.reading.fields;
-        self.settings.using.fields.clone_from(&fields);
-        self.settings.reading.fields = fields;
-        is_new
+        read_definitions(first.folder.root(), &mut self.settings, problems)
     }
 
     /// The notes as they were read last.
@@ -166,20 +134,24 @@ impl Vaults {
     ) -> anyhow::Result<Watching> {
         let roots: Vec<PathBuf> =
             self.sources.iter().map(|source| source.folder.root().to_owned()).collect();
-        let (vaults, changed) = (Arc::new(Mutex::new(self)), Arc::new(changed));
-        let watches = roots.iter().map(|root| {
-            let (vaults, changed) = (Arc::clone(&vaults), Arc::clone(&changed));
-            watch(root, QUIET, move |touched| {
-                let mut vaults = vaults.lock().unwrap_or_else(PoisonError::into_inner);
-                match vaults.update(&touched) {
-                    Ok(Some(contents)) => changed(contents),
-                    Ok(None) => {}
-                    // A vault that is being moved or unmounted: what was read stays.
-                    Err(error) => tracing::warn!("{error:#}"),
-                }
-            })
+        let vaults = Mutex::new(self);
+        let take_up = Arc::new(move |touched: Vec<PathBuf>| {
+            let mut vaults = vaults.lock().unwrap_or_else(PoisonError::into_inner);
+            match vaults.update(&touched) {
+                Ok(Some(contents)) => changed(contents),
+                Ok(None) => {}
+                // A vault that is being moved or unmounted: what was read stays.
+                Err(error) => tracing::warn!("{error:#}"),
+            }
         });
-        Ok(Watching { _watches: watches.collect::<anyhow::Result<_>>()? })
+        let watches = roots.iter().map(|root| {
+            let take_up = Arc::clone(&take_up);
+            watch(root, QUIET, move |touched| take_up(touched))
+        });
+        let watching = Watching { _watches: watches.collect::<anyhow::Result<_>>()? };
+        // What changed before the watch began.
+        take_up(Vec::new());
+        Ok(watching)
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
@@ -243,6 +215,37 @@ fn note_of(vault: &str, path: &str, text: &str, rules: &NoteRules) -> Option<Arc
     note.ok().map(|note| Arc::new(*note))
 }
 
+/// Reads the definitions of a vault's fields into settings; whether they changed. A file
+/// that cannot be read leaves them as they were.
+pub(crate) fn read_definitions(
+    root: &Path,
+    settings: &mut VaultSettings,
+    problems: &mut Vec<String>,
+) -> bool {
+    let name = settings.field_file.clone();
+    let mut fields = FieldDefinition::built_in();
+    match read_inside(root, &name) {
+        Ok(None) => {}
+        Ok(Some(text)) => {
+            let file = read_fields(&text, settings.reading.yaml);
+            problems.extend(file.bad.iter().map(|bad| format!("`{name}`: {bad}")));
+            if file.unreadable {
+                problems.push(format!("`{name}` defines no fields that can be read"));
+                return false;
+            }
+            fields = file.fields;
+        }
+        Err(error) => {
+            problems.push(format!("{error:#}"));
+            return false;
+        }
+    }
+    let is_new = fields != settings.using.fields || fields != settings.reading.fields;
+    settings.using.fields.clone_from(&fields);
+    settings.reading.fields = fields;
+    is_new
+}
+
 /// A text file of a vault, if it is there. Nothing outside is read.
 fn read_inside(root: &Path, inside: &str) -> anyhow::Result<Option<String>> {
     let inside = Path::new(inside);
@@ -262,7 +265,8 @@ fn read_inside(root: &Path, inside: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(text.with_context(|| format!("`{}` is not UTF-8 text", inside.display()))?))
 }
 
-fn error_chain(error: &dyn std::error::Error) -> String {
+/// An error with its causes.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
