@@ -11,10 +11,11 @@ use clap::{Args, ValueEnum};
 use loreloom_core::{
     book::{Book, Entry},
     cards::{CardMode, Chain, Grammar, split},
-    library::{Binding, Dialect, Volume},
+    library::{Binding, Dialect, Shelf, Volume},
     regex_script::RegexScript,
     rules::{Profile, Rules},
     turn::{Near, Transcript},
+    vault::Note,
     wrap::WrapFormat,
 };
 use loreloom_formats::{Format, ImportOptions, Imported, Severity, import};
@@ -22,7 +23,11 @@ use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::{Lore, Stacks};
 
-use crate::{commands::runtime, files};
+use crate::{
+    commands::runtime,
+    files,
+    vault::{Contents, VaultArguments, VaultRulesArguments, Vaults},
+};
 
 /// Which lore is used, and by which rules.
 #[derive(Clone, Debug, Args)]
@@ -30,6 +35,9 @@ pub(crate) struct LoreArguments {
     /// A lorebook file; may be given several times
     #[arg(long = "book", value_name = "FILE")]
     books: Vec<PathBuf>,
+
+    #[command(flatten)]
+    vaults: VaultArguments,
 
     #[command(flatten)]
     rules: RulesArguments,
@@ -65,6 +73,9 @@ pub(crate) struct RulesArguments {
     /// the cosine of their vectors
     #[arg(long, value_name = "COSINE")]
     near: Option<f64>,
+
+    #[command(flatten)]
+    vault: VaultRulesArguments,
 }
 
 /// The scripts of one file: `SillyTavern` exports one script or a list of them.
@@ -153,7 +164,7 @@ fn has_decorators(entry: &Entry) -> bool {
 impl LoreArguments {
     /// The books and rules these arguments name, for a server.
     pub(crate) fn stacks(&self) -> anyhow::Result<Stacks> {
-        let (dialect, mut rules) = (DialectName::Auto, self.rules());
+        let (dialect, mut rules) = (DialectName::Auto, self.rules()?);
         rules.cards = dialect.mode().rules();
         let books = self.books()?.into_iter().map(|book| {
             let dialect = dialect.of(&book);
@@ -170,13 +181,37 @@ impl LoreArguments {
     ) -> anyhow::Result<Lore> {
         let card = card.map(|(book, name)| (book, Binding::Character(name)));
         let global = self.books()?.into_iter().map(|book| (book, Binding::Everywhere));
-        let mut rules = self.rules();
+        let mut rules = self.rules()?;
         rules.cards = dialect.mode().rules();
+        let notes = match self.vaults()? {
+            Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
+            None => Vec::new(),
+        };
         let volumes = card.into_iter().chain(global).map(|(book, binding)| {
             let dialect = dialect.of(&book);
             (Volume { book, dialect }, vec![binding])
         });
-        Ok(Lore::new(volumes, rules)?)
+        Ok(Lore::compile(volumes, notes, rules, None)?)
+    }
+
+    /// The books, notes and rules these arguments name, all books read as World Info.
+    pub(crate) fn shelf(&self) -> anyhow::Result<Shelf> {
+        let mut rules = self.rules()?;
+        let notes = match self.vaults()? {
+            Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
+            None => Vec::new(),
+        };
+        Ok(Shelf { notes, ..Shelf::world_info(self.books()?, rules) })
+    }
+
+    /// The vaults these arguments name.
+    pub(crate) fn vaults(&self) -> anyhow::Result<Option<Vaults>> {
+        self.vaults.open(&self.rules.vault)
+    }
+
+    /// Whether no lore is named at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.books.is_empty() && self.vaults.is_empty()
     }
 
     /// The books these arguments name.
@@ -185,9 +220,16 @@ impl LoreArguments {
     }
 
     /// The rules these arguments name.
-    pub(crate) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
         self.rules.rules()
     }
+}
+
+/// Reads vaults and takes over the fields they define.
+pub(crate) fn loaded(vaults: &mut Vaults, rules: &mut Rules) -> anyhow::Result<Vec<Arc<Note>>> {
+    let Contents { notes, fields } = vaults.load()?;
+    rules.vault.fields = fields;
+    Ok(notes)
 }
 
 /// The entries whose meaning is near to what was said last, by the embedder in the binary.
@@ -214,8 +256,20 @@ pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
 }
 
 impl RulesArguments {
+    /// Lorebooks and vaults as a shelf: what is a folder is a vault.
+    pub(crate) fn shelf(&self, paths: &[PathBuf]) -> anyhow::Result<Shelf> {
+        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            paths.iter().cloned().partition(|path| path.is_dir());
+        let mut rules = self.rules()?;
+        let notes = match VaultArguments::of(&folders).open(&self.vault)? {
+            Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
+            None => Vec::new(),
+        };
+        Ok(Shelf { notes, ..Shelf::world_info(load_books(&files)?, rules) })
+    }
+
     /// The rules these arguments name.
-    pub(crate) fn rules(&self) -> Rules {
+    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
         let profile = match self.profile {
             ProfileName::Loreloom => Profile::Loreloom,
             ProfileName::SillyTavern119 => Profile::SillyTavern119,
@@ -233,7 +287,8 @@ impl RulesArguments {
         let scripts = self.regex_scripts.iter().flat_map(|file| &file.0);
         rules.regex_scripts.extend(scripts.cloned());
         rules.wrap = self.wrap.clone();
-        rules
+        rules.vault = self.vault.settings()?.using;
+        Ok(rules)
     }
 }
 

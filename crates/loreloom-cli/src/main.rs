@@ -11,10 +11,7 @@ mod notes_folder;
 mod store;
 mod stored;
 mod tokenizer;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "read by the commands about vaults, which are to come")
-)]
+mod vault;
 mod vault_folder;
 
 use std::{

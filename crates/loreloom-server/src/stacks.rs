@@ -13,7 +13,7 @@ use loreloom_core::{
     ids::{BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
-    vault::Note,
+    vault::{FieldDefinition, Note},
 };
 use loreloom_memory::ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
@@ -45,6 +45,8 @@ struct Sources {
     contents: Contents,
     books: FxHashMap<BookVersion, Arc<Book>>,
     notes: Vec<Arc<Note>>,
+    /// The fields that vaults define; the rules' own where none was said.
+    fields: Option<Vec<FieldDefinition>>,
 }
 
 /// Why the lore could not be brought up to date; the one before stays.
@@ -114,6 +116,18 @@ impl Stacks {
         Ok(true)
     }
 
+    /// Takes up the notes of all vaults as they are now, and the fields that they define.
+    pub async fn set_vaults(
+        &self,
+        notes: Vec<Arc<Note>>,
+        fields: Vec<FieldDefinition>,
+    ) -> Result<(), StacksError> {
+        let mut sources = self.changing.lock().await;
+        sources.notes = notes;
+        sources.fields = Some(fields);
+        self.compile(&sources).await
+    }
+
     /// Takes up the notes of all vaults as they are now.
     pub async fn set_notes(&self, notes: Vec<Arc<Note>>) -> Result<(), StacksError> {
         let mut sources = self.changing.lock().await;
@@ -133,7 +147,10 @@ impl Stacks {
                 books.push((volume, standing.shelved.bindings.clone()));
             }
         }
-        let rules = sources.contents.rules.clone().unwrap_or_else(|| self.rules.clone());
+        let mut rules = sources.contents.rules.clone().unwrap_or_else(|| self.rules.clone());
+        if let Some(fields) = &sources.fields {
+            rules.vault.fields.clone_from(fields);
+        }
         let before = self.lore();
         let mut lore = Lore::compile(books, sources.notes.clone(), rules, Some(&before))?;
         if let Some(embedder) = self.embedder() {

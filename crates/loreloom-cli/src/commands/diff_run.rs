@@ -4,28 +4,27 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use loreloom_core::{
-    library::Library,
+    book::Book,
+    library::Volume,
     replay::{Fired, TurnChange, compare},
 };
 use loreloom_formats::diff::as_versions_of;
 use serde::Serialize;
 
 use super::runs::RunArguments;
-use crate::{
-    lore::{RulesArguments, load_books},
-    tokenizer::TokenizerArguments,
-};
+use crate::{lore::RulesArguments, tokenizer::TokenizerArguments};
 
 /// Say which turns of chats a new version of a book changes: which entries appear or vanish,
 /// which turns no longer fit the budget.
 #[derive(Debug, Args)]
 pub(crate) struct DiffRun {
-    /// The book as it was; may be given several times
-    #[arg(long, value_name = "BOOK", required = true)]
+    /// The book as it was, or a vault's folder; may be given several times
+    #[arg(long, value_name = "BOOK|DIR", required = true)]
     old: Vec<PathBuf>,
 
-    /// The book as it is now; what it is a version of is found by its name and its entries
-    #[arg(long, value_name = "BOOK", required = true)]
+    /// The book or vault as it is now; what it is a version of is found by its name and its
+    /// entries
+    #[arg(long, value_name = "BOOK|DIR", required = true)]
     new: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -53,15 +52,14 @@ struct Difference<'run> {
 impl DiffRun {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
-        let rules = self.rules.rules();
-        let old = load_books(&self.old)?;
-        let new = load_books(&self.new)?.into_iter().map(Arc::unwrap_or_clone);
-        let new = as_versions_of(old.iter().map(|book| &**book), new);
-        let old = Library::under(old, &rules);
-        let new = Library::under(new.into_iter().map(Arc::new), &rules);
+        let (old, mut new) = (self.rules.shelf(&self.old)?, self.rules.shelf(&self.new)?);
+        let books = new.volumes.iter().map(|volume| Book::clone(&volume.book));
+        let books = as_versions_of(old.volumes.iter().map(|volume| &*volume.book), books);
+        new.volumes = books.into_iter().map(Arc::new).map(Volume::world_info).collect();
+        let (before, after) = (old.compile(), new.compile());
         for run in self.runs.read()? {
-            let before = run.lines(&old, &rules, counter.as_ref());
-            let changed = compare(&before, &run.lines(&new, &rules, counter.as_ref()));
+            let before = run.lines(&before, &old.rules, counter.as_ref());
+            let changed = compare(&before, &run.lines(&after, &new.rules, counter.as_ref()));
             let over_budget = changed.iter().filter(|change| change.now_over_budget).count();
             let turns = before.len();
             let difference = Difference { chat: &run.name, turns, over_budget, changed: &changed };

@@ -13,6 +13,7 @@ mod export;
 mod import;
 mod inspect;
 mod jobs;
+mod lint;
 mod memory;
 mod merge;
 mod model_test;
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Import(import::Import),
     /// List or cancel the work that runs beside the stories
     Jobs(jobs::Jobs),
+    /// Look for mistakes in vaults and lorebooks
+    Lint(lint::Lint),
     /// Look at what is remembered, and change it
     Memory(memory::Memory),
     /// Try out whether a model can do memory's work
@@ -113,6 +116,7 @@ impl Command {
             Self::Export(export) => export.run(out),
             Self::Import(import) => import.run(out),
             Self::Jobs(jobs) => jobs.run(out),
+            Self::Lint(lint) => lint.run(out),
             Self::Memory(memory) => memory.run(out),
             Self::ModelTest(model_test) => model_test.run(out),
             Self::Replay(replay) => replay.run(out),

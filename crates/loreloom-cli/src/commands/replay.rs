@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{library::Library, replay::TurnLine};
+use loreloom_core::replay::TurnLine;
 use serde::Serialize;
 
 use super::runs::{Run, RunArguments};
@@ -11,7 +11,7 @@ use crate::{lore::LoreArguments, tokenizer::TokenizerArguments};
 
 /// Run whole chats through the engine and print what fires at each turn.
 ///
-/// Without `--book` a stored chat runs with the books and rules of its last turn.
+/// Without `--book` and `--vault` a stored chat runs with the books and rules of its last turn.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     #[command(flatten)]
@@ -37,17 +37,17 @@ struct Timeline<'run> {
 impl Replay {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
-        let (books, rules) = (self.lore.books()?, self.lore.rules());
-        let named = !books.is_empty();
-        let library = Library::under(books, &rules);
+        let named = !self.lore.is_empty();
+        let shelf = self.lore.shelf()?;
+        let (library, rules) = (shelf.compile(), &shelf.rules);
         for run in self.runs.read()? {
             let lines = match &run.library {
                 Some(kept) if !named => run.lines_as_told(kept, counter.as_ref()),
                 None if !named => anyhow::bail!(
-                    "the books of `{}` were not kept: say them with `--book FILE`",
+                    "the books of `{}` were not kept: say them with `--book FILE` or `--vault DIR`",
                     run.name
                 ),
-                Some(_) | None => run.lines(&library, &rules, counter.as_ref()),
+                Some(_) | None => run.lines(&library, rules, counter.as_ref()),
             };
             self.print(out, &run, &lines)?;
         }

@@ -23,13 +23,18 @@ use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serv
 use loreloom_store::SqliteStore;
 use tokio::{
     net::TcpListener,
+    runtime::Handle,
     sync::{oneshot, watch},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    clock::SystemClock, data::DataArguments, lore::LoreArguments, model::ModelArguments,
+    clock::SystemClock,
+    data::DataArguments,
+    lore::LoreArguments,
+    model::ModelArguments,
     tokenizer::TokenizerArguments,
+    vault::{Contents, Vaults, Watching},
 };
 
 /// Run the proxy between a front end and a model.
@@ -106,7 +111,12 @@ impl Serve {
         let app = self.app(Arc::new(self.data.open_or_make()?))?;
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
         let model = self.memory_model().map(|model| model.open()).transpose()?;
+        let vaults = self.lore.vaults()?;
         runtime()?.block_on(async {
+            let _watching = match vaults {
+                Some(vaults) => Some(follow(&app, vaults).await?),
+                None => None,
+            };
             let server = Server::start(app.clone(), address).await?;
             if let Some(model) = model {
                 work(&app, model);
@@ -165,6 +175,21 @@ impl Serve {
         let key = key.map(|key| Secret::new(&key));
         Ok(Arc::new(HttpUpstream::new(address, key.as_ref())?))
     }
+}
+
+/// Takes up the notes of vaults, and again whenever they change.
+async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
+    let Contents { notes, fields } = vaults.load()?;
+    app.stacks.set_vaults(notes, fields).await?;
+    let (app, runtime) = (app.clone(), Handle::current());
+    let changed = move |Contents { notes, fields }| {
+        let count = notes.len();
+        match runtime.block_on(app.stacks.set_vaults(notes, fields)) {
+            Ok(()) => tracing::info!(notes = count, "the vaults changed"),
+            Err(error) => tracing::warn!(%error, "the notes stay as they were"),
+        }
+    };
+    tokio::task::spawn_blocking(move || vaults.watch(changed)).await?
 }
 
 /// How long running requests may take to finish once the server is asked to stop.

@@ -17,9 +17,7 @@ pub(crate) fn print(
     verdicts: &[Verdict],
     library: &Library,
 ) -> io::Result<()> {
-    let names = |id: &EntryId| {
-        library.find(id).map_or_else(|| id.to_string(), |ix| library.entry(ix).title().to_owned())
-    };
+    let names = |id: &EntryId| library.title(id).unwrap_or(id.as_str()).to_owned();
     let width = verdicts.iter().map(|verdict| verdict.title.chars().count()).max().unwrap_or(5);
     let width = width.clamp(5, WIDEST);
     writeln!(out, "{:<width$}  {:<8}  {:>6}  WHY", "ENTRY", "VERDICT", "TOKENS")?;

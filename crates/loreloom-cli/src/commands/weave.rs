@@ -30,6 +30,7 @@ use crate::{
     files,
     lore::{self, DialectName, LoreArguments},
     tokenizer::TokenizerArguments,
+    vault::SceneArguments,
 };
 
 /// Weave lore into a chat and print the prompt.
@@ -93,6 +94,9 @@ pub(crate) struct Weave {
     seed: u64,
 
     #[command(flatten)]
+    scene: SceneArguments,
+
+    #[command(flatten)]
     tokenizer: TokenizerArguments,
 }
 
@@ -142,6 +146,7 @@ impl Weave {
         let path = path_of(&files::stem(&self.chat), chat);
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = lore::near(&lore, &transcript)?;
+        let scene = self.scene.scene(&vault_names(lore.library()));
         let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
         let turn = Turn {
             chat: path.chat(),
@@ -158,7 +163,7 @@ impl Weave {
             seed: self.seed,
             at: None,
             dry_run: false,
-            host: Host { near: &near, ..Host::default() },
+            host: Host { near: &near, scene: Some(&scene), ..Host::default() },
         };
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
@@ -230,7 +235,17 @@ impl Output {
     }
 }
 
-/// The entry of that id, name or original number; a name that several have is refused.
+/// The names of the vaults whose notes are in a library.
+pub(super) fn vault_names(library: &Library) -> Vec<&str> {
+    let Some(vault) = library.vault() else { return Vec::new() };
+    let mut names: Vec<&str> = vault.entries().map(|ix| vault.note(ix).vault.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The entry or note of that id, name or original number; a name that several have is
+/// refused.
 pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryId> {
     let entries = || library.books().iter().flat_map(|book| &book.entries);
     let is_named = |entry: &&Entry| {
@@ -238,16 +253,21 @@ pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryI
             || entry.title() == name
             || entry.original_id.as_ref().is_some_and(|id| id.to_string() == name)
     };
-    let mut found = entries().filter(is_named);
-    let entry = found.next().with_context(|| format!("no entry is called `{name}`"))?;
-    let others = found.count();
+    let notes = library.vault().into_iter().flat_map(|vault| {
+        let of_id = vault.find(&EntryId::from(name));
+        let notes = vault.titled(name).iter().copied().chain(of_id);
+        notes.map(|ix| vault.id(ix))
+    });
+    let found = entries().filter(is_named).map(|entry| &entry.id).chain(notes);
+    let found: Vec<&EntryId> = found.collect();
+    let exact = found.iter().find(|id| id.as_str() == name);
+    let first = found.first().with_context(|| format!("no entry is called `{name}`"))?;
     anyhow::ensure!(
-        others == 0 || entry.id.as_str() == name,
-        "{} entries are called `{name}`: say which by its id, such as `{}`",
-        others + 1,
-        entry.id
+        found.len() == 1 || exact.is_some(),
+        "{} entries are called `{name}`: say which by its id, such as `{first}`",
+        found.len(),
     );
-    Ok(entry.id.clone())
+    Ok(EntryId::clone(exact.unwrap_or(first)))
 }
 
 fn print_explained(
@@ -255,9 +275,7 @@ fn print_explained(
     library: &Library,
     explained: &Explained,
 ) -> anyhow::Result<()> {
-    let title = library
-        .find(&explained.entry)
-        .map_or_else(|| explained.entry.to_string(), |ix| library.entry(ix).title().to_owned());
+    let title = library.title(&explained.entry).unwrap_or(explained.entry.as_str());
     match &explained.fix {
         Some(fix) => {
             let changes: Vec<String> = fix.changes.iter().map(explain::words).collect();

@@ -16,4 +16,5 @@ mod run;
 mod serve;
 mod stories;
 mod unwrap;
+mod vault;
 mod weave;

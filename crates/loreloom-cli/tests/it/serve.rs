@@ -19,7 +19,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(home: &Path) -> Self {
-        let arguments = ["serve", "--port", "0", "--data", "data", "--book", "book.json"];
+        Self::with(home, &["--book", "book.json"])
+    }
+
+    pub(crate) fn with(home: &Path, lore: &[&str]) -> Self {
+        let mut arguments = vec!["serve", "--port", "0", "--data", "data"];
+        arguments.extend_from_slice(lore);
         let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -94,7 +94,7 @@ pub fn fit(
     let mut used = Tokens::ZERO;
     let mut closed = false;
     for pick in others {
-        let needed = vault.note(pick.ix).tokens;
+        let needed = vault.tokens(pick.ix, counter);
         let full = rules.budget.entries.filter(|most| fitted.notes.len() >= *most as usize);
         let verdict = match full {
             _ if closed => Err(Stop::BudgetClosed { needed }),
@@ -125,11 +125,15 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    fn tokens(&self, ix: EntryIx) -> Tokens {
+        self.vault.tokens(ix, self.counter)
+    }
+
     fn take(&self, pick: &Pick, used: Tokens, first: bool) -> Result<FittedNote, Stop> {
-        let note = self.vault.note(pick.ix);
+        let (note, needed) = (self.vault.note(pick.ix), self.tokens(pick.ix));
         let budget = self.rules.budget;
         let limit = match budget.tokens {
-            Some(limit) if used.saturating_add(note.tokens) > limit => limit,
+            Some(limit) if used.saturating_add(needed) > limit => limit,
             Some(_) | None => return Ok(self.whole(pick, &note.content)),
         };
         if first && budget.oversized_first == OversizedFirst::Whole {
@@ -137,11 +141,11 @@ impl Writer<'_> {
         }
         let left = limit.checked_sub(used).unwrap_or_default();
         if left < budget.shortest {
-            return Err(Stop::Budget { needed: note.tokens, left, over: Tokens::default() });
+            return Err(Stop::Budget { needed, left, over: Tokens::default() });
         }
         let (content, tokens) = self.shortened(pick.ix, left);
         let whole = self.whole(pick, &content);
-        Ok(FittedNote { tokens, shortened_from: Some(note.tokens), ..whole })
+        Ok(FittedNote { tokens, shortened_from: Some(needed), ..whole })
     }
 
     fn whole(&self, pick: &Pick, content: &str) -> FittedNote {
@@ -149,7 +153,7 @@ impl Writer<'_> {
         FittedNote {
             ix: pick.ix,
             text: self.write(&note.title, content),
-            tokens: note.tokens,
+            tokens: self.tokens(pick.ix),
             shortened_from: None,
             seat: self.seat(pick),
         }
@@ -158,11 +162,11 @@ impl Writer<'_> {
     /// Shortens a note to about so many tokens. Its own characters per token tell the
     /// length; with a real tokenizer the result is counted and shortened until it fits.
     fn shortened(&self, ix: EntryIx, left: Tokens) -> (String, Tokens) {
-        let note = self.vault.note(ix);
-        let per_token = if note.tokens == Tokens::ZERO || note.content.is_empty() {
+        let (note, tokens) = (self.vault.note(ix), self.tokens(ix));
+        let per_token = if tokens == Tokens::ZERO || note.content.is_empty() {
             4.0
         } else {
-            float(length(&note.content)) / f64::from(note.tokens.0)
+            float(length(&note.content)) / f64::from(tokens.0)
         };
         let mut units = whole(f64::from(left.0) * per_token);
         loop {

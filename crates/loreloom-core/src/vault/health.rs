@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::{Note, NotePosition, Relations, VaultRules};
-use crate::units::Tokens;
+use crate::{rules::VaultUse, units::Tokens};
 
 /// Something odd.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,6 +94,19 @@ pub enum IssueKind {
         /// How large.
         tokens: Tokens,
     },
+    /// It waits for several occurrences of keys so short that they are everywhere.
+    WarmupOnShortKeys,
+    /// Its own scan depth is 0, so its keys are never looked for.
+    NeverScanned,
+    /// The selecting model gets only the beginning of its text.
+    NoSummary,
+    /// Keys are looked for in no message at all.
+    ScanDepthZero,
+    /// Hardly anything fits.
+    SmallBudget {
+        /// The budget.
+        budget: Tokens,
+    },
     /// Constants alone use up the budget.
     ConstantsOverBudget {
         /// Their tokens.
@@ -103,10 +116,78 @@ pub enum IssueKind {
     },
 }
 
+const SMALL_BUDGET: Tokens = Tokens(200);
+/// Keys up to this length make no warmup.
+const SHORT_WARMUP_KEY: usize = 3;
 const LARGE: Tokens = Tokens(1500);
 const LARGE_SEED: Tokens = Tokens(2000);
 /// Keys up to this length are found everywhere.
 const SHORT_KEY: usize = 2;
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Hint,
+    /// Probably not meant.
+    Warning,
+    /// Never does what it says.
+    Error,
+}
+
+impl IssueKind {
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::UnknownRequired { .. }
+            | Self::UnknownExcluded { .. }
+            | Self::ExcludesItself
+            | Self::RequiresAndExcludes { .. }
+            | Self::ExcludesConstant { .. }
+            | Self::ConstantsOverBudget { .. } => Severity::Error,
+            Self::SharedKey { .. }
+            | Self::Large { .. }
+            | Self::LargeSeed { .. }
+            | Self::UnknownLinks { .. }
+            | Self::NoSummary => Severity::Hint,
+            Self::NoKeys
+            | Self::EmptyContent
+            | Self::UnknownCascade { .. }
+            | Self::CircularRequires { .. }
+            | Self::ShortKey { .. }
+            | Self::CooldownOnConstant
+            | Self::DepthOutsideChat
+            | Self::ProbabilityZero
+            | Self::DuplicateTitle
+            | Self::BootstrapWithoutKeys
+            | Self::WarmupOnShortKeys
+            | Self::NeverScanned
+            | Self::ScanDepthZero
+            | Self::SmallBudget { .. } => Severity::Warning,
+        }
+    }
+}
+
+/// Looks for what is odd in notes and in how they are used, a selecting model included.
+pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
+    let mut issues = inspect(notes, &using.rules);
+    let about_all = |kind| Issue { title: String::new(), kind };
+    if using.rules.keys.depth == 0 && using.selection.is_none() {
+        issues.push(about_all(IssueKind::ScanDepthZero));
+    }
+    if let Some(budget) = using.rules.budget.tokens.filter(|budget| *budget < SMALL_BUDGET) {
+        issues.push(about_all(IssueKind::SmallBudget { budget }));
+    }
+    if using.selection.is_some() {
+        let silent = notes.iter().filter(|note| note.summary.is_empty() && !note.kind.guide);
+        let silent = silent.filter(|note| !note.kind.constant);
+        issues.extend(
+            silent.map(|note| Issue { title: note.title.clone(), kind: IssueKind::NoSummary }),
+        );
+    }
+    issues
+}
 
 /// Looks for what is odd.
 pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
@@ -212,11 +293,21 @@ fn placement(note: &Note, out: &mut Vec<IssueKind>) {
     if note.kind.constant && note.cooldown.is_some() {
         out.push(IssueKind::CooldownOnConstant);
     }
-    if note.seat.depth.is_some() && note.seat.position != Some(NotePosition::InChat) {
+    let seated = note.seat.depth.is_some() || note.seat.role.is_some();
+    let elsewhere = note.seat.position.is_some_and(|one| one != NotePosition::InChat);
+    if (seated && elsewhere) || (note.seat.depth.is_some() && note.seat.position.is_none()) {
         out.push(IssueKind::DepthOutsideChat);
     }
     if note.probability == Some(0.0) {
         out.push(IssueKind::ProbabilityZero);
+    }
+    let is_short = |key: &String| key.trim().chars().count() <= SHORT_WARMUP_KEY;
+    if note.warmup.is_some() && !note.keys.is_empty() && note.keys.iter().all(is_short) {
+        out.push(IssueKind::WarmupOnShortKeys);
+    }
+    let is_forced = note.kind.constant || note.kind.guide;
+    if note.scan_depth.is_some_and(|depth| depth < 1.0) && !note.keys.is_empty() && !is_forced {
+        out.push(IssueKind::NeverScanned);
     }
 }
 

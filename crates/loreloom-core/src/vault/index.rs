@@ -14,6 +14,8 @@ use crate::{
     ids::EntryId,
     library::{EntryIx, KeyIndex, spans_texts},
     scan::{Folding, LiteralIndex, PatternId, Tallies, WordRule},
+    tokens::TokenCounter,
+    units::Tokens,
 };
 
 /// Keys are used up to this length.
@@ -40,6 +42,8 @@ pub struct Vault {
     pub(super) spanning: Vec<EntryIx>,
     /// What was found in the notes' own texts, filled when recursion first asks.
     texts: Vec<OnceLock<Tallies>>,
+    /// Tokens of notes that came uncounted, and the tokenizer they were counted with.
+    counted: Vec<OnceLock<(Box<str>, Tokens)>>,
     search: Option<Arc<Search>>,
 }
 
@@ -146,6 +150,7 @@ impl Vault {
             constants: having(|kind| kind.constant),
             bootstraps: having(|kind| kind.bootstrap),
             texts: notes.iter().map(|_| OnceLock::new()).collect(),
+            counted: notes.iter().map(|_| OnceLock::new()).collect(),
             notes,
             ids,
             compiled,
@@ -198,6 +203,19 @@ impl Vault {
     /// The full-text index, if the rules ask for one.
     pub fn search(&self) -> Option<&Search> {
         self.search.as_deref()
+    }
+
+    /// The tokens of a note's text. Large vaults are read without counting every note: most
+    /// never come up, and each that does is counted once.
+    pub fn tokens(&self, ix: EntryIx, counter: &dyn TokenCounter) -> Tokens {
+        let note = self.note(ix);
+        if note.tokens != Tokens::ZERO || note.content.is_empty() {
+            return note.tokens;
+        }
+        let count = || counter.count(&note.content);
+        let (name, tokens) =
+            self.counted[ix.0 as usize].get_or_init(|| (counter.name().into(), count()));
+        if **name == *counter.name() { *tokens } else { count() }
     }
 
     pub(super) fn compiled(&self, ix: EntryIx) -> &CompiledNote {

@@ -27,6 +27,7 @@ mod notepad;
 mod picks;
 mod pins;
 mod pipeline;
+mod reach;
 mod repetition;
 mod rules;
 mod search;
@@ -52,7 +53,7 @@ pub use self::{
     },
     fit::{Fitted, FittedNote, Group, Seat, fit},
     gate::{Gated, gate_by_relations},
-    health::{Issue, IssueKind, inspect},
+    health::{Issue, IssueKind, Severity, inspect, inspect_use},
     index::Vault,
     lines::{Line, Lines},
     manifest::{Manifest, ManifestStyle, ManifestWords, SummaryMode, manifest},
@@ -62,6 +63,7 @@ pub use self::{
     picks::{Pick, Stopped},
     pins::{Mark, apply_marks},
     pipeline::{Scene, VaultReport, decide, weave},
+    reach::judge_untouched,
     repetition::{filter_by_folder, hold_back, strip_repeated},
     rules::{
         BudgetRules, ExcludedNotes, FuzzyRules, KeyRules, OrderRules, OversizedFirst,

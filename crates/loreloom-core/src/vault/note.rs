@@ -52,7 +52,7 @@ pub struct Note {
     pub fields: Extensions,
     /// Whether the graph shows it.
     pub graph: bool,
-    /// Tokens of its text.
+    /// Tokens of its text; zero also where nobody counted them yet.
     pub tokens: Tokens,
     /// Hash of the file: another text is another hash.
     pub hash: Digest,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Note;
-use crate::tokens::TokenCounter;
+use crate::{digest::Hasher, tokens::TokenCounter};
 
 /// What happens to notes of the same title.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +83,8 @@ fn merge(first: &mut Note, second: Note) {
     unite(&mut mine.resolved_links, theirs.resolved_links);
     unite(&mut mine.requires, theirs.requires);
     unite(&mut mine.excludes, theirs.excludes);
+    // Both files decide what it says now.
+    first.hash = Hasher::new("merged note").field(&first.hash.0).field(&second.hash.0).finish();
     first.content = format!("{}\n\n---\n\n{}", first.content, second.content);
     first.kind.constant |= second.kind.constant;
     first.kind.seed |= second.kind.seed;

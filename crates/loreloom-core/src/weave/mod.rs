@@ -166,7 +166,7 @@ pub fn verdicts(
         }
     }
     if let Some(vault) = library.vault() {
-        notes::untouched(vault, &mut verdicts);
+        notes::untouched(vault, turn, rules, instruments, &mut verdicts);
     }
     verdicts
 }

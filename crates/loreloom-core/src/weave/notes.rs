@@ -74,24 +74,25 @@ pub(super) fn candidates(
     Some(vault::candidates(vault, &found, selection))
 }
 
-/// The rule that kept out a note that nothing touched.
-pub(super) fn untouched(vault: &Vault, verdicts: &mut Vec<Verdict>) {
+/// Adds the rule that kept out each note that nothing touched.
+pub(super) fn untouched(
+    vault: &Vault,
+    turn: &Turn<'_>,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+    verdicts: &mut Vec<Verdict>,
+) {
     let known: rustc_hash::FxHashSet<_> =
         verdicts.iter().map(|verdict| verdict.entry.clone()).collect();
-    let rest = vault.entries().filter(|ix| !known.contains(vault.id(*ix)));
-    let rest: Vec<Verdict> = rest
-        .map(|ix| {
-            let note = vault.note(ix);
-            let stop = if note.keys.is_empty() { Stop::NoKeys } else { Stop::NoKeyFound };
-            Verdict {
-                book: note.book(),
-                entry: vault.id(ix).clone(),
-                title: note.title.clone(),
-                outcome: Outcome::Stopped(stop),
-            }
-        })
-        .collect();
-    verdicts.extend(rest);
+    let open: Vec<_> = vault.entries().filter(|ix| !known.contains(vault.id(*ix))).collect();
+    let cache = &mut instruments.cache.vault;
+    let stops = vault::judge_untouched(vault, &open, &lines(turn), &rules.vault.rules, cache);
+    verdicts.extend(open.into_iter().zip(stops).map(|(ix, stop)| Verdict {
+        book: vault.note(ix).book(),
+        entry: vault.id(ix).clone(),
+        title: vault.note(ix).title.clone(),
+        outcome: Outcome::Stopped(stop),
+    }));
 }
 
 fn matches(

@@ -11,6 +11,7 @@ mod field_file;
 mod frontmatter;
 mod mini_yaml;
 mod note;
+mod repair;
 mod safe;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use self::{
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
     note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
+    repair::repair,
     safe::{file_name, plain_markdown},
     warning::{NoteWarning, WarningCode},
 };

@@ -63,6 +63,13 @@ impl Default for NoteRules {
 }
 
 impl NoteRules {
+    /// The spelling of a field that notes may have, whatever its case.
+    pub(super) fn canonical(field: &str) -> Option<&'static str> {
+        let lower = field.trim().to_lowercase();
+        let mut known = KNOWN.into_iter().chain(["selective_logic"]);
+        known.find(|known| known.to_lowercase() == lower)
+    }
+
     /// As DeepLore 2.5 reads notes.
     pub fn deeplore_2() -> Self {
         Self { yaml: YamlReader::Mini, obsidian_style: false, ..Self::default() }

@@ -9,6 +9,16 @@ pub struct NoteWarning {
     pub field: String,
 }
 
+impl NoteWarning {
+    /// Whether the file can be changed so that the warning goes away and nothing else does.
+    pub fn is_repairable(&self) -> bool {
+        matches!(
+            self.code,
+            WarningCode::AliasUsed | WarningCode::CommaSplit | WarningCode::CoercedNumber
+        )
+    }
+}
+
 /// What a reader had to put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WarningCode {

@@ -42,7 +42,7 @@ impl TodaysBooks {
             standing(lore, store, past).await?
         } else {
             let now = named.into_iter().map(|book| Now { book, dialect: None, scopes: None });
-            (now.collect(), lore.rules())
+            (now.collect(), lore.rules()?)
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
         let given = past.record.given.as_deref();
@@ -98,5 +98,9 @@ async fn standing(
             scopes: Some(scopes.collect()),
         });
     }
-    Ok((books, contents.rules.unwrap_or_else(|| lore.rules())))
+    let rules = match contents.rules {
+        Some(rules) => rules,
+        None => lore.rules()?,
+    };
+    Ok((books, rules))
 }

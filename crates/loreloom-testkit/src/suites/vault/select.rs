@@ -172,6 +172,11 @@ fn peer_name(kind: &IssueKind) -> Option<&'static str> {
         | IssueKind::SharedKey { .. }
         | IssueKind::UnknownLinks { .. }
         | IssueKind::BootstrapWithoutKeys
-        | IssueKind::LargeSeed { .. } => return None,
+        | IssueKind::LargeSeed { .. }
+        | IssueKind::WarmupOnShortKeys
+        | IssueKind::NeverScanned
+        | IssueKind::NoSummary
+        | IssueKind::ScanDepthZero
+        | IssueKind::SmallBudget { .. } => return None,
     })
 }

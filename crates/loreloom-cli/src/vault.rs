@@ -1,0 +1,11 @@
+//! Vaults as the commands use them: which folders, read by which rules, kept up to date.
+
+mod arguments;
+mod contents;
+mod scene;
+
+pub(crate) use self::{
+    arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
+    contents::{Contents, Vaults, Watching, error_chain, read_definitions},
+    scene::SceneArguments,
+};

@@ -1,0 +1,277 @@
+//! The notes of all vaults, read once and then only where files changed.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+    path::{Component, Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use loreloom_core::{
+    tokens::ByteEstimate,
+    units::Tokens,
+    vault::{Conflict, FieldDefinition, Note, join},
+};
+use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
+
+use super::arguments::{VaultPlace, VaultSettings};
+use crate::vault_folder::{
+    FolderLimits, VaultFolder,
+    watch::{Watch, watch},
+};
+
+/// How long a folder must be quiet before it is read again. Long enough for an editor to
+/// finish a save, short enough that nobody waits.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// From so many changed files on, they are read on several threads.
+const MANY: usize = 200;
+
+/// What the vaults hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    /// The notes that are lore, of all vaults in order. Their tokens are not counted.
+    pub(crate) notes: Vec<Arc<Note>>,
+    /// The fields that the first vault defines.
+    pub(crate) fields: Vec<FieldDefinition>,
+}
+
+/// Vaults that are open.
+#[derive(Debug)]
+pub(crate) struct Vaults {
+    sources: Vec<Source>,
+    settings: VaultSettings,
+}
+
+/// A vault that is open.
+#[derive(Debug)]
+struct Source {
+    name: String,
+    folder: VaultFolder,
+    read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
+}
+
+impl Vaults {
+    /// Opens vaults. Names tell them apart where there are several.
+    pub(crate) fn open(places: &[VaultPlace], settings: VaultSettings) -> anyhow::Result<Self> {
+        let mut sources: Vec<Source> = Vec::new();
+        for place in places {
+            let folder = VaultFolder::open(&place.folder, FolderLimits::default())?;
+            let own = || folder.root().file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = match &place.name {
+                Some(name) => name.clone(),
+                None if places.len() > 1 => own().unwrap_or_default().replace(':', "-"),
+                None => String::new(),
+            };
+            anyhow::ensure!(
+                sources.iter().all(|other| other.name != name),
+                "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
+            );
+            sources.push(Source { name, folder, read: BTreeMap::new() });
+        }
+        Ok(Self { sources, settings })
+    }
+
+    /// Reads the vaults, and tells on standard error what could not be read.
+    pub(crate) fn load(&mut self) -> anyhow::Result<Contents> {
+        let (_, problems) = self.refresh(&[])?;
+        for problem in problems {
+            // The vault is usable; a problem that cannot be told must not stop that.
+            let _unwritten = writeln!(io::stderr(), "loreloom: {problem}");
+        }
+        self.contents()
+    }
+
+    /// Reads again what changed: whether anything did, and what could not be read.
+    fn refresh(&mut self, touched: &[PathBuf]) -> anyhow::Result<(bool, Vec<String>)> {
+        let mut problems = Vec::new();
+        let anew = self.refresh_fields(&mut problems);
+        let mut changed = anew;
+        for source in &mut self.sources {
+            source.folder.forget(touched);
+            let reading = source.folder.read()?;
+            problems.extend(reading.problems.iter().map(|problem| error_chain(problem)));
+            if anew {
+                source.read.clear();
+            }
+            if reading.changed || anew {
+                source.take(reading.notes, &self.settings.reading);
+                changed = true;
+            }
+        }
+        Ok((changed, problems))
+    }
+
+    /// Reads the definitions of the first vault's fields; whether they changed.
+    fn refresh_fields(&mut self, problems: &mut Vec<String>) -> bool {
+        let Some(first) = self.sources.first() else { return false };
+        read_definitions(first.folder.root(), &mut self.settings, problems)
+    }
+
+    /// The notes as they were read last.
+    fn contents(&self) -> anyhow::Result<Contents> {
+        let notes: Vec<Arc<Note>> = self.sources.iter().flat_map(Source::notes).collect();
+        anyhow::ensure!(u32::try_from(notes.len()).is_ok(), "too many notes: {}", notes.len());
+        let notes = match self.settings.conflict {
+            Conflict::All => notes,
+            conflict => {
+                let notes = notes.into_iter().map(Arc::unwrap_or_clone).collect();
+                let joined = join(notes, conflict, &ByteEstimate);
+                let uncounted = |note| Arc::new(Note { tokens: Tokens::ZERO, ..note });
+                joined.into_iter().map(uncounted).collect()
+            }
+        };
+        Ok(Contents { notes, fields: self.settings.using.fields.clone() })
+    }
+
+    /// Watches the vaults. `changed` is told what they hold whenever a note changes, comes
+    /// or goes, also if none is left.
+    pub(crate) fn watch(
+        self,
+        changed: impl Fn(Contents) + Send + Sync + 'static,
+    ) -> anyhow::Result<Watching> {
+        let roots: Vec<PathBuf> =
+            self.sources.iter().map(|source| source.folder.root().to_owned()).collect();
+        let vaults = Mutex::new(self);
+        let take_up = Arc::new(move |touched: Vec<PathBuf>| {
+            let mut vaults = vaults.lock().unwrap_or_else(PoisonError::into_inner);
+            match vaults.update(&touched) {
+                Ok(Some(contents)) => changed(contents),
+                Ok(None) => {}
+                // A vault that is being moved or unmounted: what was read stays.
+                Err(error) => tracing::warn!("{error:#}"),
+            }
+        });
+        let watches = roots.iter().map(|root| {
+            let take_up = Arc::clone(&take_up);
+            watch(root, QUIET, move |touched| take_up(touched))
+        });
+        let watching = Watching { _watches: watches.collect::<anyhow::Result<_>>()? };
+        // What changed before the watch began.
+        take_up(Vec::new());
+        Ok(watching)
+    }
+
+    fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
+        let (changed, problems) = self.refresh(touched)?;
+        for problem in problems {
+            tracing::warn!("{problem}");
+        }
+        if changed { self.contents().map(Some) } else { Ok(None) }
+    }
+}
+
+/// Vaults that are watched, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    _watches: Vec<Watch>,
+}
+
+impl Source {
+    fn notes(&self) -> impl Iterator<Item = Arc<Note>> {
+        self.read.values().filter_map(|(_, note)| note.clone())
+    }
+
+    /// Takes over files; those with the text of before keep their note.
+    fn take(&mut self, files: Vec<(String, Arc<str>)>, rules: &NoteRules) {
+        let mut known = std::mem::take(&mut self.read);
+        let mut new = Vec::new();
+        for (path, text) in files {
+            match known.remove(&path) {
+                Some((old, note)) if *old == *text => {
+                    self.read.insert(path, (text, note));
+                }
+                Some(_) | None => new.push((path, text)),
+            }
+        }
+        let name = &self.name;
+        let read_all = |part: &[(String, Arc<str>)]| -> Vec<Option<Arc<Note>>> {
+            part.iter().map(|(path, text)| note_of(name, path, text, rules)).collect()
+        };
+        let notes: Vec<Option<Arc<Note>>> = if new.len() < MANY {
+            read_all(&new)
+        } else {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let parts = new.chunks(new.len().div_ceil(threads));
+            std::thread::scope(|scope| {
+                let running: Vec<_> =
+                    parts.map(|part| (part, scope.spawn(move || read_all(part)))).collect();
+                let joined = running.into_iter().map(|(part, thread)| {
+                    // A part whose thread died is read here, where the panic is told.
+                    thread.join().unwrap_or_else(|_| read_all(part))
+                });
+                joined.flatten().collect()
+            })
+        };
+        let read = new.into_iter().zip(notes).map(|((path, text), note)| (path, (text, note)));
+        self.read.extend(read);
+    }
+}
+
+fn note_of(vault: &str, path: &str, text: &str, rules: &NoteRules) -> Option<Arc<Note>> {
+    let NoteRead { note, .. } = read_note(NoteFile { vault, path, text }, rules);
+    note.ok().map(|note| Arc::new(*note))
+}
+
+/// Reads the definitions of a vault's fields into settings; whether they changed. A file
+/// that cannot be read leaves them as they were.
+pub(crate) fn read_definitions(
+    root: &Path,
+    settings: &mut VaultSettings,
+    problems: &mut Vec<String>,
+) -> bool {
+    let name = settings.field_file.clone();
+    let mut fields = FieldDefinition::built_in();
+    match read_inside(root, &name) {
+        Ok(None) => {}
+        Ok(Some(text)) => {
+            let file = read_fields(&text, settings.reading.yaml);
+            problems.extend(file.bad.iter().map(|bad| format!("`{name}`: {bad}")));
+            if file.unreadable {
+                problems.push(format!("`{name}` defines no fields that can be read"));
+                return false;
+            }
+            fields = file.fields;
+        }
+        Err(error) => {
+            problems.push(format!("{error:#}"));
+            return false;
+        }
+    }
+    let is_new = fields != settings.using.fields || fields != settings.reading.fields;
+    settings.using.fields.clone_from(&fields);
+    settings.reading.fields = fields;
+    is_new
+}
+
+/// A text file of a vault, if it is there. Nothing outside is read.
+fn read_inside(root: &Path, inside: &str) -> anyhow::Result<Option<String>> {
+    let inside = Path::new(inside);
+    anyhow::ensure!(
+        inside.components().all(|part| matches!(part, Component::Normal(_))),
+        "a file of a vault lies inside it, `{}` does not",
+        inside.display()
+    );
+    let path = root.join(inside);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let real = path.canonicalize().with_context(|| format!("`{}`", path.display()))?;
+    anyhow::ensure!(real.starts_with(root), "`{}` leads out of the vault", inside.display());
+    let bytes = crate::files::read(&real)?;
+    let text = String::from_utf8(bytes);
+    Ok(Some(text.with_context(|| format!("`{}` is not UTF-8 text", inside.display()))?))
+}
+
+/// An error with its causes.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

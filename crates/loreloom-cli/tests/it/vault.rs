@@ -1,0 +1,235 @@
+//! Vaults: folders of notes as lore.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    run::{printed, refused, write},
+    serve::Server,
+};
+
+const BELL: &str =
+    "---\ntags: [lorebook]\nkeys: [bell]\n---\n# The Bell\nCracked, see [[Tower|the tower]].\n";
+const TOWER: &str = "---\ntags: [lorebook]\nkeys: [tower]\nera: old\n---\nIt leans.\n";
+const CHAT: &str = r#"[{"role":"user","content":"A sailor came."},{"role":"assistant","content":"Ah."},
+ {"role":"user","content":"b"},{"role":"assistant","content":"c"},
+ {"role":"user","content":"The bell of the tower!"}]"#;
+
+fn note(home: &Path, path: &str, text: &str) {
+    fs::create_dir_all(home.join(path).parent().unwrap()).unwrap();
+    write(home, path, text);
+}
+
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    note(home.path(), "vault/Bell.md", BELL);
+    note(home.path(), "vault/places/Tower.md", TOWER);
+    note(home.path(), "vault/Sailor.md", "---\ntags: lorebook\nkeys: sailor\n---\nHe limps.\n");
+    note(home.path(), "vault/Diary.md", "Not lore: the bell and the tower.\n");
+    write(home.path(), "chat.json", CHAT);
+    home
+}
+
+fn table(text: &str) -> Vec<&str> {
+    text.lines().skip_while(|line| !line.starts_with("ENTRY")).skip(1).collect()
+}
+
+#[test]
+fn notes_are_woven_in_and_the_others_say_why_not() {
+    let home = home();
+    let text = printed(home.path(), &["weave", "--vault", "vault", "--chat", "chat.json", "--why"]);
+    assert!(text.contains("<The Bell>\nCracked, see the tower.\n</The Bell>"), "{text}");
+    assert_eq!(
+        table(&text),
+        [
+            "The Bell  woven          6  “bell” in message 5 (user); in the chat at depth 4",
+            "Tower     woven          4  “tower” in message 5 (user); in the chat at depth 4",
+            "Sailor    out            -  “sailor” is 5 messages back, but only the last 4 messages are scanned",
+        ]
+    );
+}
+
+#[test]
+fn the_scene_decides_too() {
+    let home = home();
+    let weave = |extra: &[&str]| {
+        let mut arguments = vec!["weave", "--vault", "vault", "--chat", "chat.json", "--why"];
+        arguments.extend_from_slice(extra);
+        printed(home.path(), &arguments)
+    };
+    let text = weave(&["--scene", "era=new", "--pin", "sailor", "--block", "The Bell"]);
+    assert_eq!(
+        table(&text),
+        [
+            "Sailor    woven          3  pinned to this chat; in the chat at depth 4",
+            "Tower     out            -  its era is “old”, the scene's is “new”",
+            "The Bell  out            -  blocked in this chat",
+        ]
+    );
+    let text = weave(&["--scene", "era=new", "--scene", "era=old", "--folder", "people"]);
+    let rows = table(&text);
+    assert!(
+        rows.contains(
+            &"Tower     out            -  lies in “places”, only “people” is looked into"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_vaults_own_fields_decide() {
+    let home = home();
+    let fields = "fields:\n  - name: mood\n    gating:\n      operator: match_any\n";
+    note(home.path(), "vault/DeepLore/field-definitions.yaml", fields);
+    note(home.path(), "vault/Bell.md", &BELL.replace("keys:", "mood: grim\nkeys:"));
+    let arguments =
+        ["weave", "--vault", "vault", "--chat", "chat.json", "--why", "--scene", "mood=merry"];
+    let text = printed(home.path(), &arguments);
+    assert!(
+        table(&text).iter().any(|row| row.ends_with("its mood is “grim”, the scene's is “merry”")),
+        "{text}"
+    );
+}
+
+#[test]
+fn notes_of_the_same_title_are_settled_as_asked() {
+    let home = home();
+    note(home.path(), "more/Bell.md", &BELL.replace("Cracked", "Whole"));
+    let titles = |conflicts: &str| -> Vec<String> {
+        let arguments = [
+            "weave",
+            "--vault",
+            "a=vault",
+            "--vault",
+            "b=more",
+            "--vault-conflicts",
+            conflicts,
+            "--chat",
+            "chat.json",
+            "--json",
+        ];
+        let value: Value = serde_json::from_str(&printed(home.path(), &arguments)).unwrap();
+        let verdicts = value["report"]["verdicts"].as_array().unwrap().iter();
+        let mut ids: Vec<String> =
+            verdicts.map(|one| one["entry"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(titles("all"), ["a:The Bell", "a:Tower", "b:The Bell"]);
+    assert_eq!(titles("first"), ["a:The Bell", "a:Tower"]);
+    assert_eq!(titles("last"), ["a:Tower", "b:The Bell"]);
+    assert_eq!(titles("merge"), ["a:The Bell", "a:Tower"]);
+    let twice = ["weave", "--vault", "vault", "--vault", "vault", "--chat", "chat.json"];
+    assert_eq!(
+        refused(home.path(), &twice),
+        "loreloom: two vaults are called `vault`: name them with `--vault NAME=DIR`\n"
+    );
+    let error = refused(home.path(), &["weave", "--vault", "none", "--chat", "chat.json"]);
+    assert!(error.starts_with("loreloom: the vault `none` cannot be opened: "), "{error}");
+}
+
+#[test]
+fn two_versions_of_a_vault_are_compared_over_a_chat() {
+    let home = home();
+    note(home.path(), "new/Bell.md", &BELL.replace("Cracked", "Recast long ago"));
+    let arguments = ["diff-run", "--old", "vault", "--new", "new", "chat.json"];
+    let text = printed(home.path(), &arguments);
+    let changes: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+    assert!(changes.iter().any(|line| line.starts_with("  - Tower")), "{text}");
+    assert!(changes.iter().any(|line| line.starts_with("  ~ The Bell")), "{text}");
+}
+
+/// Says something until what was woven in is `expected`: a change takes a moment to be seen.
+async fn until_woven(server: &Server, expected: &[&str]) {
+    for turn in 0..200 {
+        let said = json!({ "role": "user", "content": format!("{turn}: the bell, the tower") });
+        let reply = server.say(&[said]).await;
+        let last = server.stored(&reply).await;
+        let verdicts = last["record"]["report"]["verdicts"].as_array().unwrap().clone();
+        let woven = verdicts.iter().filter(|one| one["outcome"].get("activated").is_some());
+        let titles: Vec<&str> = woven.filter_map(|one| one["title"].as_str()).collect();
+        if titles == expected {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("never woven: {expected:?}");
+}
+
+#[tokio::test]
+async fn a_served_vault_follows_its_folder() {
+    // Fails only if another test was faster.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let home = home();
+    let vault = home.path().join("vault");
+    let server = Server::with(home.path(), &["--vault", "vault"]);
+    until_woven(&server, &["The Bell", "Tower"]).await;
+    // An editor's save: a new file takes the old one's place.
+    write(home.path(), "vault/Bell.md.tmp", &BELL.replace("# The Bell", "# The Great Bell"));
+    fs::rename(vault.join("Bell.md.tmp"), vault.join("Bell.md")).unwrap();
+    until_woven(&server, &["The Great Bell", "Tower"]).await;
+    // A note without a heading is called after its file, and a folder may be renamed.
+    fs::rename(vault.join("places"), vault.join("sights")).unwrap();
+    fs::rename(vault.join("sights/Tower.md"), vault.join("sights/Old Tower.md")).unwrap();
+    until_woven(&server, &["Old Tower", "The Great Bell"]).await;
+    for path in ["Bell.md", "sights/Old Tower.md", "Sailor.md", "Diary.md"] {
+        fs::remove_file(vault.join(path)).unwrap();
+    }
+    until_woven(&server, &[]).await;
+    note(home.path(), "vault/new/Tower.md", TOWER);
+    until_woven(&server, &["Tower"]).await;
+}
+
+#[test]
+fn lint_names_mistakes_and_repairs_the_safe_ones() {
+    let home = TempDir::new().unwrap();
+    let text =
+        "---\ntags: [lorebook]\nKeys: bell, rope\nrequires: [Twer]\npriority: \"5\"\n---\nX\n";
+    note(home.path(), "vault/Bell.md", text);
+    note(home.path(), "vault/Diary.md", "Not lore.\n");
+    let lint = |extra: &[&str]| {
+        let mut arguments = vec!["lint", "vault"];
+        arguments.extend_from_slice(extra);
+        let output = crate::run::run(home.path(), &arguments);
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let hints = "Bell.md: hint: `Keys` is spelt in another case [W_ALIAS_USED] (--fix)\n\
+                 Bell.md: hint: `keys` is text with commas, read as a list [W_COMMA_SPLIT] (--fix)\n\
+                 Bell.md: hint: `priority` is a number written as text [W_COERCED_NUM] (--fix)\n";
+    let rest = "Diary.md: hint: is no lore: it has no fields [SKIP_NO_FRONTMATTER]\n\
+                Bell.md: error: requires `Twer`, which no note is called, so it never comes in [unknown_required]\n";
+    assert_eq!(lint(&[]), (false, format!("{hints}{rest}1 errors, 0 warnings, 4 hints\n")));
+    let (ok, fixed) = lint(&["--fix"]);
+    assert_eq!(
+        (ok, fixed),
+        (false, format!("{rest}1 notes repaired\n1 errors, 0 warnings, 1 hints\n"))
+    );
+    let now = fs::read_to_string(home.path().join("vault/Bell.md")).unwrap();
+    assert_eq!(
+        now,
+        "---\ntags: [lorebook]\nkeys: [bell, rope]\nrequires: [Twer]\npriority: 5\n---\nX\n"
+    );
+    let kept = fs::read_to_string(home.path().join("vault/.loreloom/backup/Bell.md")).unwrap();
+    assert_eq!(kept, text);
+    note(home.path(), "vault/Bell.md", &now.replace("requires: [Twer]\n", ""));
+    let (ok, text) = lint(&["--json"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(ok && lines.len() == 1, "{text}");
+    assert_eq!(lines[0]["code"], "SKIP_NO_FRONTMATTER");
+}
+
+#[test]
+fn lint_looks_into_lorebooks_too() {
+    let home = TempDir::new().unwrap();
+    let book = r#"{"entries":{"0":{"uid":0,"key":[],"comment":"Lost","content":"x"}}}"#;
+    write(home.path(), "book.json", book);
+    let text = printed(home.path(), &["lint", "book.json"]);
+    assert!(text.contains("book.json (Lost): warning: has no keys"), "{text}");
+    refused_with_output(home.path(), &["lint", "book.json", "--strict"]);
+}
+
+fn refused_with_output(home: &Path, arguments: &[&str]) {
+    assert!(!crate::run::run(home, arguments).status.success(), "{arguments:?} succeeded");
+}
