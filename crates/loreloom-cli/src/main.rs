@@ -2,7 +2,6 @@
 
 mod clock;
 mod commands;
-mod data;
 mod files;
 mod lore;
 mod model;
@@ -16,6 +15,7 @@ mod tokenizer;
     expect(dead_code, reason = "read by the commands about vaults, which are to come")
 )]
 mod vault_folder;
+mod wording;
 
 use std::{
     io::{self, Write},

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use super::serve::runtime;
 use crate::{
-    data::DataArguments,
+    store::StoreArguments,
     stored::StoredChat,
     tokenizer::{self, TokenizerArguments},
 };
@@ -50,7 +50,7 @@ pub(crate) struct CacheReport {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -112,8 +112,8 @@ struct Read {
 
 impl CacheReport {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
-        let read = runtime()?.block_on(self.read(&store))?;
+        let read =
+            runtime()?.block_on(async { self.read(self.store.open().await?.as_ref()).await })?;
         anyhow::ensure!(
             read.told.len() > 1,
             "a report compares each turn with the one before: chat `{}` has {} that can be \

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    clock::SystemClock, data::DataArguments, lore::LoreArguments, tokenizer::TokenizerArguments,
+    clock::SystemClock, lore::LoreArguments, store::StoreArguments, tokenizer::TokenizerArguments,
 };
 
 /// Run the proxy between a front end and a model.
@@ -44,7 +44,7 @@ pub(crate) struct Serve {
     port: u16,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// The user's name, where requests do not say it
     #[arg(long, default_value = "User", value_name = "NAME")]
@@ -80,9 +80,9 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let app = self.app(Arc::new(self.data.open_or_make()?))?;
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
         runtime()?.block_on(async {
+            let app = self.app(self.store.open_or_make().await?)?;
             let server = Server::start(app, address).await?;
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
