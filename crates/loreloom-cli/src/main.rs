@@ -2,7 +2,6 @@
 
 mod clock;
 mod commands;
-mod data;
 mod files;
 mod lore;
 mod model;
@@ -13,6 +12,7 @@ mod stored;
 mod tokenizer;
 mod vault;
 mod vault_folder;
+mod wording;
 
 use std::{
     io::{self, Write},

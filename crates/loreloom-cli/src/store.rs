@@ -1,41 +1,56 @@
-//! Which store: a file, or a server.
+//! Where stories are kept: a folder of the user's, a file, or a server.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
+use anyhow::Context as _;
 use clap::Args;
 use loreloom_memory::ports::Store;
 use loreloom_store::{SqliteStore, StoreAddress};
 
-use crate::data::DataArguments;
-
-/// Where stories are kept.
+/// Which stories.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArguments {
     /// The database: a file, or a server as `postgres://user@host/database`
-    #[arg(long, value_name = "FILE|URL", conflicts_with = "data")]
+    #[arg(long, value_name = "FILE|URL", conflicts_with = "data", global = true)]
     store: Option<StoreAddress>,
 
-    #[command(flatten)]
-    data: DataArguments,
+    /// The folder stories are kept in
+    #[arg(long, value_name = "FOLDER", global = true)]
+    data: Option<PathBuf>,
 }
 
 impl StoreArguments {
     /// Where they are.
     pub(crate) fn address(&self) -> anyhow::Result<StoreAddress> {
-        match &self.store {
-            Some(address) => Ok(address.clone()),
-            None => Ok(self.data.file()?.into()),
+        if let Some(address) = &self.store {
+            return Ok(address.clone());
         }
+        let folder = match &self.data {
+            Some(folder) => folder.clone(),
+            None => default_folder()?,
+        };
+        Ok(folder.join("stories.sqlite").into())
     }
 
     /// Opens the stories that are there.
     pub(crate) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
-        Ok(self.address()?.open().await?)
+        let address = self.address()?;
+        address.open().await.with_context(|| format!("`{address}` cannot be opened"))
+    }
+
+    /// Opens the stories, a new store if there are none. A folder is made if it is not there.
+    pub(crate) async fn open_or_make(&self) -> anyhow::Result<Arc<dyn Store>> {
+        let address = self.address()?;
+        if let Some(folder) = address.file().and_then(|file| file.parent()) {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+        }
+        address.open_or_make().await.with_context(|| format!("`{address}` cannot be opened"))
     }
 
     /// The file stories are in, for what only a file needs. `instead` says what does it for a
     /// server.
-    pub(crate) fn file(&self, instead: &str) -> anyhow::Result<std::path::PathBuf> {
+    pub(crate) fn file(&self, instead: &str) -> anyhow::Result<PathBuf> {
         match self.address()? {
             StoreAddress::File(file) => Ok(file),
             address @ StoreAddress::Server(_) => {
@@ -55,4 +70,19 @@ impl StoreArguments {
         );
         Ok(SqliteStore::open(file)?)
     }
+}
+
+/// The user's data folder.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where users keep their data is told by the environment"
+)]
+fn default_folder() -> anyhow::Result<PathBuf> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    set("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| set("HOME").map(|home| PathBuf::from(home).join(".local/share")))
+        .or_else(|| set("APPDATA").map(PathBuf::from))
+        .map(|folder| folder.join("loreloom"))
+        .context("no data folder is known: say one with `--data FOLDER`")
 }

@@ -9,11 +9,11 @@ use loreloom_core::{
     library::{Binding, Dialect, Volume},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Clock as _, Desk, Revision};
+use loreloom_memory::ports::{Clock as _, Revision};
 use loreloom_server::{Bookcase, Standing};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, data::DataArguments, files, lore::read_book, moment};
+use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
 
 /// Keep books with the stories, so that `serve` weaves from them.
 ///
@@ -25,7 +25,7 @@ pub(crate) struct Books {
     what: What,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// Print JSON for scripts
     #[arg(long, global = true)]
@@ -117,11 +117,11 @@ fn binding(text: &str) -> Result<Binding, String> {
 
 impl Books {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open_or_make()?;
         let tenant = TenantId::local();
-        let case = Bookcase { desk: &store, tenant: &tenant };
         let now = SystemClock.now();
         runtime()?.block_on(async {
+            let store = self.store.open_or_make().await?;
+            let case = Bookcase { desk: store.as_ref(), tenant: &tenant };
             match &self.what {
                 What::List => list(out, &case, self.json).await,
                 What::Log { most } => {

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use super::serve::runtime;
 use crate::{
-    data::DataArguments,
+    store::StoreArguments,
     stored::StoredChat,
     tokenizer::{self, TokenizerArguments},
 };
@@ -51,7 +51,7 @@ pub(crate) struct CacheReport {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -113,8 +113,8 @@ struct Read {
 
 impl CacheReport {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
-        let read = runtime()?.block_on(self.read(&store))?;
+        let read =
+            runtime()?.block_on(async { self.read(self.store.open().await?.as_ref()).await })?;
         anyhow::ensure!(
             read.told.len() > 1,
             "a report compares each turn with the one before: chat `{}` has {} that can be \

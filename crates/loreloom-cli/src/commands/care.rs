@@ -7,7 +7,7 @@ use loreloom_core::ids::TenantId;
 use loreloom_store::{Diagnosis, Salvage, SqliteStore, StoreAddress, doctor};
 
 use super::serve::runtime;
-use crate::store::StoreArguments;
+use crate::{store::StoreArguments, wording::counted};
 
 /// Copy all chats to a new file, while they are in use.
 #[derive(Debug, Args)]
@@ -101,18 +101,24 @@ impl Doctor {
         }
         if let Some(salvage) = salvage.as_ref().filter(|_| !self.json) {
             let Salvage { chats, turns, lost } = salvage;
-            writeln!(out, "a repair would save {chats} chats with {turns} turns")?;
+            writeln!(out, "a repair would save {}", stories(*chats, *turns))?;
             for loss in lost {
                 writeln!(out, "it could not save {loss}")?;
             }
             writeln!(out, "`loreloom doctor --repair NEW.sqlite` does it and leaves this file")?;
         }
-        anyhow::ensure!(findings.is_empty(), "{} findings; nothing was changed", findings.len());
+        let found = counted(findings.len() as u64, "finding", "findings");
+        anyhow::ensure!(findings.is_empty(), "{found}; nothing was changed");
         if !self.json {
             writeln!(out, "nothing is wrong")?;
         }
         Ok(())
     }
+}
+
+fn stories(chats: u64, turns: u64) -> String {
+    let chats = counted(chats, "chat", "chats");
+    format!("{chats} with {}", counted(turns, "turn", "turns"))
 }
 
 fn report(
@@ -125,7 +131,8 @@ fn report(
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(salvage)?)?);
     }
     let Salvage { chats, turns, lost } = salvage;
-    writeln!(out, "{chats} chats with {turns} turns are in `{}`", to.display())?;
+    let is = if (*chats, *turns) == (1, 1) { "is" } else { "are" };
+    writeln!(out, "{} {is} in `{}`", stories(*chats, *turns), to.display())?;
     for loss in lost {
         writeln!(out, "lost: {loss}")?;
     }

@@ -4,16 +4,15 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::TenantId;
-use loreloom_memory::ports::StoryStore as _;
 
 use super::serve::runtime;
-use crate::{data::DataArguments, moment, stored::excerpt};
+use crate::{moment, store::StoreArguments, stored::excerpt};
 
 /// List the stored chats, last changed first.
 #[derive(Debug, Args)]
 pub(crate) struct Chats {
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// Print a JSON list for scripts
     #[arg(long)]
@@ -22,8 +21,9 @@ pub(crate) struct Chats {
 
 impl Chats {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
-        let chats = runtime()?.block_on(store.chats(&TenantId::local()))?;
+        let chats = runtime()?.block_on(async {
+            anyhow::Ok(self.store.open().await?.chats(&TenantId::local()).await?)
+        })?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&chats)?)?;
             return Ok(());

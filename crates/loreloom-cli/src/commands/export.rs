@@ -10,7 +10,7 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_store::archive;
 
 use super::{conversion::Converted, serve::runtime};
-use crate::{data::DataArguments, files};
+use crate::{files, store::StoreArguments};
 
 /// The format of chats.
 const CHAT: &str = "loreloom-chat";
@@ -39,7 +39,7 @@ pub(crate) struct Export {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Export {
@@ -69,10 +69,12 @@ impl Export {
              of this name is meant",
             self.what
         );
-        let store = self.data.open()?;
         let (tenant, chat) = (TenantId::local(), ChatId::from(self.what.as_str()));
-        let archive = archive::export(&store, &tenant, &chat);
-        let archive = serde_json::to_vec_pretty(&runtime()?.block_on(archive)?)?;
+        let archive = runtime()?.block_on(async {
+            let store = self.store.open().await?;
+            anyhow::Ok(archive::export(store.as_ref(), &tenant, &chat).await?)
+        })?;
+        let archive = serde_json::to_vec_pretty(&archive)?;
         match &self.file {
             Some(file) => files::write_new(file, &archive),
             None => Ok(out.write_all(&archive).and_then(|()| out.write_all(b"\n"))?),

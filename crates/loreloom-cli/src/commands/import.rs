@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use self::found::{Found, Kind};
 use super::serve::runtime;
-use crate::{clock::SystemClock, data::DataArguments, files};
+use crate::{clock::SystemClock, files, store::StoreArguments, wording::counted};
 
 /// Read lorebooks, cards and chats, whatever their format.
 ///
@@ -58,7 +58,7 @@ pub(crate) struct Import {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 /// What became of a file.
@@ -191,26 +191,35 @@ impl Import {
 
     fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<Told> {
         let id = ChatId::from(id);
-        let store = self.data.open_or_make()?;
         let now = SystemClock.now();
-        let stored = chats::store_all(&store, &id, chats, self.add, now);
-        let chats::Counts { messages, branches, left_out } = runtime()?.block_on(stored)?;
+        let chats::Counts { messages, branches, left_out } = runtime()?.block_on(async {
+            let store = self.store.open_or_make().await?;
+            chats::store_all(store.as_ref(), &id, chats, self.add, now).await
+        })?;
         let stays_out = match left_out {
             0 => String::new(),
+            1 => "\n1 narrator message is no part of the story and stays out".to_owned(),
             count => format!("\n{count} narrator messages are no part of the story and stay out"),
         };
-        let said = format!("{messages} messages, {branches} other versions as branches{stays_out}");
+        let told = counted(messages as u64, "message", "messages");
+        let others =
+            counted(branches as u64, "other version as a branch", "other versions as branches");
+        let said = format!("{told}, {others}{stays_out}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
         Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
     }
 
     fn store_archive(&self, archive: &Archive) -> anyhow::Result<Told> {
-        let store = self.data.open_or_make()?;
         let tenant = TenantId::local();
-        let chat = runtime()?.block_on(archive::import(&store, &tenant, archive))?;
+        let chat = runtime()?.block_on(async {
+            let store = self.store.open_or_make().await?;
+            anyhow::Ok(archive::import(store.as_ref(), &tenant, archive).await?)
+        })?;
         let (messages, turns) = (archive.nodes.len(), archive.turns.len());
-        let chat = Some(format!("chat `{}`: {messages} messages, {turns} turns", chat.id));
+        let told = counted(messages as u64, "message", "messages");
+        let turns = counted(turns as u64, "turn", "turns");
+        let chat = Some(format!("chat `{}`: {told}, {turns}", chat.id));
         let format = Some("loreloom-chat");
         Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
     }

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{Clock as _, JobId, JobQueue as _};
+use loreloom_memory::ports::{Clock as _, JobId};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, data::DataArguments, moment};
+use crate::{clock::SystemClock, moment, store::StoreArguments, wording::counted};
 
 /// List jobs, oldest first, or cancel some.
 #[derive(Debug, Args)]
@@ -29,18 +29,20 @@ pub(crate) struct Jobs {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 impl Jobs {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (store, tenant) = (self.data.open()?, TenantId::local());
+        let tenant = TenantId::local();
         runtime()?.block_on(async {
+            let store = self.store.open().await?;
             if !self.cancel.is_empty() {
                 let ids: Vec<JobId> = self.cancel.iter().copied().map(JobId).collect();
                 let reason = "cancelled by hand";
                 let count = store.cancel(&tenant, &ids, reason, SystemClock.now()).await?;
-                return Ok(writeln!(out, "{count} jobs are cancelled")?);
+                let jobs = counted(count, "job is", "jobs are");
+                return Ok(writeln!(out, "{jobs} cancelled")?);
             }
             let chat = self.chat.as_deref().map(ChatId::from);
             let jobs = store.jobs(&tenant, chat.as_ref(), self.all).await?;

@@ -7,7 +7,7 @@ use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_memory::ports::{Clock as _, Retained, Retention};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, store::StoreArguments};
+use crate::{clock::SystemClock, store::StoreArguments, wording::counted};
 
 /// Give up the prompts and verdicts of old turns to save space. Everything is kept unless you
 /// say so here; messages, state and the books of turns are kept in any case.
@@ -86,8 +86,9 @@ impl Retain {
         let (gave, kilobytes) = (if self.yes { "gave up" } else { "would give up" }, bytes / 1000);
         writeln!(
             out,
-            "{gave} the prompts and verdicts of {turns} turns and {libraries} old versions of \
-             books: {kilobytes} kB"
+            "{gave} the prompts and verdicts of {} and {} of books: {kilobytes} kB",
+            counted(*turns, "turn", "turns"),
+            counted(*libraries, "old version", "old versions"),
         )?;
         let next =
             if self.yes { "`loreloom vacuum` gives the space back" } else { "`--yes` does it" };

@@ -17,10 +17,9 @@ use loreloom_core::{
 };
 use loreloom_formats::{Limits, chat::import_chat};
 use loreloom_memory::ports::{StoryStore, TurnRecord};
-use loreloom_store::SqliteStore;
 
 use super::serve::runtime;
-use crate::{data::DataArguments, files, stored::StoredChat};
+use crate::{files, store::StoreArguments, stored::StoredChat};
 
 /// Which chats are run, and how the model is asked where a chat does not say it.
 #[derive(Debug, Args)]
@@ -30,7 +29,7 @@ pub(crate) struct RunArguments {
     chats: Vec<String>,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// The user's name, where the chat does not say it
     #[arg(long, default_value = "User", value_name = "NAME")]
@@ -62,6 +61,7 @@ pub(super) struct Run {
 impl RunArguments {
     /// Reads all chats.
     pub(super) fn read(&self) -> anyhow::Result<Vec<Run>> {
+        let runtime = runtime()?;
         let mut store = None;
         let mut runs = Vec::new();
         for name in &self.chats {
@@ -71,11 +71,11 @@ impl RunArguments {
                 continue;
             }
             if store.is_none() {
-                let opened = self.data.open();
+                let opened = runtime.block_on(self.store.open());
                 store = Some(opened.with_context(|| format!("`{name}` is no file"))?);
             }
             let Some(store) = &store else { continue };
-            runs.push(runtime()?.block_on(self.read_stored(name, store))?);
+            runs.push(runtime.block_on(self.read_stored(name, store.as_ref()))?);
         }
         Ok(runs)
     }
@@ -102,7 +102,7 @@ impl RunArguments {
         Ok(Run { name: name.to_owned(), id: ChatId(files::stem(file)), events, library: None })
     }
 
-    async fn read_stored(&self, name: &str, store: &SqliteStore) -> anyhow::Result<Run> {
+    async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<Run> {
         let chat = StoredChat::read(store, name).await?;
         let mut records = Vec::with_capacity(chat.nodes.len());
         for node in &chat.nodes {

@@ -16,11 +16,10 @@ use loreloom_llm::{
 };
 use loreloom_memory::{
     cycle::Backend,
-    ports::{ChatModel, Upstream},
+    ports::{ChatModel, Store, Upstream},
     service::{MemoryService, Options, Ports},
 };
 use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
-use loreloom_store::SqliteStore;
 use tokio::{
     net::TcpListener,
     runtime::Handle,
@@ -30,9 +29,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::SystemClock,
-    data::DataArguments,
     lore::LoreArguments,
     model::ModelArguments,
+    store::StoreArguments,
     tokenizer::TokenizerArguments,
     vault::{Contents, Vaults, Watching},
 };
@@ -59,7 +58,7 @@ pub(crate) struct Serve {
     port: u16,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// The user's name, where requests do not say it
     #[arg(long, default_value = "User", value_name = "NAME")]
@@ -108,11 +107,11 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let app = self.app(Arc::new(self.data.open_or_make()?))?;
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
         let model = self.memory_model().map(|model| model.open()).transpose()?;
         let vaults = self.lore.vaults()?;
         runtime()?.block_on(async {
+            let app = self.app(self.store.open_or_make().await?)?;
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -127,7 +126,7 @@ impl Serve {
         })
     }
 
-    fn app(&self, store: Arc<SqliteStore>) -> anyhow::Result<App> {
+    fn app(&self, store: Arc<dyn Store>) -> anyhow::Result<App> {
         let speaker = self.character.as_deref().map(Speaker::named);
         let defaults = Defaults {
             context: Tokens(self.context),
@@ -198,7 +197,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(20);
 /// The parts of a server that remembers nothing.
 pub(super) fn parts(
     stacks: Stacks,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     upstream: Arc<dyn Upstream>,
     counter: Arc<dyn TokenCounter>,
     defaults: Defaults,
@@ -220,7 +219,7 @@ pub(super) fn parts(
 }
 
 /// Memory over a store.
-fn memory(store: &Arc<SqliteStore>, options: Options) -> Arc<MemoryService> {
+fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
     let ports = Ports {
         story: store.clone(),
         log: store.clone(),

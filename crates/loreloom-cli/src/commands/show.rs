@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::serve::runtime;
 use crate::{
-    data::DataArguments,
+    store::StoreArguments,
     stored::{StoredChat, speaker},
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Show {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 /// A message and its turns.
@@ -64,8 +64,8 @@ struct Shown {
 
 impl Show {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
-        let shown = runtime()?.block_on(self.read(&store))?;
+        let shown =
+            runtime()?.block_on(async { self.read(self.store.open().await?.as_ref()).await })?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&shown)?)?;
             return Ok(());

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::{PrefixHash, TenantId};
-use loreloom_memory::ports::{Node, StoryStore};
+use loreloom_memory::ports::Node;
 use serde::Serialize;
 
 use super::serve::runtime;
 use crate::{
-    data::DataArguments,
+    store::StoreArguments,
     stored::{StoredChat, excerpt, speaker},
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Tree {
     json: bool,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 }
 
 /// A message of the tree, for scripts.
@@ -65,9 +65,9 @@ struct Drawing<'chat> {
 
 impl Tree {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let store = self.data.open()?;
         let (chat, nodes) = runtime()?.block_on(async {
-            let chat = StoredChat::read(&store, &self.chat).await?;
+            let store = self.store.open().await?;
+            let chat = StoredChat::read(store.as_ref(), &self.chat).await?;
             let nodes = store.tree(&TenantId::local(), &chat.record.id).await?;
             anyhow::Ok((chat, nodes))
         })?;

@@ -11,7 +11,7 @@ use loreloom_core::{
     dice::TurnDice,
     given::{Asked, Given},
     ids::{EntryId, TenantId},
-    library::Library,
+    library::{Library, Shelf},
     place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
@@ -22,7 +22,7 @@ use loreloom_core::{
     weave::{self, Woven},
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::ports::{StoryStore as _, TurnRecord};
+use loreloom_memory::ports::{TurnRecord, TurnSummary};
 use loreloom_store::travel::{Revisited, revisit};
 use serde::Serialize;
 
@@ -33,9 +33,9 @@ use super::{
     weave::{find_entry, print_prompt},
 };
 use crate::{
-    data::DataArguments,
     lore::LoreArguments,
     moment,
+    store::StoreArguments,
     stored::{StoredChat, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
 };
@@ -70,7 +70,7 @@ pub(crate) struct Why {
     lore: LoreArguments,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -82,6 +82,9 @@ struct Answer {
     chat: String,
     message: usize,
     turn: u64,
+    /// Whether the turn gave up its prompt to save space.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    trimmed: bool,
     /// Whether deciding again gave the same bytes; `None` if it could not be tried.
     reproduced: Option<bool>,
     /// What differs, or why it could not be tried.
@@ -106,6 +109,15 @@ struct Today {
     names: BTreeMap<EntryId, String>,
 }
 
+/// What is read of the store.
+struct Read {
+    heading: String,
+    turn: TurnSummary,
+    past: Revisited,
+    library: Option<Shelf>,
+    today: Option<TodaysBooks>,
+}
+
 /// A turn decided again.
 struct Again {
     woven: Woven,
@@ -119,30 +131,31 @@ impl Why {
             self.with_today || self.lore.books()?.is_empty(),
             "`--book` names today's books: it needs `--with-today`"
         );
-        let store = self.data.open()?;
-        let (heading, turn, past, library) = runtime()?.block_on(async {
-            let chat = StoredChat::read(&store, &self.chat).await?;
+        let read = runtime()?.block_on(async {
+            let store = self.store.open().await?;
+            let chat = StoredChat::read(store.as_ref(), &self.chat).await?;
             let node = chat.message(self.at)?;
             let turn = chat.turn_of(node);
             let turn = turn.with_context(|| format!("message {} has no turn", self.at))?;
             let tenant = TenantId::local();
-            let past = revisit(&store, &tenant, &chat.record.id, turn.id).await?;
+            let past = revisit(store.as_ref(), &tenant, &chat.record.id, turn.id).await?;
             let library = store.library(&tenant, past.record.library).await?;
+            let today = if self.with_today {
+                let desk = store.as_ref();
+                Some(TodaysBooks::find(&self.lore, desk, &past, library.as_ref()).await?)
+            } else {
+                None
+            };
             let message = &node.message;
             let said = format!("{}: {}", speaker(message), excerpt(&message.text, 50));
             let when = moment::shown(turn.created);
             let heading = format!("message {} ({said}), turn {}, {when} UTC", self.at, turn.id.0);
-            anyhow::Ok((heading, turn.id.0, past, library))
+            anyhow::Ok(Read { heading, turn: turn.clone(), past, library, today })
         })?;
+        let Read { heading, turn, past, library, today } = read;
         let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
-        let today = if self.with_today {
-            let today = TodaysBooks::find(&self.lore, &store, &past, library.as_ref());
-            Some(runtime()?.block_on(today)?)
-        } else {
-            None
-        };
         let library = library.map(|kept| (kept.compile(), kept.rules));
-        let answer = self.answer(turn, &past, library.as_ref(), today, counter.as_ref())?;
+        let answer = self.answer(&turn, &past, library.as_ref(), today, counter.as_ref())?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&answer)?)?;
             return Ok(());
@@ -153,7 +166,7 @@ impl Why {
 
     fn answer(
         &self,
-        turn: u64,
+        turn: &TurnSummary,
         past: &Revisited,
         library: Option<&(Library, Rules)>,
         today: Option<TodaysBooks>,
@@ -163,7 +176,8 @@ impl Why {
         let mut answer = Answer {
             chat: self.chat.clone(),
             message: self.at,
-            turn,
+            turn: turn.id.0,
+            trimmed: turn.trimmed,
             reproduced: None,
             notes: Vec::new(),
             messages: record.prompt.clone(),
@@ -179,9 +193,12 @@ impl Why {
         };
         match &then {
             Some((again, _)) => {
-                answer.notes = again.differences(record);
+                answer.notes = again.differences(record, turn.trimmed);
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
+                if turn.trimmed {
+                    answer.report.clone_from(&again.woven.report);
+                }
             }
             None => answer.notes.push(
                 "the turn was stored without its books or circumstances: these are the reasons \
@@ -195,7 +212,13 @@ impl Why {
             let given = Given { attachments: Some(attachments), ..given.clone() };
             let library = shelf.compile();
             let again = Again::decide(past, &given, &library, &shelf.rules, counter)?;
-            let mut today = again.today(record, &library, self.entry.as_deref());
+            // A trimmed turn's texts are those that it was just decided to have again.
+            let stored = as_stored(record);
+            let before = match &then {
+                Some((then, _)) if turn.trimmed => &then.woven,
+                Some(_) | None => &stored,
+            };
+            let mut today = again.today(before, &library, self.entry.as_deref());
             today.names = names(&library, library_of(then.as_ref()));
             answer.today = Some(today);
         }
@@ -208,6 +231,16 @@ impl Why {
             anyhow::ensure!(!answer.verdicts.is_empty(), "no entry is called `{name}`");
         }
         Ok(answer)
+    }
+}
+
+/// What a turn wove, as it was stored.
+fn as_stored(record: &TurnRecord) -> Woven {
+    Woven {
+        injections: record.injections.clone(),
+        delta: record.delta.clone(),
+        report: record.report.clone(),
+        hide_prompts: Vec::new(),
     }
 }
 
@@ -273,14 +306,17 @@ impl Again {
         Ok(Self { woven, messages, verdicts })
     }
 
-    /// What is not as it was stored.
-    fn differences(&self, record: &TurnRecord) -> Vec<String> {
+    /// What is not as it was stored. Of a trimmed turn only its effects and budgets are.
+    fn differences(&self, record: &TurnRecord, trimmed: bool) -> Vec<String> {
         let woven = &self.woven;
+        let report = &record.report;
+        let same_report =
+            if trimmed { woven.report.budgets == report.budgets } else { woven.report == *report };
         [
-            (self.messages == record.prompt, "the prompt differs"),
-            (woven.injections == record.injections, "the woven texts differ"),
+            (trimmed || self.messages == record.prompt, "the prompt differs"),
+            (trimmed || woven.injections == record.injections, "the woven texts differ"),
             (woven.delta == record.delta, "the effects on later turns differ"),
-            (woven.report == record.report, "the report differs"),
+            (same_report, "the report differs"),
         ]
         .into_iter()
         .filter(|(same, _)| !same)
@@ -288,14 +324,8 @@ impl Again {
         .collect()
     }
 
-    fn today(mut self, record: &TurnRecord, library: &Library, entry: Option<&str>) -> Today {
-        let before = Woven {
-            injections: record.injections.clone(),
-            delta: record.delta.clone(),
-            report: record.report.clone(),
-            hide_prompts: Vec::new(),
-        };
-        let change = compare(&[TurnLine::of(0, &before)], &[TurnLine::of(0, &self.woven)]).pop();
+    fn today(mut self, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
+        let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &self.woven)]).pop();
         if let Some(name) = entry {
             let found = find_entry(library, name);
             // An entry that is no longer in the books has no verdict today.
@@ -314,6 +344,11 @@ impl Answer {
         library: Option<&Library>,
     ) -> anyhow::Result<()> {
         match self.reproduced {
+            Some(true) if self.trimmed => writeln!(
+                out,
+                "decided again with that day's books: the same effects; its prompt was given up \
+                 to save space and cannot be compared"
+            )?,
             Some(true) => writeln!(out, "decided again with that day's books: the same bytes")?,
             Some(false) => {
                 writeln!(out, "decided again, but not the same: {}", self.notes.join(", "))?;
@@ -321,8 +356,10 @@ impl Answer {
             None => writeln!(out, "not decided again: {}", self.notes.join(", "))?,
         }
         writeln!(out)?;
-        if whole {
+        if whole && !self.messages.is_empty() {
             print_prompt(out, &self.messages)?;
+        }
+        if whole {
             print_budgets(out, &self.report)?;
         }
         let empty = Library::under([], &Rules::default());
@@ -359,6 +396,9 @@ impl Today {
             }
         }
         writeln!(out)?;
+        if then.trimmed {
+            return print_budgets(out, &self.report);
+        }
         for LineChange { removed, added, .. } in
             line_changes(&prompt_text(&then.messages), &prompt_text(&self.messages))
         {

@@ -18,7 +18,7 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
+use super::{Desk, JobQueue, MemoryLog};
 
 /// A turn's number within its chat, in order of commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -377,9 +377,9 @@ pub trait StoryStore: Send + Sync {
 }
 
 /// A store of everything.
-pub trait Store: StoryStore + Desk {}
+pub trait Store: StoryStore + Desk + MemoryLog + JobQueue {}
 
-impl<S: StoryStore + Desk> Store for S {}
+impl<S: StoryStore + Desk + MemoryLog + JobQueue> Store for S {}
 
 /// Why a store could not do as asked.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use clap::Args;
 use loreloom_core::ids::ChatId;
 use loreloom_memory::{
     event::{RecordKey, RecordKind, Records, fold},
-    ports::{MemoryLog as _, Owner},
+    ports::Owner,
 };
 use serde_json::{Map, Value, json};
 

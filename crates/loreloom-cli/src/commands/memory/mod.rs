@@ -15,13 +15,12 @@ use loreloom_core::{
 };
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
-    ports::{Owner, StoryStore as _},
+    ports::{Owner, Store},
     service::{MemoryService, ModelUse, Options, Ports},
 };
-use loreloom_store::SqliteStore;
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, data::DataArguments};
+use crate::{clock::SystemClock, store::StoreArguments};
 
 /// Look at what is remembered, and change it.
 ///
@@ -32,7 +31,7 @@ pub(crate) struct Memory {
     deed: Deed,
 
     #[command(flatten)]
-    data: DataArguments,
+    store: StoreArguments,
 
     /// Print JSON for scripts
     #[arg(long, global = true)]
@@ -77,9 +76,8 @@ enum Deed {
 
 impl Memory {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (store, json) = (self.data.open()?, self.json);
         runtime()?.block_on(async {
-            let desk = Desk::new(store, json, None);
+            let desk = Desk::new(self.store.open().await?, self.json, None);
             match self.deed {
                 Deed::List(list) => list.run(&desk, out).await,
                 Deed::Show(show) => show.run(&desk, out).await,
@@ -104,19 +102,18 @@ impl Memory {
 
 /// What a command works with.
 pub(super) struct Desk {
-    pub(super) store: SqliteStore,
+    pub(super) store: Arc<dyn Store>,
     pub(super) service: MemoryService,
     pub(super) tenant: TenantId,
     pub(super) json: bool,
 }
 
 impl Desk {
-    pub(super) fn new(store: SqliteStore, json: bool, model: Option<ModelUse>) -> Self {
-        let shared = Arc::new(store.clone());
+    pub(super) fn new(store: Arc<dyn Store>, json: bool, model: Option<ModelUse>) -> Self {
         let ports = Ports {
-            story: shared.clone(),
-            log: shared.clone(),
-            jobs: shared,
+            story: store.clone(),
+            log: store.clone(),
+            jobs: store.clone(),
             clock: Arc::new(SystemClock),
             embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         };

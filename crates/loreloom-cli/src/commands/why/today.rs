@@ -9,8 +9,9 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
+use loreloom_memory::ports::Desk;
 use loreloom_server::Bookcase;
-use loreloom_store::{SqliteStore, travel::Revisited};
+use loreloom_store::travel::Revisited;
 
 use crate::lore::LoreArguments;
 
@@ -33,13 +34,13 @@ impl TodaysBooks {
     /// World Info and active everywhere.
     pub(super) async fn find(
         lore: &LoreArguments,
-        store: &SqliteStore,
+        desk: &dyn Desk,
         past: &Revisited,
         kept: Option<&Shelf>,
     ) -> anyhow::Result<Self> {
         let named = lore.books()?;
         let (now, rules) = if named.is_empty() {
-            standing(lore, store, past).await?
+            standing(lore, desk, past).await?
         } else {
             let now = named.into_iter().map(|book| Now { book, dialect: None, scopes: None });
             (now.collect(), lore.rules()?)
@@ -71,11 +72,11 @@ impl TodaysBooks {
 /// The books of the bookcase, with why each would be active.
 async fn standing(
     lore: &LoreArguments,
-    store: &SqliteStore,
+    desk: &dyn Desk,
     past: &Revisited,
 ) -> anyhow::Result<(Vec<Now>, Rules)> {
     let tenant = TenantId::local();
-    let case = Bookcase { desk: store, tenant: &tenant };
+    let case = Bookcase { desk, tenant: &tenant };
     let contents = case.contents().await?;
     anyhow::ensure!(
         !contents.books.is_empty(),
