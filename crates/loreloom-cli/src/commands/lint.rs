@@ -9,7 +9,6 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use clap::Args;
 use loreloom_core::vault::Severity;
 
-use self::finding::Finding;
 use crate::{tokenizer::TokenizerArguments, vault::VaultRulesArguments};
 
 /// Look for mistakes in vaults and lorebooks.
