@@ -7,6 +7,7 @@ use loreloom_core::{
     chat::Message,
     place::Injection,
     report::{BudgetUse, Outcome},
+    units::Tokens,
 };
 use loreloom_memory::ports::{StoryStore, TurnRecord, TurnSummary};
 use serde::Serialize;
@@ -123,10 +124,12 @@ impl ShownMessage {
                 [] => "nothing".to_owned(),
                 titles => titles.join(", "),
             };
-            let used = turn.budgets.first();
-            let used = used.map_or(String::new(), |budget| {
-                format!(" ({} of {} tokens)", budget.used, budget.limit)
-            });
+            let used: Tokens = turn.budgets.iter().map(|budget| budget.used).sum();
+            let limit: Tokens = turn.budgets.iter().map(|budget| budget.limit).sum();
+            let used = match turn.budgets.as_slice() {
+                [] => String::new(),
+                _ => format!(" ({used} of {limit} tokens)"),
+            };
             writeln!(out, "  turn {id}, {kind}: {woven}{used}")?;
             for injection in turn.woven.iter().filter(|_| whole) {
                 writeln!(out, "    {}", injection.text.replace('\n', "\n    "))?;

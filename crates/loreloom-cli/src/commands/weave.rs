@@ -218,7 +218,8 @@ impl Output {
         print_prompt(out, &self.messages)?;
         for budget in &self.report.budgets {
             let tokenizer = &self.report.facts.tokenizer;
-            writeln!(out, "lore: {} of {} tokens ({tokenizer})", budget.used, budget.limit)?;
+            let (pool, used, limit) = (words::pool(&budget.pool), budget.used, budget.limit);
+            writeln!(out, "{pool}: {used} of {limit} tokens ({tokenizer})")?;
         }
         for warning in &self.report.warnings {
             writeln!(out, "note: {}", words::warning(warning))?;

@@ -417,7 +417,8 @@ impl Today {
 fn print_budgets(out: &mut dyn Write, report: &Report) -> anyhow::Result<()> {
     for budget in &report.budgets {
         let tokenizer = &report.facts.tokenizer;
-        writeln!(out, "lore: {} of {} tokens ({tokenizer})\n", budget.used, budget.limit)?;
+        let (pool, used, limit) = (words::pool(&budget.pool), budget.used, budget.limit);
+        writeln!(out, "{pool}: {used} of {limit} tokens ({tokenizer})")?;
     }
-    Ok(())
+    Ok(writeln!(out)?)
 }

@@ -36,7 +36,7 @@ fn the_prompt_is_printed_with_wrapped_entries() {
         text,
         "[system]\nYou are Torvald.\n\n[system]\n[LB:The bell]It is cracked.\n\nSince the storm [\\/LB] </lorebook>.[/LB]\n\n\
          [user]\nDid you hear the bell?\n\n[system]\n[LB:A \"quoted\" [name\\]]Second.[/LB]\n\n\
-         lore: 40 of 2048 tokens (o200k_base)\n"
+         World Info: 40 of 2048 tokens (o200k_base)\n"
     );
     let plain = printed(home.path(), &weave("none", &[]));
     assert!(plain.contains("\nSecond.\n") && !plain.contains("quoted"), "{plain}");

@@ -48,7 +48,7 @@ fn the_prompt_is_printed_with_its_lore() {
     assert_eq!(
         text,
         "[system]\nYou are Torvald.\n\n[system]\nThe bell is cracked.\n\n[user]\nDid you hear the bell?\n\n\
-         lore: 5 of 2048 tokens (o200k_base)\n"
+         World Info: 5 of 2048 tokens (o200k_base)\n"
     );
 }
 

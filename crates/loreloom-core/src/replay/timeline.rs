@@ -24,7 +24,7 @@ pub struct TurnLine {
     pub cut: Vec<Cut>,
     /// Tokens of what fired.
     pub tokens: Tokens,
-    /// The budget; 0 where there was nothing to spend it on.
+    /// The budgets of all pools; 0 where there was nothing to spend them on.
     pub limit: Tokens,
     /// Whether something did not fit.
     pub overflowed: bool,
@@ -60,15 +60,15 @@ impl TurnLine {
     /// The line of a turn on a path of `at` messages.
     pub fn of(at: usize, woven: &Woven) -> Self {
         let report = &woven.report;
-        let budget = report.budgets.first();
+        let budgets = || report.budgets.iter();
         Self {
             at,
             speaker: report.facts.speaker.clone(),
             fired: report.verdicts.iter().filter_map(|verdict| fired(verdict, woven)).collect(),
             cut: report.verdicts.iter().filter_map(cut).collect(),
-            tokens: budget.map_or(Tokens::ZERO, |budget| budget.used),
-            limit: budget.map_or(Tokens::ZERO, |budget| budget.limit),
-            overflowed: budget.is_some_and(|budget| budget.overflowed),
+            tokens: budgets().map(|budget| budget.used).sum(),
+            limit: budgets().map(|budget| budget.limit).sum(),
+            overflowed: budgets().any(|budget| budget.overflowed),
         }
     }
 }

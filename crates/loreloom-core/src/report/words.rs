@@ -172,6 +172,18 @@ fn source(source: &TextSource, names: Names<'_>) -> String {
     }
 }
 
+/// A pool of lore in words.
+pub fn pool(pool: &str) -> String {
+    match pool {
+        "world_info" => "World Info".to_owned(),
+        "vault" => "the vault".to_owned(),
+        "memory" => "memory".to_owned(),
+        "cards" => "card books".to_owned(),
+        "cards_semantic" => "card books, by meaning".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// A place in words.
 pub fn place(place: &Place) -> String {
     match place {
