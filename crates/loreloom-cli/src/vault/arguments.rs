@@ -27,6 +27,7 @@ pub(crate) struct VaultArguments {
 /// How notes are read and decided about.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Vaults")]
+#[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(crate) struct VaultRulesArguments {
     /// The rules a vault's notes are matched by
     #[arg(long, value_enum, default_value_t = VaultProfile::Loreloom)]

@@ -116,7 +116,7 @@ impl Vaults {
         anyhow::ensure!(u32::try_from(notes.len()).is_ok(), "too many notes: {}", notes.len());
         let notes = match self.settings.conflict {
             Conflict::All => notes,
-            conflict => {
+            conflict @ (Conflict::First | Conflict::Last | Conflict::Merge) => {
                 let notes = notes.into_iter().map(Arc::unwrap_or_clone).collect();
                 let joined = join(notes, conflict, &ByteEstimate);
                 let uncounted = |note| Arc::new(Note { tokens: Tokens::ZERO, ..note });

@@ -182,6 +182,7 @@ async fn a_served_vault_follows_its_folder() {
     until_woven(&server, &["Tower"]).await;
 }
 
+#[expect(clippy::disallowed_methods, reason = "the test looks at the files it made")]
 #[test]
 fn lint_names_mistakes_and_repairs_the_safe_ones() {
     let home = TempDir::new().unwrap();

@@ -171,6 +171,7 @@ mod tests {
     use super::*;
     use crate::{place::Provenance, units::Tokens};
 
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     #[test]
     fn blocks_stand_in_order_and_empty_ones_are_left_out() {
         let injection = |place: Place, role: Role, text: &str| Injection {

@@ -144,6 +144,7 @@ mod tests {
         explain(&case, &EntryId::from("b/0")).map(|fix| fix.changes)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     #[test]
     fn each_rule_has_its_smallest_change() {
         let bell: &[&str] = &["the bell"];

@@ -123,17 +123,7 @@ impl<'a> Trial<'a> {
             Stop::Required { missing } => {
                 Change::Say { words: missing.iter().take(1).cloned().collect() }
             }
-            Stop::Secondary { logic: SelectiveLogic::AndAny, missing, .. } => {
-                let missing = missing.iter().map(String::as_str);
-                self.say_one(stop, missing, Change::IgnoreSecondary)?
-            }
-            Stop::Secondary { logic: SelectiveLogic::AndAll, missing, .. } => {
-                let words: Option<Vec<String>> =
-                    missing.iter().map(|key| self.sayable(key)).collect();
-                let all = words.map(|words| Change::Say { words });
-                self.first_that_helps(stop, all.into_iter().chain([Change::IgnoreSecondary]))?
-            }
-            Stop::Secondary { .. } => Change::IgnoreSecondary,
+            Stop::Secondary { logic, missing, .. } => self.secondary(stop, *logic, missing)?,
             Stop::Group { .. } => Change::LeaveGroups,
             Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
@@ -168,6 +158,25 @@ impl<'a> Trial<'a> {
             | Stop::MaxEntries { .. }
             | Stop::NotSelected => return None,
         })
+    }
+
+    /// The change that satisfies secondary keys, else one that ignores them.
+    fn secondary(&self, stop: &Stop, logic: SelectiveLogic, missing: &[String]) -> Option<Change> {
+        match logic {
+            SelectiveLogic::AndAny => {
+                let missing = missing.iter().map(String::as_str);
+                self.say_one(stop, missing, Change::IgnoreSecondary)
+            }
+            SelectiveLogic::AndAll => {
+                let words: Option<Vec<String>> =
+                    missing.iter().map(|key| self.sayable(key)).collect();
+                let all = words.map(|words| Change::Say { words });
+                self.first_that_helps(stop, all.into_iter().chain([Change::IgnoreSecondary]))
+            }
+            SelectiveLogic::NotAll | SelectiveLogic::NotAny | SelectiveLogic::Unknown => {
+                Some(Change::IgnoreSecondary)
+            }
+        }
     }
 
     /// Lets the newest message say one of these keys, else makes the other change.

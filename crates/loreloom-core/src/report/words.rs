@@ -227,15 +227,7 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::NotNear { score: None, threshold } => {
             format!("found by meaning only, and not among the nearest (needed {threshold:.2})")
         }
-        Stop::OutOfReach { key, distance, depth } => {
-            let scanned = match depth {
-                0 => "nothing is scanned for it".to_owned(),
-                1 => "only the last message is scanned".to_owned(),
-                depth => format!("only the last {depth} messages are scanned"),
-            };
-            let back = count(distance + 1, "message");
-            format!("{} is {back} back, but {scanned}", quoted(key))
-        }
+        Stop::OutOfReach { key, distance, depth } => out_of_reach(key, *distance, *depth),
         Stop::Secondary { key, logic, found, missing } => secondary(key, *logic, found, missing),
         Stop::Group { group, winner, rule } => {
             self::group(group, winner.as_ref().map(names), *rule)
@@ -243,25 +235,13 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Chance { roll, probability } => {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
-        Stop::Budget { needed, over, .. } if over.0 > 0 => format!(
-            "needs {}, and lore is {} over its budget already, line ends counted",
-            count(needed.0, "token"),
-            over.0
-        ),
-        Stop::Budget { needed, left, .. } => {
-            format!("needs {}, only {} left", count(needed.0, "token"), left.0)
-        }
-        Stop::OverBudget { needed, limit } => {
-            format!("needs {}, the whole budget is {}", count(needed.0, "token"), limit.0)
+        Stop::Budget { .. } | Stop::OverBudget { .. } | Stop::BudgetClosed { .. } => {
+            budget_stop(stop)
         }
         Stop::Once { .. } => "matched before and fires only once".to_owned(),
         Stop::Gate { gate } => self::gate(gate),
         Stop::Excluded { found } => format!("{} was found, which forbids it", list(found)),
         Stop::Required { missing } => format!("it also needs one of {}", list(missing)),
-        Stop::BudgetClosed { needed } => format!(
-            "an entry before it did not fit, which closed the budget; it has {}",
-            count(needed.0, "token")
-        ),
         Stop::Warmup { .. }
         | Stop::Resting { .. }
         | Stop::Context { .. }
@@ -273,6 +253,38 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
         | Stop::NotSelected => vault_stop(stop),
+    }
+}
+
+fn out_of_reach(key: &str, distance: u32, depth: u32) -> String {
+    let scanned = match depth {
+        0 => "nothing is scanned for it".to_owned(),
+        1 => "only the last message is scanned".to_owned(),
+        depth => format!("only the last {depth} messages are scanned"),
+    };
+    format!("{} is {} back, but {scanned}", quoted(key), count(distance + 1, "message"))
+}
+
+/// The rules about room.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the caller sends only these")]
+fn budget_stop(stop: &Stop) -> String {
+    match stop {
+        Stop::Budget { needed, over, .. } if over.0 > 0 => format!(
+            "needs {}, and lore is {} over its budget already, line ends counted",
+            count(needed.0, "token"),
+            over.0
+        ),
+        Stop::Budget { needed, left, .. } => {
+            format!("needs {}, only {} left", count(needed.0, "token"), left.0)
+        }
+        Stop::OverBudget { needed, limit } => {
+            format!("needs {}, the whole budget is {}", count(needed.0, "token"), limit.0)
+        }
+        Stop::BudgetClosed { needed } => format!(
+            "an entry before it did not fit, which closed the budget; it has {}",
+            count(needed.0, "token")
+        ),
+        other => format!("{other:?}"),
     }
 }
 

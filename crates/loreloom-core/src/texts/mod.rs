@@ -346,13 +346,12 @@ impl<'a> Texts<'a> {
         let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
         let parts = self.parts(reach).into_iter().filter(move |(_, part, _)| fixed(part));
         parts.filter_map(move |(text, part, _)| {
-            let hit = match self.cache[folding.index()].get(text) {
-                Some(hits) => *hits.get(pattern)?,
+            let hit = if let Some(hits) = self.cache[folding.index()].get(text) {
+                *hits.get(pattern)?
+            } else {
                 // Forgotten to make room: looked for again.
-                None => {
-                    let literals = &self.library.index(self.dialect, folding).literals;
-                    *Hits::find(literals, folding, self.words, text.as_str()).get(pattern)?
-                }
+                let literals = &self.library.index(self.dialect, folding).literals;
+                *Hits::find(literals, folding, self.words, text.as_str()).get(pattern)?
             };
             let span = if word { hit.word? } else { hit.any };
             Some(raw_location(part, text, folding, span))

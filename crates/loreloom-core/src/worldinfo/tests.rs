@@ -314,9 +314,9 @@ fn a_key_is_told_in_every_message_that_was_scanned_and_holds_it() {
             panic!("{id} fires")
         };
         let keys = trigger.primary.iter().chain(&trigger.secondary);
-        let places = keys.flat_map(KeyMatch::places).map(|at| match &at.source {
-            TextSource::Message { index, .. } => (*index, at.start, at.end),
-            other => panic!("{other:?}"),
+        let places = keys.flat_map(KeyMatch::places).map(|at| {
+            let TextSource::Message { index, .. } = &at.source else { panic!("{at:?}") };
+            (*index, at.start, at.end)
         });
         places.collect::<Vec<_>>()
     };
