@@ -267,25 +267,27 @@ fn usable(
 }
 
 fn read(name: &str, argument: &str) -> Option<Decorator> {
+    // Arguments are lists whose empty items are dropped: `4,` is 4.
+    let single = argument.trim_matches([',', ' ', '\t']);
     let text = || Some(argument.replace("\\,", ",")).filter(|text| !text.is_empty());
     let keys = || Some(list(argument)).filter(|keys| !keys.is_empty());
     Some(match name {
-        "activate_only_after" => Decorator::After(count(argument)?),
-        "activate_only_every" => Decorator::Every(count(argument).filter(|every| *every > 0)?),
+        "activate_only_after" => Decorator::After(count(single)?),
+        "activate_only_every" => Decorator::Every(count(single).filter(|every| *every > 0)?),
         "keep_activate_after_match" | "keep" => Decorator::Keep,
         "dont_activate_after_match" => Decorator::Once,
-        "depth" => Decorator::Depth(depth(argument)?, DepthFrom::Newest),
-        "reverse_depth" => Decorator::Depth(depth(argument)?, DepthFrom::Oldest),
+        "depth" => Decorator::Depth(depth(single)?, DepthFrom::Newest),
+        "reverse_depth" => Decorator::Depth(depth(single)?, DepthFrom::Oldest),
         "end" => Decorator::Depth(0, DepthFrom::Newest),
         "instruct_depth" | "reverse_instruct_depth" | "instruct_scan_depth" => {
-            number(argument).map(|_| Decorator::InTokens)?
+            number(single).map(|_| Decorator::InTokens)?
         }
-        "role" => Decorator::Role(role(argument)?),
-        "scan_depth" => Decorator::ScanDepth(count(argument)?),
+        "role" => Decorator::Role(role(single)?),
+        "scan_depth" => Decorator::ScanDepth(count(single)?),
         "is_greeting" if argument.is_empty() => Decorator::Greeting(Greeting::Only),
-        "is_greeting" => Decorator::Greeting(Greeting::Index(count(argument)?)),
+        "is_greeting" => Decorator::Greeting(Greeting::Index(count(single)?)),
         "is_user_icon" => Decorator::UserIcon(text()?),
-        "position" => Decorator::Position(position(argument)?),
+        "position" => Decorator::Position(position(single)?),
         "ignore_on_max_context" => Decorator::DropFirst,
         "additional_keys" => Decorator::Require(keys()?),
         "exclude_keys" => Decorator::ExcludeAny(keys()?),
@@ -293,9 +295,9 @@ fn read(name: &str, argument: &str) -> Option<Decorator> {
         "activate" => Decorator::Force(Force::Activate),
         "dont_activate" => Decorator::Force(Force::Suppress),
         "disable_ui_prompt" => Decorator::HidePrompts(prompts(argument)?),
-        "probability" => Decorator::Probability(number(argument)?),
-        "priority" => Decorator::Priority(number(argument)?),
-        "order" | "insertorder" => Decorator::Order(number(argument)?),
+        "probability" => Decorator::Probability(number(single)?),
+        "priority" => Decorator::Priority(number(single)?),
+        "order" | "insertorder" => Decorator::Order(number(single)?),
         "recursive" => Decorator::Feeds(true),
         "unrecursive" => Decorator::Feeds(false),
         "no_recursive_search" => Decorator::IgnoresLore,
@@ -365,6 +367,11 @@ fn apply(block: &Block<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Dir
     let orphans = block.orphans.iter();
     out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));
     for decorator in chosen {
+        // That engine keeps one list; all others take one key of each line.
+        if grammar.vocabulary == Vocabulary::Unorouter && matches!(decorator, Decorator::Require(_))
+        {
+            out.require.clear();
+        }
         out.add(decorator, grammar.repeats);
     }
     out
