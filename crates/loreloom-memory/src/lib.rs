@@ -49,5 +49,6 @@ pub mod similarity;
 pub mod text;
 pub mod tiers;
 pub mod turn;
+pub mod vault_select;
 pub mod verify;
 pub mod window;

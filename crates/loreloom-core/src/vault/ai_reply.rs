@@ -58,6 +58,24 @@ pub fn parse_reply(reply: &str) -> Option<Vec<Value>> {
     from_text(reply, DEEPEST)
 }
 
+/// The same for an answer that may have been cut off: the choices that are whole count. Ours;
+/// DeepLore takes such an answer for none.
+pub fn parse_truncated(reply: &str) -> Option<Vec<Value>> {
+    if let Some(list) = parse_reply(reply) {
+        return Some(list);
+    }
+    let start = reply.find('[')?;
+    let bytes = reply.as_bytes();
+    let mut list = Vec::new();
+    let mut at = start + 1;
+    while let Some(open) = (at..bytes.len()).find(|&at| bytes[at] == b'{') {
+        let Some(end) = closing(bytes, open) else { break };
+        list.extend(serde_json::from_str::<Value>(&reply[open..end]).ok());
+        at = end;
+    }
+    (!list.is_empty() && is_usable(&list)).then_some(list)
+}
+
 fn from_text(text: &str, depth: u32) -> Option<Vec<Value>> {
     let depth = depth.checked_sub(1)?;
     let whole = serde_json::from_str::<Value>(text.trim());
@@ -266,6 +284,15 @@ mod tests {
                 expected.map(|titles| titles.into_iter().map(str::to_owned).collect());
             assert_eq!(titles(reply), expected, "{reply}");
         }
+    }
+
+    #[test]
+    fn the_whole_choices_of_an_answer_that_was_cut_off_count() {
+        let cut = r#"{"selected": [{"title": "Hall", "reason": "a [b"}, {"title": "Do"#;
+        let list = parse_truncated(cut).map(|list| normalise(&list, "chosen"));
+        let titles = list.map(|list| list.into_iter().map(|one| one.title).collect::<Vec<_>>());
+        assert_eq!(titles, Some(vec!["Hall".to_owned()]));
+        assert_eq!(parse_truncated("I cannot [help with"), None);
     }
 
     #[test]

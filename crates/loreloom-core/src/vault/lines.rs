@@ -1,7 +1,5 @@
 //! The chat as a vault scans it: `Name: text`, line by line.
 
-use std::fmt::Write as _;
-
 use crate::{
     chat::{Message, Path, Role},
     scan::ScanText,
@@ -88,16 +86,17 @@ impl Lines {
     /// The text of a window as the selecting model reads it: who is a person and who is
     /// not is said.
     pub fn transcript(&self, depth: u32, hidden_use_depth: bool) -> String {
-        let mut out = String::new();
-        for line in self.window(depth, hidden_use_depth) {
+        self.told(depth, hidden_use_depth).join("\n")
+    }
+
+    /// The same, message by message.
+    pub fn told(&self, depth: u32, hidden_use_depth: bool) -> Vec<String> {
+        let told = |line: &Line| {
             let name = if line.name.is_empty() { "Unknown" } else { &*line.name };
             let who = if line.user { "user" } else { "character" };
-            let text = &line.scan.as_str()[line.name.len() + 2..];
-            let start = if out.is_empty() { "" } else { "\n" };
-            // Writing to a string cannot fail.
-            let _infallible = write!(out, "{start}{name} ({who}): {text}");
-        }
-        out
+            format!("{name} ({who}): {}", &line.scan.as_str()[line.name.len() + 2..])
+        };
+        self.window(depth, hidden_use_depth).into_iter().map(told).collect()
     }
 }
 

@@ -8,6 +8,7 @@
 //! differs only where a peer's defect would lose lore, leak it or make it flicker.
 
 mod ai_reply;
+mod ask;
 pub mod bm25;
 mod clusters;
 mod collation;
@@ -42,7 +43,8 @@ mod vaults;
 mod windows;
 
 pub use self::{
-    ai_reply::{Choice, Confidence, closest_title, normalise, parse_reply},
+    ai_reply::{Choice, Confidence, closest_title, normalise, parse_reply, parse_truncated},
+    ask::{Occasion, Question, answer_schema, question},
     clusters::{Cluster, cluster, cluster_manifest},
     collation::{TitleOrder, compare_titles},
     context::gate_by_context,
