@@ -143,11 +143,14 @@ impl VaultFolder {
         Ok(Reading { notes: self.known.iter().map(listed).collect(), changed, problems })
     }
 
-    /// Forgets files, so that the next reading reads them whatever their dates say.
+    /// Forgets the dates of files, so that the next reading reads them. Their texts stay
+    /// known: a file that is gone by then is a change.
     pub(crate) fn forget(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            if let Ok(relative) = path.strip_prefix(&self.root) {
-                self.known.remove(&relative.to_string_lossy().replace('\\', "/"));
+            let Ok(relative) = path.strip_prefix(&self.root) else { continue };
+            let relative = relative.to_string_lossy().replace('\\', "/");
+            if let Some(known) = self.known.get_mut(&relative) {
+                known.stamp = Stamp { bytes: u64::MAX, modified: None };
             }
         }
     }

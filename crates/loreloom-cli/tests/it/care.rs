@@ -102,9 +102,9 @@ async fn the_doctor_calls_files_what_they_are_and_repairs_into_a_new_one() {
     drop(database);
     let examined = run(home, &over(&["doctor"]));
     let said = String::from_utf8(examined.stdout).unwrap();
-    assert!(said.contains("a repair would save 1 chats with 3 turns"), "{said}");
+    assert!(said.contains("a repair would save 1 chat with 3 turns"), "{said}");
     let said = printed(home, &over(&["doctor", "--repair", "new.sqlite"]));
-    assert!(said.starts_with("1 chats with 3 turns are in `new.sqlite`"), "{said}");
+    assert!(said.starts_with("1 chat with 3 turns are in `new.sqlite`"), "{said}");
     assert_eq!(printed(home, &["doctor", "--store", "new.sqlite"]), "nothing is wrong\n");
     let error = refused(home, &over(&["doctor", "--repair", "new.sqlite"]));
     assert!(error.contains("exists already"), "{error}");

@@ -218,7 +218,7 @@ async fn a_backup_restores_and_the_doctor_fails_on_damage() {
     assert_eq!(findings.lines().count(), 1, "{findings}");
     let error = refused(home, &["chats", "--data", "nowhere"]);
     assert!(
-        error.starts_with("loreloom: there are no stories: `nowhere/stories.sqlite`"),
+        error.contains("there are no stories in `nowhere/stories.sqlite`: it is missing or empty"),
         "{error}"
     );
 }
@@ -246,7 +246,7 @@ fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
     assert_eq!(
         imported,
         "chat `chat`: 8 messages, 3 other versions as branches\n\
-         1 narrator messages are no part of the story and stay out\n"
+         1 narrator message is no part of the story and stays out\n"
     );
     assert_eq!(
         printed(home, &over(&["tree", "chat"])),

@@ -6,3 +6,4 @@ mod model;
 mod offline;
 mod server;
 mod upstream;
+mod vault_select;

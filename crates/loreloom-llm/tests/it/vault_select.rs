@@ -1,0 +1,127 @@
+//! Choosing notes over HTTP: whatever the model does, the turn goes on and says who served it.
+
+use std::time::Duration;
+
+use loreloom_core::{
+    dice::TurnDice,
+    ids::ChatId,
+    rules::VaultUse,
+    tokens::ByteEstimate,
+    turn::Selection,
+    vault::{Lines, Note, SelectionRules, Vault, VaultCache, VaultState, candidates, find},
+};
+use loreloom_llm::connection::{Address, Connection, OpenAiModel};
+use loreloom_memory::vault_select::{AskRules, Occurrence, Selector, Served, StillHolds};
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+
+const PATH: &str = "/v1/chat/completions";
+const GOOD: &str = r#"{"selected":[{"title":"Bell","confidence":"high","reason":"named"}]}"#;
+
+fn lines(texts: &[&str]) -> Lines {
+    let mut lines = Lines::default();
+    for (at, text) in texts.iter().enumerate() {
+        lines.push(if at % 2 == 0 { "Ann" } else { "Bot" }, text, at % 2 == 0, true);
+    }
+    lines
+}
+
+fn using() -> VaultUse {
+    VaultUse { selection: Some(SelectionRules::default()), ..VaultUse::default() }
+}
+
+fn vault() -> Vault {
+    let note = |title: &str, key: &str| {
+        let mut note = Note::new("", &format!("{title}.md"), title);
+        (note.keys, note.content) = (vec![key.to_owned()], format!("About the {key}."));
+        note
+    };
+    Vault::compile([note("Bell", "bell"), note("Tower", "tower")], &using().rules)
+}
+
+async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> (Selection, Served) {
+    let address = Address::parse(&format!("{}/v1", server.base_url())).unwrap();
+    let model = OpenAiModel::new(Connection::new(address, "scripted")).unwrap();
+    let (vault, using, state) = (vault(), using(), VaultState::default());
+    let mut dice = TurnDice::at(1, &ChatId::from("chat"), None);
+    let mut cache = VaultCache::default();
+    let found = find(&vault, chat, None, &state, &using.rules, (&mut dice, &mut cache));
+    let candidates = candidates(&vault, &found, &using.selection.unwrap());
+    let turn = Occurrence {
+        vault: &vault,
+        candidates: &candidates,
+        lines: chat,
+        state: &state,
+        using: &using,
+        counter: &ByteEstimate,
+    };
+    selector.select(&model, turn).await
+}
+
+fn titles(selection: &Selection) -> Vec<&str> {
+    match selection {
+        Selection::Chosen(choices) => choices.iter().map(|one| one.title.as_str()).collect(),
+        Selection::Failed { .. } => vec!["failed"],
+    }
+}
+
+#[tokio::test]
+async fn whatever_the_model_does_the_turn_goes_on() {
+    let quick =
+        AskRules { timeout: Duration::from_millis(1500), retries: 0, ..AskRules::default() };
+    let cut = r#"Sure! {"selected":[{"title":"Bell"},{"title":"Tow"#;
+    for (name, reply, expected) in [
+        ("good", Reply::text(GOOD), "Bell"),
+        ("fenced", Reply::text(&format!("```json\n{GOOD}\n```")), "Bell"),
+        ("cut off", Reply::text(cut), "Bell"),
+        ("prose", Reply::text("I would rather not."), "failed"),
+        ("slow", Reply::text(GOOD).after(Duration::from_secs(20)), "failed"),
+        ("broken JSON", Reply::broken_json(), "failed"),
+        ("429", Reply::status(429, "slow down"), "failed"),
+        ("500", Reply::status(500, "oops"), "failed"),
+        ("dropped", Reply::text(GOOD).cut_after(0), "failed"),
+    ] {
+        let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
+        let (selection, served) =
+            select(&Selector::new(quick), &server, &lines(&["The bell of the tower!"])).await;
+        assert_eq!(titles(&selection), [expected], "{name}: {selection:?}");
+        let by = if expected == "failed" { Served::Failed } else { Served::Model };
+        assert_eq!(served, by, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_may_pass_is_tried_again_and_a_dead_model_left_alone() {
+    let script = Script::new().on(PATH, Reply::status(500, "oops")).on(PATH, Reply::text(GOOD));
+    let server = ModelServer::start(script).unwrap();
+    let chat = lines(&["The bell of the tower!"]);
+    let (selection, _) = select(&Selector::new(AskRules::default()), &server, &chat).await;
+    assert_eq!((titles(&selection), server.received().len()), (vec!["Bell"], 2));
+    let rules = AskRules { retries: 0, ..AskRules::default() };
+    let selector = Selector::new(rules);
+    let mut script = Script::new();
+    for _ in 0..3 {
+        script = script.on(PATH, Reply::status(500, "oops"));
+    }
+    let server = ModelServer::start(script).unwrap();
+    for _ in 0..3 {
+        select(&selector, &server, &chat).await;
+    }
+    assert_eq!(server.received().len(), 2, "the third was not sent");
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_while_it_holds() {
+    let script = Script::new().on(PATH, Reply::text(GOOD)).on(PATH, Reply::text(GOOD));
+    let server = ModelServer::start(script).unwrap();
+    let selector = Selector::new(AskRules::default());
+    let first = lines(&["The bell of the tower!"]);
+    assert_eq!(select(&selector, &server, &first).await.1, Served::Model);
+    let answered = lines(&["The bell of the tower!", "It rings."]);
+    let (selection, served) = select(&selector, &server, &answered).await;
+    assert_eq!(served, Served::Kept(StillHolds::SameChat));
+    assert_eq!(titles(&selection), ["Bell"]);
+    selector.forget();
+    assert_eq!(select(&selector, &server, &answered).await.1, Served::Model);
+    let nothing = lines(&["Hello."]);
+    assert_eq!(select(&selector, &server, &nothing).await.1, Served::NothingToChoose);
+}
