@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_memory::ports::Store;
+use loreloom_memory::ports::{Store, StoreError};
 use loreloom_store::{SqliteStore, StoreAddress};
 
 /// Which stories.
@@ -35,7 +35,11 @@ impl StoreArguments {
     /// Opens the stories that are there.
     pub(crate) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         let address = self.address()?;
-        address.open().await.with_context(|| format!("`{address}` cannot be opened"))
+        match address.open().await {
+            // It names the file itself.
+            Err(error @ StoreError::Missing { .. }) => Err(error.into()),
+            other => other.with_context(|| format!("`{address}` cannot be opened")),
+        }
     }
 
     /// Opens the stories, a new store if there are none. A folder is made if it is not there.

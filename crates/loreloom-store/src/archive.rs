@@ -12,7 +12,9 @@ use loreloom_core::{
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     library::Shelf,
 };
-use loreloom_memory::ports::{ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_memory::ports::{
+    ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,9 @@ pub struct ArchivedTurn {
     /// Whether it was taken back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
+    /// Whether it gave up its prompt and verdicts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trimmed: bool,
 }
 
 /// Reads a chat out of a store. Nothing else should write to it meanwhile: turns that are
@@ -70,7 +75,8 @@ pub async fn export(
     for summary in store.turns(tenant, chat).await? {
         let missing = || StoreError::NoTurn { chat: chat.clone(), turn: summary.id };
         let turn = store.turn(tenant, chat, summary.id).await?.ok_or_else(missing)?;
-        turns.push(ArchivedTurn { turn, reply: summary.reply, undone: summary.undone });
+        let TurnSummary { reply, undone, trimmed, .. } = summary;
+        turns.push(ArchivedTurn { turn, reply, undone, trimmed });
     }
     let versions: BTreeSet<LibraryVersion> =
         turns.iter().map(|archived: &ArchivedTurn| archived.turn.library).collect();
@@ -109,6 +115,11 @@ pub async fn import(
         if archived.undone {
             store.take_back(tenant, &chat.id, stored.write, archived.turn.created).await?;
         }
+    }
+    let trimmed = (1..).zip(&archive.turns).filter(|(_, archived)| archived.trimmed);
+    let trimmed: Vec<TurnId> = trimmed.map(|(number, _)| TurnId(number)).collect();
+    if !trimmed.is_empty() {
+        store.trim(tenant, &chat.id, &trimmed).await?;
     }
     for tip in loose_ends(archive) {
         store.commit_path(tenant, &tree.path(tip)?, None, chat.updated).await?;

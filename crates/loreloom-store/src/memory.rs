@@ -348,6 +348,27 @@ impl StoryStore for MemoryStore {
         Ok(retained)
     }
 
+    async fn trim(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turns: &[TurnId],
+    ) -> Result<(), StoreError> {
+        self.write(tenant, chat, |story| {
+            let known = story.turns.len() as u64;
+            if let Some(&turn) = turns.iter().find(|turn| turn.0 == 0 || turn.0 > known) {
+                return Err(StoreError::NoTurn { chat: chat.clone(), turn });
+            }
+            for (number, turn) in (1..).zip(&mut story.turns) {
+                if turns.contains(&TurnId(number)) {
+                    trim::record(&mut turn.record);
+                    turn.trimmed = true;
+                }
+            }
+            Ok(())
+        })
+    }
+
     async fn commit_path(
         &self,
         tenant: &TenantId,

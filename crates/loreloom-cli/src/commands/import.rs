@@ -192,10 +192,11 @@ impl Import {
     fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<Told> {
         let id = ChatId::from(id);
         let now = SystemClock.now();
-        let chats::Counts { messages, branches, left_out } = runtime()?.block_on(async {
+        let counts = runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
             chats::store_all(store.as_ref(), &id, chats, self.add, now).await
         })?;
+        let chats::Counts { messages, branches, left_out, effects, variables, .. } = counts;
         let stays_out = match left_out {
             0 => String::new(),
             1 => "\n1 narrator message is no part of the story and stays out".to_owned(),
@@ -204,7 +205,15 @@ impl Import {
         let told = counted(messages as u64, "message", "messages");
         let others =
             counted(branches as u64, "other version as a branch", "other versions as branches");
-        let said = format!("{told}, {others}{stays_out}");
+        let carried = match (effects as u64, variables as u64) {
+            (0, 0) => String::new(),
+            (effects, variables) => format!(
+                "\n{} and {} are taken over",
+                counted(effects, "timed effect", "timed effects"),
+                counted(variables, "variable", "variables")
+            ),
+        };
+        let said = format!("{told}, {others}{stays_out}{carried}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
         Ok(Told { format, chat, messages: Some(messages), ..Told::default() })

@@ -20,15 +20,35 @@ pub fn carried_state<'book>(
     chat: &ImportedChat,
     books: impl IntoIterator<Item = &'book Book>,
 ) -> StoryState {
-    let Some(metadata) = chat.metadata.get("chat_metadata").and_then(Value::as_object) else {
-        return StoryState::default();
-    };
+    let ids = if has_effects(chat) { names(books) } else { BTreeMap::new() };
+    state_with(chat, |name| ids.get(name).cloned())
+}
+
+/// The state that a chat's metadata tells where its books are not at hand: an entry is
+/// `<book>/<number>`, as in a book that was read from the file its world was in.
+pub fn carried_state_by_name(chat: &ImportedChat) -> StoryState {
+    state_with(chat, |name| {
+        // A world's name may have points of its own.
+        let (world, number) = name.rsplit_once('.')?;
+        Some(EntryId(format!("{world}/{number}")))
+    })
+}
+
+fn metadata(chat: &ImportedChat) -> Option<&Map<String, Value>> {
+    chat.metadata.get("chat_metadata").and_then(Value::as_object)
+}
+
+fn has_effects(chat: &ImportedChat) -> bool {
+    metadata(chat).is_some_and(|metadata| metadata.contains_key("timedWorldInfo"))
+}
+
+fn state_with(chat: &ImportedChat, id: impl Fn(&str) -> Option<EntryId>) -> StoryState {
+    let Some(metadata) = metadata(chat) else { return StoryState::default() };
     let timed = metadata.get("timedWorldInfo").and_then(Value::as_object);
-    let ids = if timed.is_some() { names(books) } else { BTreeMap::new() };
     let records = |kind: &str| {
         let stored = timed.and_then(|timed| timed.get(kind)?.as_object());
         let stored = stored.into_iter().flatten();
-        stored.filter_map(|(name, value)| Some((ids.get(name)?.clone(), record(value)?))).collect()
+        stored.filter_map(|(name, value)| Some((id(name)?, record(value)?))).collect()
     };
     let variables = metadata.get("variables").and_then(Value::as_object);
     StoryState {
@@ -106,5 +126,30 @@ mod tests {
         assert_eq!(state.cooldown, [(id, record(None, 4, 9, true))].into());
         let local = [("times", "3"), ("who", "Odo")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(state.variables.local, local.into());
+        let by_name = carried_state_by_name(&chat);
+        let sticky = [("Harrow/7", 5), ("Other/7", 6)];
+        let sticky = sticky.map(|(id, hash)| (id.into(), record(Some(hash), 2, 4, false)));
+        assert_eq!(by_name.sticky, sticky.into());
+        assert_eq!(by_name.cooldown, [("Harrow/7".into(), record(None, 4, 9, true))].into());
+        assert_eq!(by_name.variables, state.variables);
+    }
+
+    #[test]
+    fn a_world_may_have_points_in_its_name_and_odd_metadata_tells_nothing() {
+        let read = |metadata: &str| {
+            let chat = format!(
+                "{{\"user_name\":\"M\",\"chat_metadata\":{metadata}}}\n{{\"name\":\"M\",\"mes\":\"x\"}}"
+            );
+            carried_state_by_name(&import_chat(chat.as_bytes(), &Limits::default()).unwrap())
+        };
+        let state = read(r#"{"timedWorldInfo":{"sticky":{"World v1.2.7":{"start":1,"end":2}}}}"#);
+        assert_eq!(state.sticky.keys().collect::<Vec<_>>(), [&EntryId::from("World v1.2/7")]);
+        for odd in [
+            "null",
+            r#"{"timedWorldInfo":[],"variables":7}"#,
+            r#"{"timedWorldInfo":{"sticky":{"no point":{"start":1,"end":2},"W.1":{"start":-1}}}}"#,
+        ] {
+            assert_eq!(read(odd), StoryState::default(), "{odd}");
+        }
     }
 }

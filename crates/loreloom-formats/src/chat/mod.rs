@@ -8,7 +8,7 @@ mod carried;
 mod openai;
 mod sillytavern;
 
-pub use self::carried::carried_state;
+pub use self::carried::{carried_state, carried_state_by_name};
 use loreloom_core::{book::Extensions, chat::Message};
 
 use crate::{

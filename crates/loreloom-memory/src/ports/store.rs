@@ -368,6 +368,17 @@ pub trait StoryStore: Send + Sync {
         retention: &Retention,
     ) -> Result<Retained, StoreError>;
 
+    /// Gives up what these turns of a chat can do without, as [`StoryStore::retain`] does.
+    /// Turns that have given it up already stay as they are.
+    ///
+    /// Fails with [`StoreError::NoTurn`] if there is no such turn; then nothing is given up.
+    async fn trim(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turns: &[TurnId],
+    ) -> Result<(), StoreError>;
+
     /// The books and rules of a version, if they were kept.
     async fn library(
         &self,

@@ -10,6 +10,7 @@
 
 mod book;
 mod draft;
+mod in_use;
 mod kept;
 mod library;
 mod message;
@@ -22,6 +23,7 @@ pub(crate) mod trim;
 pub(crate) use self::{
     book::{Binding, BookPiece, piece_hash, take_apart},
     draft::{Draft, Finished, not_json},
+    in_use::PiecesInUse,
     kept::{Committed, Kept, KeptPath, RecentPaths},
     library::{KeptLibrary, library_from, library_parts},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},

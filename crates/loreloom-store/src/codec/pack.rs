@@ -4,18 +4,30 @@
 //! time a commit takes, and the crate is pure Rust. A leading byte says whether the rest is
 //! packed, because short texts grow.
 
-use std::io::{Read, Write};
+use std::{cell::RefCell, io::Read};
 
-use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
+use flate2::{Compress, Compression, FlushCompress, Status, read::DeflateDecoder};
 
 const PLAIN: u8 = 0;
 const DEFLATED: u8 = 1;
 
+thread_local! {
+    /// Its tables are hundreds of kilobytes: making them anew for each text of a turn took
+    /// longer than packing it.
+    static DEFLATER: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
+}
+
 /// Packs bytes, if that makes them smaller.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
-    match encoder.write_all(bytes).and_then(|()| encoder.finish()) {
-        Ok(packed) if packed.len() <= bytes.len() => packed,
+    // What does not fit into as many bytes is not wanted, so there is nothing to grow.
+    let mut packed = Vec::with_capacity(bytes.len() + 1);
+    packed.push(DEFLATED);
+    let status = DEFLATER.with_borrow_mut(|deflater| {
+        deflater.reset();
+        deflater.compress_vec(bytes, &mut packed, FlushCompress::Finish)
+    });
+    match status {
+        Ok(Status::StreamEnd) if packed.len() <= bytes.len() => packed,
         Ok(_) | Err(_) => [&[PLAIN], bytes].concat(),
     }
 }

@@ -174,6 +174,15 @@ impl StoryStore for PostgresStore {
         retain::retain(&mut client(&self.pool).await?, tenant, retention).await
     }
 
+    async fn trim(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turns: &[TurnId],
+    ) -> Result<(), StoreError> {
+        retain::trim(&mut client(&self.pool).await?, tenant, chat, turns).await
+    }
+
     async fn commit_path(
         &self,
         tenant: &TenantId,

@@ -1,12 +1,15 @@
 //! Giving up what old turns can do without.
 
 use deadpool_postgres::{Client, Transaction};
-use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{Retained, Retention, StoreError};
+use loreloom_core::{
+    ids::{ChatId, Digest, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
 use rustc_hash::FxHashSet;
 
 use super::rows::{Doing, damaged};
-use crate::codec::trim;
+use crate::codec::{PiecesInUse, trim};
 
 const DOING: &str = "trimming old turns";
 
@@ -35,12 +38,74 @@ pub(super) async fn retain(
             retained.libraries += 1;
             retained.bytes += row.try_get::<_, i64>(0).doing(DOING)?.unsigned_abs();
         }
+        retained.bytes += drop_pieces(&transaction, tenant).await?;
     }
     if !retention.dry_run {
         transaction.commit().await.doing(DOING)?;
     }
     // A dry run did everything, and takes it back here.
     Ok(retained)
+}
+
+/// Trims some turns of a chat. Texts that nothing refers to any more stay until the next
+/// [`retain`].
+pub(super) async fn trim(
+    client: &mut Client,
+    tenant: &TenantId,
+    id: &ChatId,
+    turns: &[TurnId],
+) -> Result<(), StoreError> {
+    let transaction = client.transaction().await.doing(DOING)?;
+    let find = "SELECT chat, last_turn FROM chats WHERE tenant = $1 AND id = $2 FOR UPDATE";
+    let row = transaction.query_opt(find, &[&tenant.as_str(), &id.as_str()]).await.doing(DOING)?;
+    let row = row.ok_or_else(|| StoreError::NoChat { chat: id.clone() })?;
+    let (number, last_turn) = (row.try_get(0).doing(DOING)?, row.try_get(1).doing(DOING)?);
+    let chat = Chat { transaction: &transaction, tenant: tenant.as_str(), number, last_turn };
+    for turn in turns {
+        let no_turn = || StoreError::NoTurn { chat: id.clone(), turn: *turn };
+        let number = i64::try_from(turn.0).map_err(|_| no_turn())?;
+        let find = "SELECT body, report FROM turn_records \
+             WHERE tenant = $1 AND chat = $2 AND turn = $3";
+        let key: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&chat.tenant, &chat.number, &number];
+        let row = transaction.query_opt(find, &key).await.doing(DOING)?.ok_or_else(no_turn)?;
+        let (body, report): (Vec<u8>, Vec<u8>) =
+            (row.try_get(0).doing(DOING)?, row.try_get(1).doing(DOING)?);
+        let broken = |reason| damaged(format!("turn {number} of chat `{id}`"), reason);
+        chat.replace(number, &trim::columns(&body, &report).map_err(broken)?).await?;
+    }
+    transaction.commit().await.doing(DOING)
+}
+
+/// Drops the pieces of books that no library and nothing on the desk, now or in its past,
+/// refers to; returns their size.
+async fn drop_pieces(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<u64, StoreError> {
+    let tenant = tenant.as_str();
+    let mut used = PiecesInUse::default();
+    let libraries = "SELECT body FROM libraries WHERE tenant = $1";
+    for row in transaction.query(libraries, &[&tenant]).await.doing(DOING)? {
+        let body: &[u8] = row.try_get(0).doing(DOING)?;
+        used.library(body).map_err(|reason| damaged("a library".to_owned(), reason))?;
+    }
+    let desk = "SELECT value FROM desk_items WHERE tenant = $1 \
+         UNION ALL SELECT before FROM desk_changes WHERE tenant = $1 AND before IS NOT NULL \
+         UNION ALL SELECT after FROM desk_changes WHERE tenant = $1 AND after IS NOT NULL";
+    for row in transaction.query(desk, &[&tenant]).await.doing(DOING)? {
+        used.value(row.try_get(0).doing(DOING)?);
+    }
+    let mut pieces = Vec::new();
+    let all = "SELECT hash, body FROM pieces WHERE tenant = $1";
+    for row in transaction.query(all, &[&tenant]).await.doing(DOING)? {
+        let hash: &[u8] = row.try_get(0).doing(DOING)?;
+        if let Ok(hash) = <[u8; 16]>::try_from(hash) {
+            pieces.push((Digest(hash), row.try_get(1).doing(DOING)?));
+        }
+    }
+    let unused = used.unused(&pieces).map_err(|reason| damaged("a book".to_owned(), reason))?;
+    let names: Vec<&[u8]> = unused.iter().map(|(hash, _)| hash.0.as_slice()).collect();
+    let delete = "DELETE FROM pieces WHERE tenant = $1 AND hash = ANY ($2)";
+    transaction.execute(delete, &[&tenant, &names]).await.doing(DOING)?;
+    Ok(unused.iter().map(|(_, size)| size).sum())
 }
 
 struct Chat<'a> {

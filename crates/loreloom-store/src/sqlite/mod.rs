@@ -251,6 +251,18 @@ impl StoryStore for SqliteStore {
         self.pool.write(work).await
     }
 
+    async fn trim(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turns: &[TurnId],
+    ) -> Result<(), StoreError> {
+        let (tenant, chat, turns) = (tenant.clone(), chat.clone(), turns.to_vec());
+        let work =
+            move |transaction: Savepoint<'_>| retain::trim(transaction, &tenant, &chat, &turns);
+        self.pool.write(work).await
+    }
+
     async fn commit_path(
         &self,
         tenant: &TenantId,

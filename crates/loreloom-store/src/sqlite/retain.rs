@@ -1,12 +1,15 @@
 //! Giving up what old turns can do without.
 
-use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{Retained, Retention, StoreError};
-use rusqlite::{Connection, Savepoint, params};
+use loreloom_core::{
+    ids::{ChatId, Digest, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
+use rusqlite::{Connection, OptionalExtension, Savepoint, params};
 use rustc_hash::FxHashSet;
 
-use super::rows::{Doing, Reading};
-use crate::codec::trim;
+use super::rows::{ChatRow, Doing, Reading};
+use crate::codec::{PiecesInUse, trim};
 
 const DOING: &str = "trimming old turns";
 
@@ -31,12 +34,34 @@ pub(super) fn retain(
     }
     if retention.unused_libraries {
         drop_libraries(&transaction, tenant, &libraries, &mut retained).doing(DOING)?;
+        retained.bytes += drop_pieces(&transaction, tenant)?;
     }
     if !retention.dry_run {
         transaction.commit().doing(DOING)?;
     }
     // A dry run did everything, and takes it back here.
     Ok(retained)
+}
+
+/// Trims some turns of a chat. Texts that nothing refers to any more stay until the next
+/// [`retain`].
+pub(super) fn trim(
+    transaction: Savepoint<'_>,
+    tenant: &TenantId,
+    id: &ChatId,
+    turns: &[TurnId],
+) -> Result<(), StoreError> {
+    let ChatRow { number, last_turn, .. } = ChatRow::get(&transaction, tenant, id)?;
+    let chat = Chat { connection: &transaction, tenant, number, last_turn };
+    for turn in turns {
+        let no_turn = || StoreError::NoTurn { chat: id.clone(), turn: *turn };
+        let number = i64::try_from(turn.0).map_err(|_| no_turn())?;
+        let (body, report) = chat.columns(number).doing(DOING)?.ok_or_else(no_turn)?;
+        let trimmed =
+            trim::columns(&body, &report).reading(|| format!("turn {number} of chat `{id}`"))?;
+        chat.replace(number, &trimmed).doing(DOING)?;
+    }
+    transaction.commit().doing(DOING)
 }
 
 struct Chat<'a> {
@@ -106,6 +131,19 @@ impl Chat<'_> {
         Ok(())
     }
 
+    /// The body and the report of a turn.
+    fn columns(&self, turn: i64) -> rusqlite::Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.connection
+            .prepare_cached(
+                "SELECT body, report FROM turn_records \
+                 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
+            )?
+            .query_row(params![self.tenant.as_str(), self.number, turn], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()
+    }
+
     fn replace(&self, turn: i64, trimmed: &trim::Trimmed) -> rusqlite::Result<()> {
         let (tenant, chat) = (self.tenant.as_str(), self.number);
         self.connection
@@ -163,4 +201,52 @@ fn drop_libraries(
         retained.bytes += size.unsigned_abs();
     }
     Ok(())
+}
+
+/// Drops the pieces of books that no library and nothing on the desk, now or in its past,
+/// refers to; returns their size.
+fn drop_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreError> {
+    let mut used = PiecesInUse::default();
+    for body in all::<Vec<u8>>(connection, tenant, "SELECT body FROM libraries WHERE tenant = ?1")?
+    {
+        used.library(&body).reading(|| "a library".to_owned())?;
+    }
+    let desk = "SELECT value FROM desk_items WHERE tenant = ?1 \
+         UNION ALL SELECT before FROM desk_changes WHERE tenant = ?1 AND before IS NOT NULL \
+         UNION ALL SELECT after FROM desk_changes WHERE tenant = ?1 AND after IS NOT NULL";
+    for value in all::<String>(connection, tenant, desk)? {
+        used.value(&value);
+    }
+    let pieces: Vec<(Vec<u8>, Vec<u8>)> = connection
+        .prepare("SELECT hash, body FROM pieces WHERE tenant = ?1")
+        .and_then(|mut select| {
+            let piece = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            select.query_map([tenant.as_str()], piece)?.collect()
+        })
+        .doing(DOING)?;
+    let pieces = pieces.into_iter().filter_map(|(hash, body)| {
+        let hash = <[u8; 16]>::try_from(hash.as_slice()).ok()?;
+        Some((Digest(hash), body))
+    });
+    let unused = used.unused(&pieces.collect::<Vec<_>>());
+    let mut freed = 0;
+    for (hash, size) in unused.reading(|| "a book".to_owned())? {
+        connection
+            .prepare_cached("DELETE FROM pieces WHERE tenant = ?1 AND hash = ?2")
+            .and_then(|mut delete| delete.execute(params![tenant.as_str(), hash.0]))
+            .doing(DOING)?;
+        freed += size;
+    }
+    Ok(freed)
+}
+
+fn all<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    tenant: &TenantId,
+    sql: &str,
+) -> Result<Vec<T>, StoreError> {
+    connection
+        .prepare(sql)
+        .and_then(|mut select| select.query_map([tenant.as_str()], |row| row.get(0))?.collect())
+        .doing(DOING)
 }

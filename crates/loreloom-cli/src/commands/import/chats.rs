@@ -2,12 +2,14 @@
 
 use anyhow::Context as _;
 use loreloom_core::{
-    chat::{Path, Role},
-    ids::{ChatId, TenantId},
-    units::Timestamp,
+    chat::{GenerationType, Path, Role},
+    ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
+    report::{Report, TurnFacts},
+    state::{StateDelta, StoryState},
+    units::{MessageCount, Timestamp, Tokens},
 };
-use loreloom_formats::chat::ImportedChat;
-use loreloom_memory::ports::StoryStore;
+use loreloom_formats::chat::{ImportedChat, carried_state_by_name};
+use loreloom_memory::ports::{StoryStore, TurnRecord};
 use loreloom_store::archive::Archive;
 
 use crate::stored::excerpt;
@@ -18,6 +20,10 @@ pub(super) struct Counts {
     pub(super) messages: usize,
     pub(super) branches: usize,
     pub(super) left_out: usize,
+    pub(super) effects: usize,
+    pub(super) variables: usize,
+    /// Where the state of a file was stored: files may share their beginning.
+    states: Vec<PrefixHash>,
 }
 
 /// The export in a file, unless it is something else.
@@ -72,7 +78,7 @@ async fn store_one(
     chat: &ImportedChat,
     now: Timestamp,
     counts: &mut Counts,
-) -> anyhow::Result<loreloom_core::ids::PrefixHash> {
+) -> anyhow::Result<PrefixHash> {
     let tenant = TenantId::local();
     let mut path = Path::new(id.clone());
     for one in &chat.messages {
@@ -90,6 +96,70 @@ async fn store_one(
         }
         path.push(one.message.clone());
     }
+    let delta = StateDelta::between(&StoryState::default(), &carried_state_by_name(chat));
+    store_state(store, &path, delta, now, counts).await?;
     store.commit_path(&tenant, &path, None, now).await?;
     Ok(path.prefix())
+}
+
+/// Stores what a chat carries on, as a turn before its last user message: that way it also
+/// counts if the last reply is asked for again.
+async fn store_state(
+    store: &dyn StoryStore,
+    path: &Path,
+    delta: StateDelta,
+    now: Timestamp,
+    counts: &mut Counts,
+) -> anyhow::Result<()> {
+    let items = path.items();
+    let last_user = items.iter().rposition(|item| item.message.role == Role::User).unwrap_or(0);
+    let before = items[..last_user].iter().map(|item| item.message.clone());
+    let at = Path::of(path.chat().clone(), before);
+    if delta.is_empty() || counts.states.contains(&at.prefix()) {
+        return Ok(());
+    }
+    counts.states.push(at.prefix());
+    counts.effects += delta.sticky.len() + delta.cooldown.len();
+    counts.variables += delta.variables.local.len();
+    let turn = TurnRecord { delta, ..silent_turn(&at, now) };
+    store.commit_turn(&TenantId::local(), &at, &turn, None).await?;
+    Ok(())
+}
+
+/// A turn of which nothing is known.
+fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
+    let facts = TurnFacts {
+        chat: path.chat().clone(),
+        prefix: path.prefix(),
+        answers: path.last_user(),
+        chat_length: MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX)),
+        generation: GenerationType::Normal,
+        speaker: None,
+        persona: None,
+        tokenizer: String::new(),
+        context: Tokens(0),
+        seed: 0,
+        library: LibraryVersion::default(),
+        at: None,
+    };
+    TurnRecord {
+        chat: path.chat().clone(),
+        at: path.prefix(),
+        answers: path.last_user(),
+        generation: GenerationType::Normal,
+        library: LibraryVersion::default(),
+        delta: StateDelta::default(),
+        injections: Vec::new(),
+        prompt: Vec::new(),
+        report: Report {
+            facts,
+            budgets: Vec::new(),
+            verdicts: Vec::new(),
+            untouched: 0,
+            spans: Vec::new(),
+            warnings: Vec::new(),
+        },
+        created: now,
+        given: None,
+    }
 }
