@@ -105,6 +105,30 @@ pub fn janitor(bytes: &[u8]) -> bool {
     check(bytes, &[Format::Janitor], Some("book.json"))
 }
 
+/// Any bytes as a value inside an entry: what a strict parser reads we read too, to the same
+/// value, and its bytes survive an edit beside it.
+pub fn json(bytes: &[u8]) -> bool {
+    let Ok(value) = std::str::from_utf8(bytes) else { return false };
+    let file = format!(r#"{{"entries":{{"0":{{"uid":0,"content":"x","vendor":{value}}}}}}}"#);
+    let strict = serde_json::from_str::<serde_json::Value>(value);
+    let options = ImportOptions::new("book");
+    let imported = match import(file.as_bytes(), &options) {
+        Ok(imported) => imported,
+        Err(error) => {
+            // Our own limits are narrower than a strict parser's in depth alone.
+            let deep = value.matches(['[', '{']).count() > 120;
+            assert!(strict.is_err() || deep, "valid JSON is read: {error}");
+            return true;
+        }
+    };
+    // NUL is read as the replacement character, with a warning.
+    let has_nul = value.contains("\\u0000");
+    if let (Ok(strict), [entry], false) = (&strict, &*imported.book.entries, has_nul) {
+        assert_eq!(entry.extensions.get("vendor"), Some(strict), "values are what they say");
+    }
+    check(file.as_bytes(), &[Format::Sillytavern], Some("book.json"))
+}
+
 pub fn kobold(bytes: &[u8]) -> bool {
     check(bytes, &[Format::KoboldLite, Format::KoboldUnited], Some("book.json"))
 }

@@ -6,20 +6,23 @@
 //! its parser.
 
 mod books;
+mod stories;
 mod texts;
 
 /// A check: whether the bytes belong into its corpus.
 pub type Check = fn(&[u8]) -> bool;
 
 /// Every target with its check.
-pub const TARGETS: [(&str, Check); 17] = [
+pub const TARGETS: [(&str, Check); 19] = [
     ("agnai", books::agnai),
     ("aidungeon", books::aidungeon),
     ("archives", books::archives),
     ("cards", books::cards),
+    ("chat_archive", stories::chat_archive),
     ("chats", texts::chats),
     ("decorators", texts::decorators),
     ("janitor", books::janitor),
+    ("json", books::json),
     ("kobold", books::kobold),
     ("merge", books::merge_versions),
     ("notes", texts::notes),

@@ -1,6 +1,6 @@
 //! Reading and writing files, with their path in every error.
 
-use std::path::Path;
+use std::{fs::File, io::Read as _, path::Path};
 
 use anyhow::Context as _;
 
@@ -8,6 +8,30 @@ use anyhow::Context as _;
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     #[expect(clippy::disallowed_methods, reason = "this is where files come in")]
     std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
+}
+
+/// The bytes of a file that may have so many: a larger one is not even read.
+pub(crate) fn read_within(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
+    let unread = || format!("`{}` cannot be read", path.display());
+    let file = File::open(path).with_context(unread)?;
+    let mut bytes = Vec::new();
+    // One more than allowed tells that there is more, of devices without an end too.
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).with_context(unread)?;
+    anyhow::ensure!(
+        bytes.len() <= limit,
+        "`{}`: a file may have {limit} bytes, found more",
+        path.display()
+    );
+    Ok(bytes)
+}
+
+/// The first bytes of a file.
+pub(crate) fn head(path: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
+    let unread = || format!("`{}` cannot be read", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).with_context(unread)?;
+    file.take(most).read_to_end(&mut bytes).with_context(unread)?;
+    Ok(bytes)
 }
 
 /// Writes a file whole or not at all: a new file takes the old one's place.

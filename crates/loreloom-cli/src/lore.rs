@@ -9,8 +9,8 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
-    book::{Book, Entry},
-    cards::{CardMode, Chain, Grammar, split},
+    book::Book,
+    cards::CardMode,
     library::{Binding, Dialect, Shelf, Volume},
     regex_script::RegexScript,
     rules::{Profile, Rules},
@@ -18,7 +18,7 @@ use loreloom_core::{
     vault::Note,
     wrap::WrapFormat,
 };
-use loreloom_formats::{Format, ImportOptions, Imported, Severity, import};
+use loreloom_formats::{ImportOptions, Imported, Severity, dialect_of, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::{Lore, Stacks};
@@ -49,6 +49,10 @@ pub(crate) struct RulesArguments {
     /// The rules lore is matched by
     #[arg(long, value_enum, default_value_t = ProfileName::Loreloom)]
     profile: ProfileName,
+
+    /// How books are read
+    #[arg(long, value_enum, default_value_t = DialectName::Auto)]
+    dialect: DialectName,
 
     /// How many messages are scanned for keys
     #[arg(long, value_name = "MESSAGES")]
@@ -131,77 +135,51 @@ impl DialectName {
         }
     }
 
-    fn of(self, book: &Book) -> Dialect {
+    /// How a book is read.
+    pub(crate) fn of(self, book: &Book) -> Dialect {
         match self {
+            Self::Auto => dialect_of(book),
+            Self::WorldInfo => Dialect::WorldInfo,
             Self::Cards | Self::CardV3 | Self::Unorouter => Dialect::Cards,
-            // SillyTavern runs the books of cards as World Info: only decorators that it
-            // does not know tell that a book was written for something else.
-            Self::Auto if is_card_book(book) && book.entries.iter().any(has_decorators) => {
-                Dialect::Cards
-            }
-            Self::Auto | Self::WorldInfo => Dialect::WorldInfo,
         }
     }
-}
-
-/// Whether a book is of a kind whose programs read decorators.
-fn is_card_book(book: &Book) -> bool {
-    let format = book.origin.as_ref().and_then(|origin| Format::from_name(&origin.format));
-    format.is_some_and(|format| {
-        let risu = [Format::Risu, Format::RisuModule, Format::RisuModuleJson];
-        let books = [Format::CharacterBook, Format::LorebookV3];
-        format.card().is_some() || risu.contains(&format) || books.contains(&format)
-    })
-}
-
-fn has_decorators(entry: &Entry) -> bool {
-    let block = split(&entry.content, Grammar::default());
-    let known = ["activate", "dont_activate"];
-    let mut names = block.chains.iter().flat_map(|Chain(lines)| lines).map(|line| &line.name);
-    names.any(|name| !known.contains(&name.as_str()))
 }
 
 impl LoreArguments {
     /// The books and rules these arguments name, for a server.
     pub(crate) fn stacks(&self) -> anyhow::Result<Stacks> {
-        let (dialect, mut rules) = (DialectName::Auto, self.rules()?);
-        rules.cards = dialect.mode().rules();
         let books = self.books()?.into_iter().map(|book| {
-            let dialect = dialect.of(&book);
+            let dialect = self.rules.dialect.of(&book);
             (Volume { book, dialect }, vec![Binding::Everywhere])
         });
-        Ok(Stacks::new(books, rules, Some(Arc::new(StaticEmbedder::embedded())))?)
+        let embedder = Arc::new(StaticEmbedder::embedded());
+        Ok(Stacks::new(books, self.rules()?, Some(embedder))?)
     }
 
-    /// The same with a book that follows a character, and with a choice of dialect.
-    pub(crate) fn load_with(
-        &self,
-        card: Option<(Arc<Book>, String)>,
-        dialect: DialectName,
-    ) -> anyhow::Result<Lore> {
+    /// The same with a book that follows a character.
+    pub(crate) fn load_with(&self, card: Option<(Arc<Book>, String)>) -> anyhow::Result<Lore> {
         let card = card.map(|(book, name)| (book, Binding::Character(name)));
         let global = self.books()?.into_iter().map(|book| (book, Binding::Everywhere));
         let mut rules = self.rules()?;
-        rules.cards = dialect.mode().rules();
         let notes = match self.vaults()? {
             Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
             None => Vec::new(),
         };
         let volumes = card.into_iter().chain(global).map(|(book, binding)| {
-            let dialect = dialect.of(&book);
+            let dialect = self.rules.dialect.of(&book);
             (Volume { book, dialect }, vec![binding])
         });
         Ok(Lore::compile(volumes, notes, rules, None)?)
     }
 
-    /// The books, notes and rules these arguments name, all books read as World Info.
+    /// The books, notes and rules these arguments name.
     pub(crate) fn shelf(&self) -> anyhow::Result<Shelf> {
         let mut rules = self.rules()?;
         let notes = match self.vaults()? {
             Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
             None => Vec::new(),
         };
-        Ok(Shelf { notes, ..Shelf::world_info(self.books()?, rules) })
+        Ok(Shelf { volumes: self.rules.volumes(self.books()?), notes, rules })
     }
 
     /// The vaults these arguments name.
@@ -212,6 +190,11 @@ impl LoreArguments {
     /// Whether no lore is named at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.books.is_empty() && self.vaults.is_empty()
+    }
+
+    /// How a book is read that nobody has read before.
+    pub(crate) fn dialect_of(&self, book: &Book) -> Dialect {
+        self.rules.dialect.of(book)
     }
 
     /// The books these arguments name.
@@ -265,7 +248,12 @@ impl RulesArguments {
             Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
             None => Vec::new(),
         };
-        Ok(Shelf { notes, ..Shelf::world_info(load_books(&files)?, rules) })
+        Ok(Shelf { volumes: self.volumes(load_books(&files)?), notes, rules })
+    }
+
+    fn volumes(&self, books: Vec<Arc<Book>>) -> Vec<Volume> {
+        let volume = |book: Arc<Book>| Volume { dialect: self.dialect.of(&book), book };
+        books.into_iter().map(volume).collect()
     }
 
     /// The rules these arguments name.
@@ -275,6 +263,7 @@ impl RulesArguments {
             ProfileName::SillyTavern119 => Profile::SillyTavern119,
         };
         let mut rules = profile.rules();
+        rules.cards = self.dialect.mode().rules();
         if let Some(depth) = self.depth {
             rules.world_info.depth = depth;
         }
@@ -308,7 +297,8 @@ pub(crate) fn read_book_called(
         file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
         ..ImportOptions::new(id).named(name)
     };
-    import(&files::read(path)?, &options).with_context(|| format!("`{}`", path.display()))
+    let bytes = files::read_within(path, options.limits.container_bytes)?;
+    import(&bytes, &options).with_context(|| format!("`{}`", path.display()))
 }
 
 fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {

@@ -112,6 +112,10 @@ pub(crate) fn read(
     options: &ImportOptions,
     notes: &mut Notes,
 ) -> Result<Read, FormatError> {
+    let limit = options.limits.text_bytes;
+    if document.text.len() > limit {
+        return Err(FormatError::TooLarge { limit, found: document.text.len() });
+    }
     let body = text::without_bom(&document.text);
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;

@@ -23,6 +23,7 @@ pub mod chat;
 mod crossing;
 pub mod decorators;
 mod detect;
+mod dialect;
 pub mod diff;
 mod document;
 mod error;
@@ -54,6 +55,7 @@ mod yaml;
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
     detect::{Format, detect},
+    dialect::dialect_of,
     error::FormatError,
     examine::{Examination, Outcome, RoundTrip, examine},
     export::{Decorators, ExportOptions, Exported, Loss, card_losses, export},

@@ -1,5 +1,7 @@
 //! Lore as plain text: paragraphs separated by blank lines, found by meaning.
 
+use std::borrow::Cow;
+
 use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
@@ -75,14 +77,39 @@ fn paragraphs(text: &str, limit: usize) -> Result<Vec<&str>, FormatError> {
     Ok(found)
 }
 
-/// The text of a book: its entries without blank lines inside, which would split them.
-pub(crate) fn write(book: &Book, newline: &str) -> String {
-    let one = |entry: &Entry| {
-        let lines = entry.content.lines().filter(|line| !line.trim().is_empty());
-        lines.collect::<Vec<_>>().join(newline)
-    };
-    let texts: Vec<String> = book.entries.iter().map(one).filter(|text| !text.is_empty()).collect();
+/// The text of a book. Where it still has the paragraphs of `source`, whatever stands
+/// between them stays, and so do those that were not edited.
+pub(crate) fn write(book: &Book, newline: &str, source: Option<&str>) -> String {
+    let texts = book.entries.iter().map(|entry| paragraph(entry, newline));
+    if let Some(source) = source
+        && let Ok(old) = paragraphs(source, usize::MAX)
+        && old.len() == book.entries.len()
+        && old.iter().zip(&book.entries).all(|(old, entry)| entry.raw.as_deref() == Some(*old))
+    {
+        let mut out = String::with_capacity(source.len());
+        let mut rest = source;
+        for (old, new) in old.into_iter().zip(texts) {
+            if let Some((before, after)) = rest.split_once(old) {
+                out.extend([before, &*new]);
+                rest = after;
+            }
+        }
+        return out + rest;
+    }
+    let texts: Vec<Cow<'_, str>> = texts.filter(|text| !text.is_empty()).collect();
     texts.join(&newline.repeat(2)) + newline
+}
+
+/// An entry as a paragraph: without blank lines inside, which would split it.
+fn paragraph<'entry>(entry: &'entry Entry, newline: &str) -> Cow<'entry, str> {
+    let is_blank = |line: &str| line.trim().is_empty();
+    let content = &entry.content;
+    let is_unedited = entry.raw.as_deref() == Some(content);
+    if is_unedited && !content.ends_with(['\r', '\n']) && !content.lines().any(is_blank) {
+        return Cow::Borrowed(content);
+    }
+    let lines = content.lines().filter(|line| !is_blank(line));
+    Cow::Owned(lines.collect::<Vec<_>>().join(newline))
 }
 
 #[cfg(test)]
@@ -98,6 +125,17 @@ mod tests {
         ] {
             assert_eq!(paragraphs(text, 5).unwrap(), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn an_edit_changes_no_other_byte() {
+        let text = "\na \r\nb\n\n\n c\n\r\nd";
+        let mut book = read(text, &ImportOptions::new("b")).unwrap();
+        assert_eq!(write(&book, "\n", Some(text)), text);
+        "e\n\nf".clone_into(&mut book.entries[1].content);
+        assert_eq!(write(&book, "\n", Some(text)), "\na \r\nb\n\n\ne\nf\n\r\nd");
+        book.entries.swap(0, 2);
+        assert_eq!(write(&book, "\n", Some(text)), "d\n\ne\nf\n\na \r\nb\n");
     }
 
     #[test]

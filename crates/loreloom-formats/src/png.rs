@@ -61,45 +61,55 @@ fn chunks(bytes: &[u8]) -> impl Iterator<Item = Result<Chunk<'_>, FormatError>> 
     })
 }
 
-/// The chunks that hold lore: best keyword first, in the order of the file.
+/// The chunks that hold lore: best keyword first, in the order of the file. All together
+/// may have as much text as one file may.
 pub(crate) fn payloads(bytes: &[u8], limits: &Limits) -> Result<Vec<Payload>, FormatError> {
     let mut found = Vec::new();
+    let mut left = *limits;
     for chunk in chunks(bytes) {
         let chunk = chunk?;
-        let Some((keyword, text)) = text_of(&chunk, limits)? else { continue };
-        if let Some(known) = KEYWORDS.iter().find(|known| known.eq_ignore_ascii_case(&keyword)) {
-            found.push(Payload { keyword: known, bytes: out_of_base64(&text) });
-        }
+        let Some((keyword, rest)) = keyword_of(&chunk) else { continue };
+        let known = KEYWORDS.iter().find(|known| known.as_bytes().eq_ignore_ascii_case(keyword));
+        let Some(known) = known else { continue };
+        // Only what may be lore is unpacked: a picture may hold any amount of other texts.
+        let Some(text) = text_of(chunk.kind, rest, &left)? else { continue };
+        let payload = out_of_base64(&text);
+        let too_large = FormatError::TooLarge { limit: left.text_bytes, found: payload.len() };
+        left.text_bytes = left.text_bytes.checked_sub(payload.len()).ok_or(too_large)?;
+        found.push(Payload { keyword: known, bytes: payload });
     }
     found.sort_by_key(|payload| KEYWORDS.iter().position(|known| *known == payload.keyword));
     Ok(found)
 }
 
-/// Keyword and text.
-type Text<'chunk> = (String, Cow<'chunk, [u8]>);
+/// The keyword of a text chunk, and what follows it.
+fn keyword_of<'chunk>(chunk: &Chunk<'chunk>) -> Option<(&'chunk [u8], &'chunk [u8])> {
+    if !matches!(&chunk.kind, b"tEXt" | b"zTXt" | b"iTXt") {
+        return None;
+    }
+    let end = chunk.data.iter().position(|byte| *byte == 0)?;
+    Some((&chunk.data[..end], &chunk.data[end + 1..]))
+}
 
-/// Keyword and text of a text chunk.
+/// The text of a text chunk, out of what follows its keyword.
 fn text_of<'chunk>(
-    chunk: &Chunk<'chunk>,
+    kind: [u8; 4],
+    rest: &'chunk [u8],
     limits: &Limits,
-) -> Result<Option<Text<'chunk>>, FormatError> {
-    let Some(end) = chunk.data.iter().position(|byte| *byte == 0) else { return Ok(None) };
-    let keyword = String::from_utf8_lossy(&chunk.data[..end]).into_owned();
-    let rest = &chunk.data[end + 1..];
-    let text = match (&chunk.kind, rest) {
-        (b"tEXt", text) => Cow::Borrowed(text),
-        (b"zTXt", [0, packed @ ..]) => Cow::Owned(inflate(packed, limits)?),
+) -> Result<Option<Cow<'chunk, [u8]>>, FormatError> {
+    Ok(match (&kind, rest) {
+        (b"tEXt", text) => Some(Cow::Borrowed(text)),
+        (b"zTXt", [0, packed @ ..]) => Some(Cow::Owned(inflate(packed, limits)?)),
         (b"iTXt", [is_packed, _method, rest @ ..]) => {
             let mut parts = rest.splitn(3, |byte| *byte == 0);
             match (parts.next(), parts.next(), parts.next()) {
-                (Some(_), Some(_), Some(text)) if *is_packed == 0 => Cow::Borrowed(text),
-                (Some(_), Some(_), Some(packed)) => Cow::Owned(inflate(packed, limits)?),
-                _ => return Ok(None),
+                (Some(_), Some(_), Some(text)) if *is_packed == 0 => Some(Cow::Borrowed(text)),
+                (Some(_), Some(_), Some(packed)) => Some(Cow::Owned(inflate(packed, limits)?)),
+                _ => None,
             }
         }
-        _ => return Ok(None),
-    };
-    Ok(Some((keyword, text)))
+        _ => None,
+    })
 }
 
 /// Unpacks, but not more than a text may have.
@@ -132,16 +142,12 @@ pub(crate) fn out_of_base64(text: &[u8]) -> Vec<u8> {
 /// The picture with these texts instead of the lore it holds. Every other chunk stays as
 /// it is, and so does what follows the end; the new ones stand right before the end. A
 /// picture whose end is missing gets one.
-pub(crate) fn with_texts(
-    bytes: &[u8],
-    texts: &[(&str, &[u8])],
-    limits: &Limits,
-) -> Result<Vec<u8>, FormatError> {
+pub(crate) fn with_texts(bytes: &[u8], texts: &[(&str, &[u8])]) -> Result<Vec<u8>, FormatError> {
     let mut out = Vec::with_capacity(bytes.len());
     out.extend_from_slice(&SIGNATURE);
-    let replaces = |keyword: &str| {
-        texts.iter().any(|(new, _)| new.eq_ignore_ascii_case(keyword))
-            || KEYWORDS[..2].iter().any(|known| known.eq_ignore_ascii_case(keyword))
+    let replaces = |keyword: &[u8]| {
+        let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(keyword);
+        texts.iter().any(|(new, _)| is(new)) || KEYWORDS[..2].iter().any(|known| is(known))
     };
     let mut read = SIGNATURE.len();
     let mut has_end = false;
@@ -152,7 +158,7 @@ pub(crate) fn with_texts(
             has_end = true;
             push_texts(&mut out, texts)?;
         }
-        let is_lore = text_of(&chunk, limits)?.is_some_and(|(keyword, _)| replaces(&keyword));
+        let is_lore = keyword_of(&chunk).is_some_and(|(keyword, _)| replaces(keyword));
         if !is_lore {
             out.extend_from_slice(chunk.whole);
         }
@@ -261,7 +267,7 @@ mod tests {
             title.clone(),
             (*b"tEXt", b"ccv3\0e30=".to_vec()),
         ]);
-        let written = with_texts(&bytes, &[("chara", b"{1}")], &Limits::default()).unwrap();
+        let written = with_texts(&bytes, &[("chara", b"{1}")]).unwrap();
         let expected = picture(&[title, (*b"tEXt", b"chara\0ezF9".to_vec())]);
         assert_eq!(written, expected);
     }
@@ -269,7 +275,7 @@ mod tests {
     #[test]
     fn what_follows_the_end_stays_and_a_missing_end_is_added() {
         let whole = picture(&[(*b"tEXt", b"chara\0ezF9".to_vec())]);
-        let written = |bytes: &[u8]| with_texts(bytes, &[("chara", b"{1}")], &Limits::default());
+        let written = |bytes: &[u8]| with_texts(bytes, &[("chara", b"{1}")]);
         let behind = [whole.as_slice(), b"behind"].concat();
         assert_eq!(written(&behind).unwrap(), behind);
         assert_eq!(written(&whole[..whole.len() - 12]).unwrap(), whole);
@@ -283,6 +289,13 @@ mod tests {
         let bomb = [b"chara\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();
         let error = payloads(&picture(&[(*b"zTXt", bomb)]), &Limits::default()).unwrap_err();
         assert!(matches!(error, FormatError::TooLarge { .. }), "{error}");
+        // Texts that are no lore are not unpacked, and all lore together has one limit.
+        let other = [b"Title\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();
+        assert_eq!(payloads(&picture(&[(*b"zTXt", other)]), &Limits::default()).unwrap().len(), 0);
+        let half = (*b"tEXt", [b"chara\0".to_vec(), vec![b'{'; 60]].concat());
+        let limits = Limits { text_bytes: 100, ..Limits::default() };
+        let error = payloads(&picture(&[half.clone(), half]), &limits).unwrap_err();
+        assert_eq!(error, FormatError::TooLarge { limit: 40, found: 60 });
     }
 
     #[test]

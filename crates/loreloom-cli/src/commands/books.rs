@@ -9,6 +9,7 @@ use loreloom_core::{
     library::{Binding, Dialect, Volume},
     units::Timestamp,
 };
+use loreloom_formats::dialect_of;
 use loreloom_memory::ports::{Clock as _, Revision};
 use loreloom_server::{Bookcase, Standing};
 
@@ -47,7 +48,8 @@ enum What {
         #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
         to: Vec<Binding>,
 
-        /// How they are read. A book that is there stays as it is
+        /// How they are read: without it books of cards with decorators are card books, all
+        /// others World Info, and a book that is there stays as it is
         #[arg(long, value_enum)]
         dialect: Option<DialectName>,
 
@@ -198,7 +200,7 @@ async fn add(
         let there = case.find(&BookId::from(id)).await.ok();
         let dialect = dialect.map(Dialect::from);
         let before = there.as_ref().map(|there| there.shelved.dialect);
-        let dialect = dialect.or(before).unwrap_or_default();
+        let dialect = dialect.or(before).unwrap_or_else(|| dialect_of(&book));
         volumes.push((Volume { book, dialect }, there));
     }
     let books = volumes.into_iter().map(|(volume, there)| {

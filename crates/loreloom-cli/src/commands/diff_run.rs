@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use clap::Args;
 use loreloom_core::{
     book::Book,
-    library::Volume,
+    library::{Dialect, Volume},
     replay::{Fired, TurnChange, compare},
 };
 use loreloom_formats::diff::as_versions_of;
@@ -53,9 +53,11 @@ impl DiffRun {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let (old, mut new) = (self.rules.shelf(&self.old)?, self.rules.shelf(&self.new)?);
+        let read: Vec<Dialect> = new.volumes.iter().map(|volume| volume.dialect).collect();
         let books = new.volumes.iter().map(|volume| Book::clone(&volume.book));
         let books = as_versions_of(old.volumes.iter().map(|volume| &*volume.book), books);
-        new.volumes = books.into_iter().map(Arc::new).map(Volume::world_info).collect();
+        let volumes = books.into_iter().map(Arc::new).zip(read);
+        new.volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
         let (before, after) = (old.compile(), new.compile());
         for run in self.runs.read()? {
             let before = run.lines(&before, &old.rules, counter.as_ref());

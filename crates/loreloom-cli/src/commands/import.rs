@@ -1,7 +1,7 @@
 //! Lore and chats from files and folders.
 
 mod chats;
-mod found;
+pub(super) mod found;
 mod lore;
 
 use std::{

@@ -1,6 +1,10 @@
 //! Saying what a file is.
 
-use std::{io::Write, path::PathBuf, sync::Arc};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::Args;
 use loreloom_core::{
@@ -9,15 +13,16 @@ use loreloom_core::{
     report::{Warning, words},
     rules::Rules,
 };
-use loreloom_formats::{Format, ImportNote, diff::marked_conflicts};
+use loreloom_formats::{Format, FormatError, ImportNote, diff::marked_conflicts};
 use serde::Serialize;
 
+use super::import::found;
 use crate::{files, lore};
 
 /// Say what a file is and what is in it.
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// Lorebooks or cards of any format
+    /// Lorebooks or cards of any format; folders are searched for them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -64,9 +69,14 @@ fn not_regexes(book: &Book) -> Vec<NotRegex> {
 impl Inspect {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut unread = 0;
-        for path in &self.files {
+        let mut named = found::find(&self.files)?;
+        // Chats and notes are no lorebooks, though `import` takes them.
+        named.retain(|found| !found.in_folder || !is_chat_or_note(&found.path));
+        for found::Found { path, in_folder } in &named {
             let imported = match lore::read_book(path, "book", &files::stem(path)) {
                 Ok(imported) => imported,
+                // Nobody said that every file of a folder holds lore.
+                Err(error) if *in_folder && is_something_else(&error) => continue,
                 Err(error) => {
                     unread += 1;
                     // One file that cannot be read does not hide the others.
@@ -102,9 +112,19 @@ impl Inspect {
                 found.print(out)?;
             }
         }
-        anyhow::ensure!(unread == 0, "{unread} of {} files cannot be read", self.files.len());
+        anyhow::ensure!(unread == 0, "{unread} of {} files cannot be read", named.len());
         Ok(())
     }
+}
+
+fn is_chat_or_note(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|one| one.eq_ignore_ascii_case("jsonl") || one.eq_ignore_ascii_case("md"))
+}
+
+fn is_something_else(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<FormatError>();
+    matches!(error, Some(FormatError::Unknown { .. } | FormatError::NoLore { .. }))
 }
 
 impl Found<'_> {

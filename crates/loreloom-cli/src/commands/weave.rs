@@ -11,6 +11,7 @@ use loreloom_core::{
     explain::{self, Fix},
     ids::{ChatId, EntryId},
     library::Library,
+    macros::MacroValues,
     prompt::PromptMessage,
     report::{Outcome, Report, Verdict, words},
     state::StoryState,
@@ -28,7 +29,7 @@ use serde::Serialize;
 use super::table;
 use crate::{
     files,
-    lore::{self, DialectName, LoreArguments},
+    lore::{self, LoreArguments},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
 };
@@ -47,9 +48,10 @@ pub(crate) struct Weave {
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
 
-    /// How books are read
-    #[arg(long, value_enum, default_value_t = DialectName::Auto)]
-    dialect: DialectName,
+    /// The greeting the chat began with, for `@@is_greeting`: 0 is the card's first message,
+    /// 1 its first alternate one. Found in the card where it has the chat's first message
+    #[arg(long, value_name = "NUMBER")]
+    greeting: Option<u32>,
 
     /// The main prompt, before the card
     #[arg(long, default_value = "", value_name = "TEXT")]
@@ -131,14 +133,15 @@ impl Weave {
             Some(path) => Some(CardFile::read(path)?),
             None => None,
         };
-        let chat = import_chat(&files::read(&self.chat)?, &Limits::default())
+        let limits = Limits::default();
+        let chat = import_chat(&files::read_within(&self.chat, limits.text_bytes)?, &limits)
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone().or_else(|| self.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
         let book = card.as_ref().map(|card| Arc::new(card.book.clone()));
-        let lore = self.lore.load_with(book.zip(character.clone()), self.dialect)?;
+        let lore = self.lore.load_with(book.zip(character.clone()))?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let books = lore.library().books().iter();
@@ -148,7 +151,7 @@ impl Weave {
         let near = lore::near(&lore, &transcript)?;
         let scene = self.scene.scene(&vault_names(lore.library()));
         let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
-        let turn = Turn {
+        let mut turn = Turn {
             chat: path.chat(),
             prefix: path.prefix(),
             answers: path.last_user(),
@@ -165,6 +168,8 @@ impl Weave {
             dry_run: false,
             host: Host { near: &near, scene: Some(&scene), ..Host::default() },
         };
+        let known = || card.as_ref()?.greeting(&prompt, &turn.macros());
+        turn.host.greeting = self.greeting.or_else(known);
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
@@ -291,6 +296,8 @@ fn print_explained(
 /// A card as prompts need it.
 struct CardFile {
     name: String,
+    /// The first message and its alternates.
+    greetings: Vec<String>,
     texts: PromptTexts,
     book: Book,
 }
@@ -304,6 +311,7 @@ impl CardFile {
         let depth_prompt = card.depth_prompt.map(|note| note.prompt).unwrap_or_default();
         Ok(Self {
             name: card.nickname.unwrap_or(card.name),
+            greetings: [vec![card.first_mes], card.alternate_greetings].concat(),
             texts: PromptTexts {
                 main: card.system_prompt,
                 card: CardTexts {
@@ -320,6 +328,14 @@ impl CardFile {
             },
             book: imported.book,
         })
+    }
+
+    /// Which of its greetings a chat began with.
+    fn greeting(&self, chat: &[PromptMessage], macros: &MacroValues<'_>) -> Option<u32> {
+        let first = chat.iter().find(|message| message.role != Role::System)?;
+        let first = first.content.trim();
+        let said = |greeting: &String| first == macros.expand(greeting).trim();
+        u32::try_from(self.greetings.iter().position(said)?).ok()
     }
 }
 

@@ -9,7 +9,10 @@ mod merge;
 mod pairing;
 mod version;
 
-use loreloom_core::{book::Book, ids::EntryId};
+use loreloom_core::{
+    book::{Book, Entry},
+    ids::EntryId,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -103,7 +106,7 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
     for (old, new) in pairs.iter().map(|(o, n)| (&old.entries[*o], &new.entries[*n])) {
         let mut fields = compare(&crossing::meaning(old), &crossing::meaning(new));
         fields.extend(
-            compare(&old.extensions, &new.extensions).into_iter().map(|change| FieldChange {
+            compare(&foreign(old), &foreign(new)).into_iter().map(|change| FieldChange {
                 field: format!("extensions.{}", change.field),
                 ..change
             }),
@@ -118,6 +121,15 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
         }
     }
     found
+}
+
+/// What a file says about an entry that is not ours to understand. What we noted there on a
+/// crossing tells where the entry came from, not what it says.
+fn foreign(entry: &Entry) -> Map<String, Value> {
+    let mut foreign = entry.extensions.clone();
+    crossing::remove_ours(&mut foreign);
+    foreign.retain(|_, value| value.as_object().is_none_or(|object| !object.is_empty()));
+    foreign
 }
 
 fn unpaired(book: &Book, paired: &[usize]) -> Vec<EntryId> {
@@ -209,7 +221,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ImportOptions, import};
+    use crate::{ExportOptions, Format, ImportOptions, export, import};
+
+    #[test]
+    fn a_copy_in_another_format_says_the_same() {
+        let file = json!({"spec": "lorebook_v3", "data": {"name": "B", "extensions": {}, "entries":
+            [{"keys": ["a"], "content": "x", "enabled": true, "insertion_order": 3, "id": 1,
+              "extensions": {}}]}});
+        let options = ImportOptions::new("b");
+        let home = import(file.to_string().as_bytes(), &options).unwrap().book;
+        let away = export(&home, Format::Sillytavern, &ExportOptions::default()).unwrap();
+        let away = import(&away.bytes, &options.clone().named("B")).unwrap().book;
+        assert_eq!(diff(&home, &away), BookDiff::default());
+    }
 
     pub(super) fn book(entries: &Value) -> Book {
         let file = json!({ "entries": entries }).to_string();

@@ -63,16 +63,16 @@ fn in_picture(
     options: &ExportOptions<'_>,
 ) -> Result<Vec<u8>, FormatError> {
     if format == Format::NovelaiPng {
-        return png::with_texts(picture, &[("naidata", text.as_bytes())], &options.limits);
+        return png::with_texts(picture, &[("naidata", text.as_bytes())]);
     }
     if format != Format::CardV3Png {
-        return png::with_texts(picture, &[("chara", text.as_bytes())], &options.limits);
+        return png::with_texts(picture, &[("chara", text.as_bytes())]);
     }
     let body = text::without_bom(text);
     let parsed = json::parse(body, options.limits.nesting)?;
     let copy = card::to_v2(&parsed.root.to_value()).to_string();
     let texts = [("chara", copy.as_bytes()), ("ccv3", text.as_bytes())];
-    png::with_texts(picture, &texts, &options.limits)
+    png::with_texts(picture, &texts)
 }
 
 /// Puts the edited text of a document back into its file.

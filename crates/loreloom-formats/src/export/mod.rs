@@ -98,7 +98,7 @@ pub fn export(
     }
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
-        perchance::write(book, "\n").into_bytes()
+        perchance::write(book, "\n", None).into_bytes()
     } else {
         let lifted = (options.decorators == Decorators::Lift).then(|| lifted(book));
         let book = lifted.as_ref().unwrap_or(book);
@@ -191,7 +191,9 @@ fn patched(
     } else if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         let newline = crate::json::layout::newline(&text::style(&document.text));
-        (perchance::write(book, newline), None)
+        let body = text::without_bom(&document.text);
+        let bom = &document.text[..document.text.len() - body.len()];
+        (format!("{bom}{}", perchance::write(book, newline, Some(body))), None)
     } else {
         let text = patched::book(&was, book, document, reading, &mut losses)?;
         match options.card.zip(was.card.as_ref()) {

@@ -23,10 +23,10 @@ const EXTENSIONS: [&str; 17] = [
 
 /// A file to import.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) path: PathBuf,
+pub(in crate::commands) struct Found {
+    pub(in crate::commands) path: PathBuf,
     /// Nobody named it: it need not be for us.
-    pub(super) in_folder: bool,
+    pub(in crate::commands) in_folder: bool,
 }
 
 /// What a file is.
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 }
 
 /// All files that these paths name, those of folders in order of their names.
-pub(super) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(in crate::commands) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -83,11 +83,15 @@ impl Found {
 
     /// Reads the file and tells what it is.
     pub(super) fn read(&self) -> anyhow::Result<Kind> {
-        let bytes = files::read(&self.path)?;
+        let limits = Limits::default();
+        // Only our own archives may be larger than what others make.
+        let is_ours = contains(&files::head(&self.path, 100)?, b"loreloom-chat");
+        let limit = if is_ours { usize::MAX } else { limits.container_bytes };
+        let bytes = files::read_within(&self.path, limit)?;
         if let Some(archive) = read_archive(&bytes)? {
             return Ok(Kind::Archive(Box::new(archive)));
         }
-        let chat = import_chat(&bytes, &Limits::default());
+        let chat = import_chat(&bytes, &limits);
         let is_lines = self.path.extension().is_some_and(|one| one.eq_ignore_ascii_case("jsonl"));
         match chat {
             Ok(chat) if !chat.messages.is_empty() => return Ok(Kind::Chat(Box::new(chat))),
@@ -112,4 +116,8 @@ impl Found {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }

@@ -31,7 +31,7 @@ struct Now {
 impl TodaysBooks {
     /// Today's books under the ids of that day's: those that were named, else those of the
     /// bookcase. A book that was named is read and active as it was that day; a new one is
-    /// World Info and active everywhere.
+    /// read as `--dialect` says and active everywhere.
     pub(super) async fn find(
         lore: &LoreArguments,
         desk: &dyn Desk,
@@ -55,7 +55,7 @@ impl TodaysBooks {
         for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);
-            let dialect = dialect.or(was_read).unwrap_or_default();
+            let dialect = dialect.or(was_read).unwrap_or_else(|| lore.dialect_of(&book));
             let were_scopes = before.zip(were_active).map(|(before, all)| {
                 let own = all.iter().filter(|one| one.book == before);
                 own.map(|one| one.scope).collect()

@@ -1,0 +1,34 @@
+//! Archived chats: a document is refused, or it is told again and comes out as it went in.
+
+use loreloom_core::ids::TenantId;
+use loreloom_store::{
+    MemoryStore,
+    archive::{Archive, export, import},
+};
+
+/// Any bytes as an archive, into a store and out of it twice.
+pub fn chat_archive(bytes: &[u8]) -> bool {
+    let Ok(archive) = serde_json::from_slice::<Archive>(bytes) else { return true };
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    assert!(runtime.is_ok(), "a runtime without drivers can always be built");
+    let Ok(runtime) = runtime else { return false };
+    let Some(told) = runtime.block_on(told(&archive)) else { return true };
+    let again = runtime.block_on(self::told(&told));
+    assert!(again.is_some(), "what a store wrote it takes again");
+    let Some(mut again) = again else { return false };
+    // The version counts the writes of the store, which a refused chat may have had more of.
+    again.chat.version = told.chat.version;
+    assert_eq!(again, told, "a chat comes out of a store as it went in");
+    true
+}
+
+/// What a new store gives back; `None` if it refuses the chat, which must leave nothing.
+async fn told(archive: &Archive) -> Option<Archive> {
+    let (store, tenant) = (MemoryStore::default(), TenantId::local());
+    if import(&store, &tenant, archive).await.is_err() {
+        return None;
+    }
+    let told = export(&store, &tenant, &archive.chat.id).await;
+    assert!(told.is_ok(), "an imported chat can be exported: {told:?}");
+    told.ok()
+}
