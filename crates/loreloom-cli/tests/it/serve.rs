@@ -23,8 +23,12 @@ impl Server {
     }
 
     pub(crate) fn with(home: &Path, lore: &[&str]) -> Self {
-        let mut arguments = vec!["serve", "--port", "0", "--data", "data"];
-        arguments.extend_from_slice(lore);
+        Self::keeping(home, &["--data", "data"], lore)
+    }
+
+    /// A server that keeps its stories where `place` says.
+    pub(crate) fn keeping(home: &Path, place: &[&str], lore: &[&str]) -> Self {
+        let arguments = [&["serve", "--port", "0"], place, lore].concat();
         let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
