@@ -10,7 +10,11 @@ use loreloom_memory::{
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{recogniser::Recogniser, stacks::Stacks};
+use crate::{
+    notices::{Happened, Notice, Notices},
+    recogniser::Recogniser,
+    stacks::Stacks,
+};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
@@ -38,6 +42,8 @@ pub struct AppParts {
     pub weaving: Weaving,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// What happened, for whoever listens.
+    pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -85,6 +91,12 @@ impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// Tells whoever listens that something happened.
+    pub(crate) fn notice(&self, what: Happened) {
+        let (tenant, at) = (self.tenant.clone(), self.clock.now());
+        self.notices.tell(Notice { tenant, at, what });
     }
 }
 

@@ -8,6 +8,7 @@ mod app;
 mod bookcase;
 mod guard;
 mod lore;
+mod notices;
 mod pages;
 mod proxy;
 mod recogniser;
@@ -21,6 +22,7 @@ pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     lore::{Lore, LoreError},
+    notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     router::router,
     serve::serve,

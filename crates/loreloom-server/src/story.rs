@@ -19,7 +19,7 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, lore::Lore, remembering::budget};
+use crate::{app::App, lore::Lore, notices::Happened, remembering::budget};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -104,7 +104,7 @@ impl App {
         let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
         let given = lore.given(&turn, &path);
         if let Some(remembering) = remembering {
-            let remembered = runtime.block_on(self.remembered(remembering));
+            let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
@@ -219,6 +219,7 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -244,6 +245,9 @@ impl App {
             self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
+        }
+        if let Some(path) = &told {
+            self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
             self.remember(&path, &names).await;
@@ -277,6 +281,12 @@ pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
     names: Names,
+}
+
+impl Committed {
+    pub(crate) fn chat(&self) -> &ChatId {
+        self.path.chat()
+    }
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -19,7 +19,7 @@ use loreloom_memory::{
     ports::{ChatModel, Store, Upstream},
     service::{MemoryService, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{App, AppParts, Defaults, Notices, Recogniser, Stacks, Weaving, serve};
 use tokio::{
     net::TcpListener,
     runtime::Handle,
@@ -213,6 +213,7 @@ pub(super) fn parts(
         defaults,
         weaving: Weaving::default(),
         recogniser: Recogniser::default(),
+        notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),
     }

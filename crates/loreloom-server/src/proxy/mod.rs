@@ -23,7 +23,7 @@ use http::{
     request::Parts,
 };
 use loreloom_core::recognise::wire;
-use loreloom_memory::ports::{BodyStream, UpstreamCall, UpstreamReply};
+use loreloom_memory::ports::{BodyStream, UpstreamCall, UpstreamError, UpstreamReply};
 use tokio::task::JoinHandle;
 
 use self::{
@@ -34,6 +34,7 @@ use self::{
 };
 use crate::{
     app::App,
+    notices::Happened,
     story::{Committed, Decided, Sent, Telling},
 };
 
@@ -65,6 +66,8 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         }
         Err(reason) => {
             tracing::warn!(%reason, "passed on without lore");
+            let path = parts.uri.path().to_owned();
+            app.notice(Happened::FailedOpen { path, reason: reason.clone() });
             pass(&app, parts, without_own_field(&body), Some(&reason)).await
         }
     }
@@ -83,8 +86,8 @@ fn call(parts: Parts, body: Bytes) -> UpstreamCall {
 async fn pass(app: &App, parts: Parts, body: Bytes, warning: Option<&str>) -> Response {
     let framing = Framing::of_path(parts.uri.path());
     let mut response = match app.upstream.send(call(parts, body)).await {
-        Ok(reply) => answer(reply, framing, None),
-        Err(error) => problem::unreachable(&error),
+        Ok(reply) => answer(app, reply, framing, None),
+        Err(error) => unreachable(app, &error),
     };
     if let Some(warning) = warning {
         headers::tell(response.headers_mut(), headers::WARNING, warning);
@@ -100,11 +103,16 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing) -> Response {
     let mut response = match app.upstream.send(call(parts, body)).await {
         // What the model refused is no part of the story.
         Ok(reply) if reply.status.is_success() => told(app, reply, framing, woven),
-        Ok(reply) => answer(reply, framing, None),
-        Err(error) => problem::unreachable(&error),
+        Ok(reply) => answer(app, reply, framing, None),
+        Err(error) => unreachable(app, &error),
     };
     response.headers_mut().extend(notes);
     response
+}
+
+fn unreachable(app: &App, error: &UpstreamError) -> Response {
+    app.notice(Happened::UpstreamFailed { reason: error.to_string() });
+    problem::unreachable(error)
 }
 
 /// What the front end is told about its request.
@@ -123,24 +131,33 @@ fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
 
 /// The answer, with a copy of its text for the story.
 fn told(app: &App, reply: UpstreamReply, framing: Framing, woven: Option<Woven>) -> Response {
-    let Some(Woven { decided, sent, telling }) = woven else { return answer(reply, framing, None) };
+    let Some(Woven { decided, sent, telling }) = woven else {
+        return answer(app, reply, framing, None);
+    };
     let turn = decided.is_story.then(|| commit(app, decided, sent));
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
-        return answer(reply, framing, None);
+        return answer(app, reply, framing, None);
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let reading = app.upstream.reading(content_type.unwrap_or_default());
     let complete = complete(app, turn, telling);
-    answer(reply, framing, Some(Box::new(|body| Tee::new(body, reading, complete))))
+    answer(app, reply, framing, Some(Box::new(|body| Tee::new(body, reading, complete))))
 }
 
 /// Stores a turn beside the stream.
 fn commit(app: &App, decided: Decided, sent: Sent) -> JoinHandle<Option<Committed>> {
     let committing = app.clone();
     app.tasks.spawn(async move {
-        let committed = committing.commit(decided, sent).await;
-        committed.inspect_err(|error| tracing::error!(%error, "the turn was not stored")).ok()
+        let chat = decided.path.chat().clone();
+        match committing.commit(decided, sent).await {
+            Ok(committed) => Some(committed),
+            Err(error) => {
+                tracing::error!(%error, "the turn was not stored");
+                committing.notice(Happened::NotStored { chat, reason: error.to_string() });
+                None
+            }
+        }
     })
 }
 
@@ -156,8 +173,10 @@ fn complete(
             let answers = storing.told(&telling, &texts);
             let Some(turn) = turn else { return };
             let Ok(Some(committed)) = turn.await else { return };
+            let chat = committed.chat().clone();
             if let Err(error) = storing.commit_replies(committed, answers).await {
                 tracing::error!(%error, "the reply was not stored");
+                storing.notice(Happened::NotStored { chat, reason: error.to_string() });
             }
         })
     })
@@ -167,7 +186,7 @@ fn complete(
 type Copying = Box<dyn FnOnce(BodyStream) -> Tee>;
 
 /// The response to the front end.
-fn answer(reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> Response {
+fn answer(app: &App, reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> Response {
     let UpstreamReply { status, headers: mut sent, body } = reply;
     headers::to_front_end(&mut sent);
     let content_type = sent.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -184,7 +203,11 @@ fn answer(reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> R
     let body = if framing == Framing::None {
         HttpBody::from_stream(body)
     } else {
-        HttpBody::from_stream(Ending::new(body, framing))
+        let telling = app.clone();
+        let broke = Box::new(move |error: &UpstreamError| {
+            telling.notice(Happened::UpstreamFailed { reason: error.to_string() });
+        });
+        HttpBody::from_stream(Ending::new(body, framing, broke))
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

@@ -15,7 +15,7 @@ use loreloom_memory::{
     ports::{Clock, Node, Store, StoryStore},
     service::{MemoryService, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{App, AppParts, Defaults, Notices, Recogniser, Stacks, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -94,6 +94,7 @@ impl Loreloom {
             },
             weaving,
             recogniser: Recogniser::default(),
+            notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
