@@ -2,15 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
+use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::{
-    ports::{Clock, Store, Upstream},
+    ports::{Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    connections::Connections,
     notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     stacks::Stacks,
@@ -30,12 +31,10 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
-    /// The model's server.
-    pub upstream: Arc<dyn Upstream>,
+    /// The models' servers.
+    pub connections: Arc<Connections>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The model's tokenizer.
-    pub counter: Arc<dyn TokenCounter>,
     /// What requests do not say.
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
@@ -53,7 +52,7 @@ pub struct AppParts {
 /// What requests do not say.
 #[derive(Clone, Debug)]
 pub struct Defaults {
-    /// The model's context size.
+    /// The model's context size, where neither settings nor its server tell it.
     pub context: Tokens,
     /// The user's name.
     pub user: String,
@@ -70,20 +69,13 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
-    /// Whether the upstream refuses prompts whose roles do not alternate.
-    pub strict_roles: bool,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self {
-            on: true,
-            deadline: Duration::from_millis(150),
-            strict_roles: false,
-            room: Arc::new(Semaphore::new(8)),
-        }
+        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod app;
 mod bookcase;
+mod connections;
 mod guard;
 mod lore;
 mod notices;
@@ -21,6 +22,7 @@ mod story;
 pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
     recogniser::Recogniser,

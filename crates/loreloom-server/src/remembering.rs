@@ -9,7 +9,7 @@ use loreloom_memory::{
 };
 use tokio::{runtime::Handle, task::JoinHandle};
 
-use crate::{app::App, notices::Happened, story::Names};
+use crate::{app::App, connections::Line, notices::Happened, story::Names};
 
 /// Memory being asked; `None` if it is off.
 pub(crate) type Remembering = Option<JoinHandle<Result<TurnMemory, MemoryError>>>;
@@ -27,10 +27,11 @@ impl App {
         path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
+        line: &Line,
     ) -> Remembering {
         let memory = self.memory.clone()?;
         let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
-        let waiting = runtime.clone();
+        let (waiting, counter) = (runtime.clone(), Arc::clone(&line.counter));
         Some(runtime.spawn_blocking(move || {
             let asked = TurnAsked {
                 tenant: &app.tenant,
@@ -40,7 +41,7 @@ impl App {
                 group: &[],
                 seen_from,
                 cap: None,
-                counter: app.counter.as_ref(),
+                counter: counter.as_ref(),
             };
             waiting.block_on(memory.for_turn(&asked))
         }))

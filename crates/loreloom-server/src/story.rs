@@ -19,7 +19,7 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, lore::Lore, notices::Happened, remembering::budget};
+use crate::{app::App, connections::Line, lore::Lore, notices::Happened, remembering::budget};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -79,12 +79,14 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        line: &Line,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
         let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
         let (speaker, names) = self.cast(found);
-        let remembering = is_story.then(|| self.remembering(runtime, &path, &names, found.before));
+        let remembering =
+            is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -95,14 +97,18 @@ impl App {
         let (user, dry_run) = (names.user.clone(), !is_story);
         let asked = Asked {
             generation: found.generation,
-            context: self.defaults.context,
+            context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
         let turn = asked.turn(&path, &transcript);
-        let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
-        let given = lore.given(&turn, &path);
+        let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        let given = Given {
+            connection: Some(line.connection.name.clone()),
+            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            ..lore.given(&turn, &path)
+        };
         if let Some(remembering) = remembering {
             let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
             woven.report.budgets.extend(budget(&remembered));

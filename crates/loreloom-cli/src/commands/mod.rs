@@ -4,6 +4,7 @@ mod books;
 mod cache_report;
 mod care;
 mod chats;
+mod connections;
 mod conversion;
 mod convert;
 mod demo;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),
+    /// List the model servers of the configuration, or try them out
+    Connections(connections::Connections),
     /// Say which turns of chats a new version of a book changes
     DiffRun(diff_run::DiffRun),
     /// Look for damage in the stored chats
@@ -111,6 +114,7 @@ impl Command {
             Self::Backup(backup) => backup.run(out),
             Self::CacheReport(report) => report.run(out),
             Self::Chats(chats) => chats.run(out),
+            Self::Connections(connections) => connections.run(out),
             Self::DiffRun(diff_run) => diff_run.run(out),
             Self::Doctor(doctor) => doctor.run(out),
             Self::Export(export) => export.run(out),

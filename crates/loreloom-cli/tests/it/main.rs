@@ -8,6 +8,7 @@
 
 mod books;
 mod care;
+mod connections;
 mod crossing;
 mod demo;
 mod hostile;

@@ -23,9 +23,17 @@ impl Server {
     }
 
     pub(crate) fn with(home: &Path, lore: &[&str]) -> Self {
+        Self::with_key(home, lore, "")
+    }
+
+    /// The same with a key in the environment, as `MAIN_KEY`.
+    pub(crate) fn with_key(home: &Path, lore: &[&str], key: &str) -> Self {
+        // Another test of this process may have been first.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
         let mut arguments = vec!["serve", "--port", "0", "--data", "data"];
         arguments.extend_from_slice(lore);
-        let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = loreloom(home, &arguments);
+        let mut child = command.env("MAIN_KEY", key).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();

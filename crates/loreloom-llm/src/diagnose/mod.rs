@@ -60,6 +60,10 @@ impl Diagnosis for BuiltIn {
             tell(skipped(step, "the storyteller is built in"));
         }
     }
+
+    async fn context_size(&self, _: &str) -> Option<u32> {
+        None
+    }
 }
 
 fn finding(step: Step, outcome: StepOutcome, found: impl Into<String>) -> Finding {
@@ -97,6 +101,16 @@ impl Diagnosis for Candidate {
         for step in Step::ALL.into_iter().filter(|step| !done.contains(step)) {
             tell(skipped(step, "an earlier step failed"));
         }
+    }
+
+    /// Ollama's `/api/show`, llama.cpp's `/props`, or the list of models.
+    async fn context_size(&self, model: &str) -> Option<u32> {
+        let probe = Probe::new(self).ok()?;
+        if let Some(Seen { size, .. }) = probe.context(model).await {
+            return Some(size);
+        }
+        let listed = probe.models().await.ok()?;
+        judge::context_of(&listed.json, model).map(|seen| seen.size)
     }
 }
 
@@ -176,17 +190,6 @@ impl Candidate {
         };
         judge::context(self.context, seen)
     }
-}
-
-/// The context size that a server says a model has, where it says one: Ollama's
-/// `/api/show`, llama.cpp's `/props`, or the list of models.
-pub async fn context_size(candidate: &Candidate, model: &str) -> Option<u32> {
-    let probe = Probe::new(candidate).ok()?;
-    if let Some(Seen { size, .. }) = probe.context(model).await {
-        return Some(size);
-    }
-    let listed = probe.models().await.ok()?;
-    judge::context_of(&listed.json, model).map(|seen| seen.size)
 }
 
 /// A number inside a document.

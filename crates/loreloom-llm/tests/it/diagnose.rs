@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loreloom_llm::{
     connection::{Address, ClientRules, Reach},
-    diagnose::{Candidate, Speech, context_size},
+    diagnose::{Candidate, Speech},
     secret::Secret,
     tokenizers::Tokenizer,
 };
@@ -49,7 +49,7 @@ async fn a_sound_connection_passes_every_step() {
     let ollama = candidate(&server.as_ref().unwrap().base_url(), Speech::Ollama);
     let found = findings(&ollama).await;
     assert_eq!(first_bad(&found), None, "{found:#?}");
-    assert_eq!(context_size(&ollama, "scripted").await, Some(8192));
+    assert_eq!(ollama.context_size("scripted").await, Some(8192));
 }
 
 #[tokio::test]

@@ -107,4 +107,7 @@ pub trait Diagnosis: Send + Sync {
     /// Tries it, and tells each step's finding as it is there. Never fails: what goes wrong
     /// is a finding.
     async fn diagnose(&self, tell: &mut (dyn FnMut(Finding) + Send));
+
+    /// The context size that the server says a model has, where it does.
+    async fn context_size(&self, model: &str) -> Option<u32>;
 }
