@@ -12,6 +12,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     connections::Connections,
+    gate::Access,
+    limits::Limits,
+    lore::LoreError,
     notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     stacks::Stacks,
@@ -39,6 +42,10 @@ pub struct AppParts {
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
     pub weaving: Weaving,
+    /// Who may ask.
+    pub access: Arc<Access>,
+    /// What a client may take.
+    pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
     /// What happened, for whoever listens.
@@ -83,6 +90,27 @@ impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// The same server for another tenant: its own books, stories and memories, over the same
+    /// store and connections. Books and notes that were named at start are not its own.
+    pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
+        Ok(Self::new(AppParts {
+            tenant,
+            stacks: self.stacks.for_another()?,
+            store: Arc::clone(&self.store),
+            memory: self.memory.clone(),
+            connections: Arc::clone(&self.connections),
+            clock: Arc::clone(&self.clock),
+            defaults: self.defaults.clone(),
+            weaving: self.weaving.clone(),
+            access: Arc::clone(&self.access),
+            limits: self.limits,
+            recogniser: Recogniser::default(),
+            notices: self.notices.clone(),
+            tasks: self.tasks.clone(),
+            stopping: self.stopping.clone(),
+        }))
     }
 
     /// Tells whoever listens that something happened.

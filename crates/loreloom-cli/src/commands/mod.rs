@@ -14,6 +14,7 @@ mod export;
 mod import;
 mod inspect;
 mod jobs;
+mod keys;
 mod lint;
 mod memory;
 mod merge;
@@ -73,6 +74,8 @@ pub(crate) enum Command {
     Import(import::Import),
     /// List or cancel the work that runs beside the stories
     Jobs(jobs::Jobs),
+    /// Make, list and revoke keys for servers that others can reach
+    Keys(keys::Keys),
     /// Look for mistakes in vaults and lorebooks
     Lint(lint::Lint),
     /// Look at what is remembered, and change it
@@ -120,6 +123,7 @@ impl Command {
             Self::Export(export) => export.run(out),
             Self::Import(import) => import.run(out),
             Self::Jobs(jobs) => jobs.run(out),
+            Self::Keys(keys) => keys.run(out),
             Self::Lint(lint) => lint.run(out),
             Self::Memory(memory) => memory.run(out),
             Self::ModelTest(model_test) => model_test.run(out),

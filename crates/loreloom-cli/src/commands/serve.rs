@@ -21,7 +21,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Connections, Defaults, Notices, Recogniser, Route, Stacks, Weaving, serve,
+    App, AppParts, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks, Weaving,
+    serve,
 };
 use tokio::{
     net::TcpListener,
@@ -65,6 +66,11 @@ pub(crate) struct Serve {
     /// The port; 0 takes any that is free [default: 8686]
     #[arg(long)]
     port: Option<u16>,
+
+    /// The address to listen on, for example `0.0.0.0:8686`; beyond this machine everybody
+    /// needs a key (`loreloom keys add`) [default: 127.0.0.1:8686]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
+    listen: Option<SocketAddr>,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -137,7 +143,16 @@ impl Serve {
             let store = self.store.under(&config).open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
             let used = extractor.as_ref().map(|extractor| extractor.used.clone());
+            let access = config.server.access(address);
+            access.keys.refresh(store.as_ref()).await?;
+            anyhow::ensure!(
+                !access.require_key || !access.keys.is_empty(),
+                "{address} can be reached by others, so everybody needs a key, and there is none: \
+                 make one with `loreloom keys add`"
+            );
             let app = self.app(&config, &opened, store, stacks, used)?;
+            let limits = config.server.limits.limits();
+            let app = App::new(AppParts { access: Arc::new(access), limits, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -153,7 +168,7 @@ impl Serve {
     }
 
     fn address(&self, config: &Config) -> SocketAddr {
-        let configured = config.server.listen;
+        let configured = self.listen.or(config.server.listen);
         let mut address =
             configured.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8686));
         if let Some(port) = self.port {
@@ -209,7 +224,7 @@ impl Serve {
         store: Arc<dyn Store>,
         stacks: Stacks,
         used: Option<ModelUse>,
-    ) -> anyhow::Result<App> {
+    ) -> anyhow::Result<AppParts> {
         let story = &config.story;
         let character = self.character.as_ref().or(story.character.as_ref());
         let user = self.user.as_ref().or(story.user.as_ref());
@@ -230,7 +245,7 @@ impl Serve {
         let memory =
             remembers.then(|| memory(&store, Options { model: used, ..Options::default() }));
         let connections = self.routed(config, opened)?;
-        Ok(App::new(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) }))
+        Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
 
     fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
@@ -323,6 +338,8 @@ pub(super) fn parts(
         clock: Arc::new(SystemClock),
         defaults,
         weaving: Weaving::default(),
+        access: Arc::default(),
+        limits: Limits::default(),
         recogniser: Recogniser::default(),
         notices: Notices::default(),
         tasks: TaskTracker::new(),
@@ -379,11 +396,7 @@ pub(super) struct Server {
 impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
-        app.restore().await.context("the stored stories cannot be read")?;
-        app.stacks.prepare().await?;
-        app.stacks.refresh(app.store.as_ref(), &app.tenant).await?;
-        let following = app.clone();
-        app.tasks.spawn(async move { following.keep_in_step().await });
+        app.open().await.context("the stored stories cannot be read")?;
         let listener = TcpListener::bind(address)
             .await
             .with_context(|| format!("{address} cannot be listened on"))?;

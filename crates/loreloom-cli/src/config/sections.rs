@@ -1,9 +1,14 @@
 //! The sections of a configuration file but for connections and chats.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::ValueEnum;
 use loreloom_core::{library::Binding, wrap::WrapFormat};
+use loreloom_server::{Access, Keys, Limits, Origins};
 use loreloom_store::StoreAddress;
 use serde::{Deserialize, Deserializer, de};
 
@@ -14,6 +19,62 @@ use crate::lore::{DialectName, ProfileName};
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ServerConfig {
     pub(crate) listen: Option<SocketAddr>,
+    /// Names the server may be called by, besides this machine's own.
+    pub(crate) hosts: Vec<String>,
+    /// Pages that may use it, besides this machine's own.
+    pub(crate) origins: Vec<String>,
+    /// Proxies whose forwarding headers are believed.
+    pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// Whether a key is needed on loopback, too.
+    pub(crate) require_key: bool,
+    pub(crate) limits: LimitsConfig,
+}
+
+/// What a client may take.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitsConfig {
+    body_mb: Option<usize>,
+    head_kb: Option<usize>,
+    #[serde(deserialize_with = "seconds")]
+    head_seconds: Option<Duration>,
+    #[serde(deserialize_with = "seconds")]
+    stall_seconds: Option<Duration>,
+    connections: Option<usize>,
+}
+
+impl LimitsConfig {
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        Limits {
+            body: self.body_mb.map_or(limits.body, |size| size.saturating_mul(1 << 20)),
+            head: self.head_kb.map_or(limits.head, |size| size.saturating_mul(1 << 10)),
+            head_time: self.head_seconds.unwrap_or(limits.head_time),
+            stall: self.stall_seconds.unwrap_or(limits.stall),
+            // More than a semaphore can count is no limit.
+            connections: self
+                .connections
+                .map_or(limits.connections, |most| most.clamp(1, usize::MAX >> 4)),
+        }
+    }
+}
+
+impl ServerConfig {
+    /// Who may ask a server at this address.
+    pub(crate) fn access(&self, address: SocketAddr) -> Access {
+        // On loopback a number of another network is another's name for us.
+        let open = !address.ip().is_loopback();
+        Access {
+            origins: Origins {
+                hosts: self.hosts.clone(),
+                pages: self.origins.clone(),
+                trusted_proxies: self.trusted_proxies.clone(),
+                numbers: open,
+            },
+            require_key: open || self.require_key,
+            keys: Keys::default(),
+        }
+    }
 }
 
 /// Where stories are.
@@ -177,6 +238,14 @@ fn named<'de, D: Deserializer<'de>, T: ValueEnum>(deserializer: D) -> Result<Opt
         let known = known.map(|value| format!("`{}`", value.get_name())).collect::<Vec<_>>();
         de::Error::custom(format!("must be one of {}, found `{text}`", known.join(", ")))
     })
+}
+
+/// More than no time.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
+    let wrong = || de::Error::custom(format!("must be more than 0 seconds, found {value}"));
+    time.map(Some).ok_or_else(wrong)
 }
 
 /// A text with a form of its own.

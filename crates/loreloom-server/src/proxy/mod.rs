@@ -40,20 +40,26 @@ use self::{
 use crate::{
     app::App,
     connections::{Connection, ConnectionsError},
+    gate::Pass,
+    keys::Scope,
+    limits::Stalled,
     notices::Happened,
     story::{Committed, Decided, Sent, Telling},
 };
 
-/// The largest body that is passed on.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
-
 /// Passes a request on, with lore if it asks for a story.
 pub(crate) async fn forward(State(app): State<App>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
-    let body = match axum::body::to_bytes(body, MOST_BYTES).await {
+    if let Some(refusal) = Pass::refusal(&parts.extensions, Scope::Proxy) {
+        return refusal;
+    }
+    let body = match axum::body::to_bytes(body, app.limits.body).await {
         Ok(body) => body,
         Err(error) => {
-            return problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &error.to_string());
+            let late = Stalled::caused(&error);
+            let status =
+                if late { StatusCode::REQUEST_TIMEOUT } else { StatusCode::PAYLOAD_TOO_LARGE };
+            return problem::problem(status, "body", &error.to_string());
         }
     };
     let named = match named(&app, &parts.headers) {

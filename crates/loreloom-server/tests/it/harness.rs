@@ -18,7 +18,8 @@ use loreloom_memory::{
     service::{MemoryService, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Connection, Connections, Defaults, Notices, Recogniser, Stacks, Weaving, serve,
+    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, Stacks,
+    Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -49,6 +50,8 @@ pub(crate) struct Setup {
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
+    pub(crate) access: Access,
+    pub(crate) limits: Limits,
 }
 
 impl Default for Setup {
@@ -61,6 +64,8 @@ impl Default for Setup {
             store: Arc::default(),
             memory: false,
             connections: None,
+            access: Access::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -84,7 +89,7 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, connections } = setup;
+        let Setup { rules, counter, weaving, store, memory, connections, access, limits } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
@@ -102,12 +107,15 @@ impl Loreloom {
                 seed: 0,
             },
             weaving,
+            access: Arc::new(access),
+            limits,
             recogniser: Recogniser::default(),
             notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
         app.restore().await.unwrap();
+        app.refresh_keys().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());

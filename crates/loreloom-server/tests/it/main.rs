@@ -11,6 +11,7 @@ mod endpoints;
 mod harness;
 mod proxy;
 mod remembering;
+mod safety;
 mod story;
 mod traffic;
 mod wrap;
