@@ -12,6 +12,7 @@ mod connections;
 mod crossing;
 mod demo;
 mod hostile;
+mod keys;
 mod memory;
 mod run;
 mod serve;
