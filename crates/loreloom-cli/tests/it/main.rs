@@ -8,9 +8,11 @@
 
 mod books;
 mod care;
+mod connections;
 mod crossing;
 mod demo;
 mod hostile;
+mod keys;
 mod memory;
 mod run;
 mod serve;

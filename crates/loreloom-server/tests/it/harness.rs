@@ -10,12 +10,17 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
 };
-use loreloom_llm::{connection::Address, embed::StaticEmbedder, upstream::HttpUpstream};
+use loreloom_llm::{
+    connection::Address, diagnose::BuiltIn, embed::StaticEmbedder, upstream::HttpUpstream,
+};
 use loreloom_memory::{
-    ports::{Clock, Node, Store, StoryStore},
+    ports::{Clock, Node, Store, StoryStore, Upstream},
     service::{MemoryService, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{
+    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, Stacks,
+    Weaving, serve,
+};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -43,6 +48,10 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    /// Where requests go, instead of to the one model.
+    pub(crate) connections: Option<Connections>,
+    pub(crate) access: Access,
+    pub(crate) limits: Limits,
 }
 
 impl Default for Setup {
@@ -54,6 +63,9 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            connections: None,
+            access: Access::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -77,15 +89,17 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory } = setup;
+        let Setup { rules, counter, weaving, store, memory, connections, access, limits } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             memory: memory.then(|| remembering(&store)),
-            upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
+            connections: Arc::new(connections.unwrap_or_else(|| {
+                let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
+                Connections::only(connection("model", upstream, counter))
+            })),
             clock: Arc::new(Still),
-            counter,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),
@@ -93,11 +107,15 @@ impl Loreloom {
                 seed: 0,
             },
             weaving,
+            access: Arc::new(access),
+            limits,
             recogniser: Recogniser::default(),
+            notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
         app.restore().await.unwrap();
+        app.refresh_keys().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());
@@ -122,6 +140,25 @@ impl Loreloom {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("the story never had {length} messages");
+    }
+}
+
+/// A connection without settings of its own.
+pub(crate) fn connection(
+    name: &str,
+    upstream: Arc<dyn Upstream>,
+    counter: Arc<dyn TokenCounter>,
+) -> Connection {
+    Connection {
+        name: name.into(),
+        shown: name.to_owned(),
+        upstream,
+        counting: Arc::new(move |_| Arc::clone(&counter)),
+        context: None,
+        strict_roles: false,
+        cache: None,
+        diagnosis: Arc::new(BuiltIn),
+        holding: None,
     }
 }
 

@@ -6,10 +6,12 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod connections;
 mod endpoints;
 mod harness;
 mod proxy;
 mod remembering;
+mod safety;
 mod story;
 mod traffic;
 mod wrap;
