@@ -36,13 +36,13 @@ pub struct Stopped {
 impl Pick {
     /// A note that came in without a key.
     pub fn new(vault: &Vault, ix: EntryIx, reason: Reason) -> Self {
-        let priority = vault.note(ix).priority;
+        let priority = vault.compiled(ix).priority;
         Self { ix, reason, key: None, step: 0, priority, pinned: false }
     }
 
     /// Whether it counts as a constant.
     pub fn is_constant(&self, vault: &Vault) -> bool {
-        self.pinned || vault.note(self.ix).kind.constant
+        self.pinned || vault.compiled(self.ix).constant
     }
 
     /// The key that was found.
