@@ -10,7 +10,7 @@ use loreloom_memory::{
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{recogniser::Recogniser, stacks::Stacks};
+use crate::{choosing::Choosing, recogniser::Recogniser, stacks::Stacks};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct AppParts {
     pub stacks: Stacks,
     /// The stories, the bookcase.
     pub store: Arc<dyn Store>,
+    /// The model that chooses notes of vaults, if one does.
+    pub choosing: Option<Choosing>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The model's server.

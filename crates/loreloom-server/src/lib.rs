@@ -6,6 +6,7 @@
 
 mod app;
 mod bookcase;
+mod choosing;
 mod guard;
 mod lore;
 mod pages;
@@ -20,6 +21,7 @@ mod story;
 pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    choosing::Choosing,
     lore::{Lore, LoreError},
     recogniser::Recogniser,
     router::router,

@@ -19,7 +19,7 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, lore::Lore, remembering::budget};
+use crate::{app::App, choosing::Waiting, lore::Lore, remembering::budget};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -79,6 +79,7 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
@@ -93,13 +94,17 @@ impl App {
             Vec::new()
         });
         let (user, dry_run) = (names.user.clone(), !is_story);
-        let asked = Asked {
+        let mut asked = Asked {
             generation: found.generation,
             context: self.defaults.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
+        if is_story {
+            let turn = asked.turn(&path, &transcript);
+            asked.given.selection = self.choose(runtime, &lore, &turn, &state, waiting);
+        }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
         let given = lore.given(&turn, &path);

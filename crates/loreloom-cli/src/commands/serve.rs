@@ -33,7 +33,7 @@ use crate::{
     model::ModelArguments,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
-    vault::{Contents, Vaults, Watching},
+    vault::{Contents, SelectorArguments, Vaults, Watching},
 };
 
 /// Run the proxy between a front end and a model.
@@ -56,6 +56,9 @@ pub(crate) struct Serve {
     /// The port; 0 takes any that is free
     #[arg(long, default_value_t = 8686)]
     port: u16,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -145,7 +148,12 @@ impl Serve {
             memory(&store, Options { model, ..Options::default() })
         });
         let counter = self.tokenizer.load()?;
+        let settings = self.lore.vault_settings()?;
+        let upstream = (self.upstream.as_str(), self.key_env.as_deref(), self.context);
+        let rules = settings.using.selection.as_ref();
+        let choosing = self.selector.open(rules, settings.asking, upstream)?;
         Ok(App::new(AppParts {
+            choosing,
             memory,
             weaving,
             ..parts(self.lore.stacks()?, store, self.upstream()?, counter, defaults)
@@ -206,6 +214,7 @@ pub(super) fn parts(
         tenant: TenantId::local(),
         stacks,
         store,
+        choosing: None,
         memory: None,
         upstream,
         clock: Arc::new(SystemClock),

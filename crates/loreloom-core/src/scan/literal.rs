@@ -26,9 +26,9 @@ pub struct LiteralIndex {
     /// The first four bytes of every pattern that has them.
     heads: Bitmap,
     /// Patterns of four bytes and more, in the order they are told at one byte.
-    long: [Class; 6],
+    long: Box<[Class; 6]>,
     /// Shorter ones.
-    short: [Class; 2],
+    short: Box<[Class; 2]>,
 }
 
 /// Patterns that are filed under windows of one width.
@@ -106,7 +106,7 @@ impl LiteralIndex {
 
     /// Files what was inserted and builds the bitmaps.
     pub(crate) fn freeze(&mut self) {
-        for class in self.long.iter_mut().chain(&mut self.short) {
+        for class in self.long.iter_mut().chain(self.short.iter_mut()) {
             class.freeze();
         }
         let long = self.ids.keys().filter_map(|bytes| bytes.first_chunk::<4>());
@@ -148,7 +148,7 @@ impl LiteralIndex {
         }
         if self.short.iter().any(|class| !class.shortest.is_empty()) {
             for at in 0..text.len() {
-                for class in &self.short {
+                for class in self.short.iter() {
                     if class.bitmap.may_hold(class.width.window(words(&padded[at..]))) {
                         self.verify(class, &padded, at, &mut hit);
                     }
@@ -235,8 +235,8 @@ impl Default for LiteralIndex {
         Self {
             ids: FxHashMap::default(),
             heads: Bitmap::default(),
-            long: [Eight, Ten, Twelve, Sixteen, Four, Six].map(Class::of_width),
-            short: [Two, One].map(Class::of_width),
+            long: Box::new([Eight, Ten, Twelve, Sixteen, Four, Six].map(Class::of_width)),
+            short: Box::new([Two, One].map(Class::of_width)),
         }
     }
 }
@@ -288,7 +288,7 @@ impl Sieve {
             let head = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
             passed += usize::from(index.heads.may_hold(u64::from(head)));
         }
-        let [eight, ten, twelve, sixteen, four, six] = &index.long;
+        let [eight, ten, twelve, sixteen, four, six] = &*index.long;
         let mut kept = 0;
         for one in 0..passed {
             let at = self.0[one].0;

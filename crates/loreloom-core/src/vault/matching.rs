@@ -1,9 +1,9 @@
 //! Which notes the chat brings in: constants, keys, cascades, recursion, meaning.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use super::{
-    ExcludedNotes, Lines, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState,
+    ExcludedNotes, Lines, OrderRules, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState,
     index::KeyProbe,
     truncate,
     windows::{Findings, Windows},
@@ -369,11 +369,13 @@ pub fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
     chat_length <= rules.new_chat_threshold as usize
 }
 
-/// Sorts by priority, then title, then vault.
+/// Sorts by how sure the selecting model was, if that counts, by priority, title and vault.
 pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
-    let reversed = rules.order.reversed;
+    let OrderRules { reversed, by_confidence, .. } = rules.order;
     picks.sort_by_cached_key(|pick| {
-        (importance(pick.priority, reversed), vault.compiled(pick.ix).rank)
+        // Notes that nobody had to choose come before all that somebody did.
+        let sureness = pick.confidence.filter(|_| by_confidence).map(Reverse);
+        (sureness, importance(pick.priority, reversed), vault.compiled(pick.ix).rank)
     });
 }
 

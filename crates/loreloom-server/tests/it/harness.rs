@@ -15,7 +15,7 @@ use loreloom_memory::{
     ports::{Clock, Node, Store, StoryStore},
     service::{MemoryService, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{App, AppParts, Choosing, Defaults, Recogniser, Stacks, Weaving, serve};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -43,6 +43,7 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    pub(crate) choosing: Option<Choosing>,
 }
 
 impl Default for Setup {
@@ -54,6 +55,7 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            choosing: None,
         }
     }
 }
@@ -77,11 +79,12 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory } = setup;
+        let Setup { rules, counter, weaving, store, memory, choosing } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
+            choosing,
             memory: memory.then(|| remembering(&store)),
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
