@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    choosing::Choosing,
     connections::Connections,
     gate::Access,
     limits::Limits,
@@ -32,6 +33,8 @@ pub struct AppParts {
     pub stacks: Stacks,
     /// The stories, the bookcase.
     pub store: Arc<dyn Store>,
+    /// The model that chooses notes of vaults, if one does.
+    pub choosing: Option<Choosing>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The models' servers.
@@ -99,6 +102,8 @@ impl App {
             tenant,
             stacks: self.stacks.for_another()?,
             store: Arc::clone(&self.store),
+            // Vaults are named at start.
+            choosing: None,
             memory: self.memory.clone(),
             connections: Arc::clone(&self.connections),
             clock: Arc::clone(&self.clock),

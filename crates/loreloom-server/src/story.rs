@@ -19,7 +19,10 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, connections::Line, lore::Lore, notices::Happened, remembering::budget};
+use crate::{
+    app::App, choosing::Waiting, connections::Line, lore::Lore, notices::Happened,
+    remembering::budget,
+};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -80,6 +83,7 @@ impl App {
         runtime: &Handle,
         found: &Recognition,
         line: &Line,
+        waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
@@ -95,13 +99,18 @@ impl App {
             Vec::new()
         });
         let (user, dry_run) = (names.user.clone(), !is_story);
-        let asked = Asked {
+        let mut asked = Asked {
             generation: found.generation,
             context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
+        if is_story {
+            let turn = asked.turn(&path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
+        }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
         let given = Given {

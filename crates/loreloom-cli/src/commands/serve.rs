@@ -21,8 +21,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks, Weaving,
-    serve,
+    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks,
+    Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -38,7 +38,7 @@ use crate::{
     model::ModelArguments,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
-    vault::{Contents, Vaults, Watching},
+    vault::{Contents, SelectorArguments, Vaults, Watching},
 };
 
 /// Run the proxy between a front end and a model.
@@ -71,6 +71,9 @@ pub(crate) struct Serve {
     /// needs a key (`loreloom keys add`) [default: 127.0.0.1:8686]
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
     listen: Option<SocketAddr>,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -139,6 +142,7 @@ impl Serve {
         let vaults = lore.vaults()?;
         let opened = self.connections(&config)?;
         let extractor = self.extractor(&config, &opened)?;
+        let choosing = self.choosing(&lore, &config, &opened)?;
         runtime()?.block_on(async {
             let store = self.store.under(&config).open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
@@ -152,7 +156,7 @@ impl Serve {
             );
             let app = self.app(&config, &opened, store, stacks, used)?;
             let limits = config.server.limits.limits();
-            let app = App::new(AppParts { access: Arc::new(access), limits, ..app });
+            let app = App::new(AppParts { access: Arc::new(access), limits, choosing, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -262,6 +266,25 @@ impl Serve {
         Ok(Connections::new(all, routes.collect(), writer.as_ref())?)
     }
 
+    /// The model that chooses notes of vaults, if one does.
+    fn choosing(
+        &self,
+        lore: &LoreArguments,
+        config: &Config,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Choosing>> {
+        let settings = lore.vault_settings()?;
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        let configured = config.features.selector.as_ref();
+        let configured =
+            configured.map(|feature| find(opened, feature)?.model(feature.model())).transpose()?;
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.upstream.as_deref().unwrap_or(&first);
+        let upstream = (url, self.key_env.as_deref(), context);
+        let rules = settings.using.selection.as_ref();
+        self.selector.open(rules, settings.asking, configured, upstream)
+    }
+
     /// The model that memory's own work goes to, if one is named.
     fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
@@ -333,6 +356,7 @@ pub(super) fn parts(
         tenant: TenantId::local(),
         stacks,
         store,
+        choosing: None,
         memory: None,
         connections: Arc::new(connections),
         clock: Arc::new(SystemClock),

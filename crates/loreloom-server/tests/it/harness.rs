@@ -18,8 +18,8 @@ use loreloom_memory::{
     service::{MemoryService, Options, Ports},
 };
 use loreloom_server::{
-    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, Stacks,
-    Weaving, serve,
+    Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
+    Recogniser, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -52,6 +52,7 @@ pub(crate) struct Setup {
     pub(crate) connections: Option<Connections>,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
+    pub(crate) choosing: Option<Choosing>,
 }
 
 impl Default for Setup {
@@ -66,6 +67,7 @@ impl Default for Setup {
             connections: None,
             access: Access::default(),
             limits: Limits::default(),
+            choosing: None,
         }
     }
 }
@@ -89,11 +91,13 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, connections, access, limits } = setup;
+        let Setup { rules, counter, weaving, store, memory, connections, access, limits, choosing } =
+            setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
+            choosing,
             memory: memory.then(|| remembering(&store)),
             connections: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
