@@ -184,6 +184,8 @@ pub struct Settings {
     pub recap_threshold_hours: u32,
     /// Minutes after which a profile is drawn again.
     pub profiles_stale_minutes: u32,
+    /// Ask strong models for several tiers in one call.
+    pub structured_calls: bool,
 }
 
 impl Default for Settings {
@@ -220,6 +222,7 @@ impl Default for Settings {
             macros_enabled: false,
             recap_threshold_hours: 4,
             profiles_stale_minutes: 30,
+            structured_calls: true,
         }
     }
 }

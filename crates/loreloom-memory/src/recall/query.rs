@@ -58,10 +58,11 @@ impl Index {
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
     ) -> Vec<Hit> {
-        self.search_where(question, also, most, weights, embed, |_| true)
+        self.search_where(question, also, most, weights, embed, f64::NEG_INFINITY, |_| true)
     }
 
-    /// The same among the passages that are wanted, by their place.
+    /// The same among the passages that score at least so much and are wanted, by their place.
+    #[expect(clippy::too_many_arguments, reason = "a question, how it is weighed, what is wanted")]
     pub fn search_where(
         &self,
         question: &str,
@@ -69,6 +70,7 @@ impl Index {
         most: usize,
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
+        least: f64,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Vec<Hit> {
         let named = self.named(question);
@@ -91,6 +93,7 @@ impl Index {
             let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
             Hit { at, score: parts.sum(), parts }
         };
+        let is_wanted = |at: usize| last.scores[at] >= least && is_wanted(at);
         best(&last.scores, most, is_wanted).into_iter().map(hit).collect()
     }
 

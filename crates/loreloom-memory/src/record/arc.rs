@@ -1,5 +1,6 @@
 //! Open threads of the story, and what became of closed ones.
 
+use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryId, lenient};
@@ -16,6 +17,9 @@ pub struct StoryArc {
     pub persistent: bool,
     /// It came to its end.
     pub resolved: bool,
+    /// The messages it was drawn from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<MessageId>,
 }
 
 /// How a thread ended.

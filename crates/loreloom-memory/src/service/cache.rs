@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     event::{Event, Live},
     ports::{Owner, Vector},
-    record::{CharacterMemory, ChatMemory},
+    record::{CharacterMemory, ChatMemory, MemoryId},
 };
 
 /// Logs and chats that are kept at once.
@@ -67,6 +67,7 @@ pub(super) struct Caches {
     logs: Recent<(TenantId, Owner), OwnerLog>,
     told: Recent<(TenantId, ChatId), (PrefixHash, Arc<Told>)>,
     vectors: FxHashMap<String, Vector>,
+    shown: Recent<(TenantId, ChatId), Vec<MemoryId>>,
 }
 
 impl Caches {
@@ -98,6 +99,24 @@ impl Caches {
         told: Arc<Told>,
     ) {
         self.told.put((tenant.clone(), chat.clone()), (tip, told));
+    }
+
+    /// Notes memories that were put into a prompt of a chat.
+    pub(super) fn note_shown(&mut self, tenant: &TenantId, chat: &ChatId, shown: &[MemoryId]) {
+        if shown.is_empty() {
+            return;
+        }
+        let key = (tenant.clone(), chat.clone());
+        let mut known = self.shown.get(&key).cloned().unwrap_or_default();
+        let new: Vec<MemoryId> = shown.iter().filter(|id| !known.contains(id)).cloned().collect();
+        known.extend(new);
+        self.shown.put(key, known);
+    }
+
+    /// The memories that were put into prompts of a chat since this was last asked.
+    pub(super) fn take_shown(&mut self, tenant: &TenantId, chat: &ChatId) -> Vec<MemoryId> {
+        let key = (tenant.clone(), chat.clone());
+        self.shown.values.get_mut(&key).map(std::mem::take).unwrap_or_default()
     }
 
     /// The vector of a text.

@@ -8,9 +8,11 @@
 mod by_hand;
 mod cache;
 mod catch_up;
+mod ears;
 mod embedder;
 mod exchange;
 mod grounding;
+mod minds;
 mod queue;
 mod recalled;
 mod scratch;
@@ -19,7 +21,10 @@ mod view;
 mod work;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use loreloom_core::{
     chat::PathItem,
@@ -27,6 +32,8 @@ use loreloom_core::{
     units::Tokens,
 };
 use tokio::sync::Notify;
+
+pub use crate::policy::Policy;
 
 pub use self::{
     by_hand::{ByHandError, NewMemory},
@@ -36,7 +43,7 @@ pub use self::{
     queue::Spoken,
     scratch::ScratchError,
     turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
-    view::{Policy, View, Who},
+    view::{View, Who},
     worker::{Ran, Stop},
 };
 use self::{cache::Caches, recalled::Indexes};
@@ -99,6 +106,8 @@ pub struct Options {
     pub passages_most: usize,
     /// The model; without one no jobs are made, and recall works all the same.
     pub model: Option<ModelUse>,
+    /// What the memory of characters is used for, by id or name; else everything.
+    pub policies: BTreeMap<String, Policy>,
 }
 
 impl Default for Options {
@@ -112,6 +121,7 @@ impl Default for Options {
             recall_least: 2.0,
             passages_most: 200_000,
             model: None,
+            policies: BTreeMap::new(),
         }
     }
 }

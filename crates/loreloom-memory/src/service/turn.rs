@@ -7,9 +7,10 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::Tokens,
 };
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::{MemoryService, Policy, View, Who};
+use super::{MemoryService, Policy, View, Who, ears::Ears};
 use crate::{
     hardware::Hardware,
     inject::{Input, Slot, SlotText, slots},
@@ -19,6 +20,7 @@ use crate::{
     score::TurnContext,
     settings::{Budgets, Settings},
     similarity::Vectors,
+    tiers::arcs::merge_persistent,
     turn::classify,
 };
 
@@ -107,27 +109,37 @@ pub struct TurnMemory {
 impl MemoryService {
     /// What memory has for a turn. Asks no model and waits for no job.
     pub async fn for_turn(&self, asked: &TurnAsked<'_>) -> Result<TurnMemory, MemoryError> {
-        if asked.speaker.policy == Policy::Off {
+        let speaker = self.known_as(asked.speaker.clone());
+        if speaker.policy == Policy::Off {
             return Ok(TurnMemory::default());
         }
-        let view = self.view(asked.tenant, asked.chat, asked.path, asked.speaker).await?;
-        Ok(self.woven(asked, &view))
+        let mut view = self.view(asked.tenant, asked.chat, asked.path, &speaker).await?;
+        let pinned = &view.character.persistent_arcs;
+        view.chat.story_arcs = merge_persistent(&view.chat.story_arcs, pinned);
+        let ears = self.ears(asked.tenant, asked.chat, asked.path, &speaker, &view).await?;
+        let woven = self.woven(asked, &view, &ears);
+        self.caches().note_shown(asked.tenant, asked.chat, &woven.report.memories);
+        Ok(woven)
     }
 
     /// The same from what is known already.
-    pub(super) fn woven(&self, asked: &TurnAsked<'_>, view: &View) -> TurnMemory {
+    fn woven(&self, asked: &TurnAsked<'_>, view: &View, ears: &Ears) -> TurnMemory {
         let entities: Vec<Entity> =
             view.character.entities.iter().chain(&view.chat.session_entities).cloned().collect();
-        let (hits, searched) = self.recall(asked, &entities);
+        let (hits, searched) = self.recall(asked, &entities, ears);
         let lines = recall::lines(&hits, asked.path);
-        let character = with_world(view);
+        let all = with_world(view);
+        let seen = &asked.path[asked.seen_from.min(asked.path.len())..];
+        let seen: FxHashSet<MessageId> = seen.iter().map(|item| item.id).collect();
+        let character = ears.character(&all, &seen, self.options.rules.keeps_secrets);
+        let chat = ears.chat(&view.chat);
         let vectors = self.vectors(asked.path, &character.memories);
         let model = self.options.model.as_ref();
         let hardware = model.map_or(Hardware::A, |model| model.hardware);
         let context = TurnContext::of(
             asked.path,
             &entities,
-            &view.chat.story_arcs,
+            &chat.story_arcs,
             hardware,
             &character.memories,
             &vectors,
@@ -138,7 +150,7 @@ impl MemoryService {
             labels: &self.options.labels,
             counter: asked.counter,
             character: &character,
-            chat: &view.chat,
+            chat: &chat,
             path: asked.path,
             owner: &asked.speaker.name,
             responding: &asked.speaker.name,
@@ -169,7 +181,7 @@ impl MemoryService {
     }
 
     /// Passages of the story that the turn calls for.
-    fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity]) -> (Vec<Hit>, usize) {
+    fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity], ears: &Ears) -> (Vec<Hit>, usize) {
         let seen_from = asked.seen_from.min(asked.path.len());
         if self.options.recall_most == 0 || seen_from == 0 {
             return (Vec::new(), 0);
@@ -188,6 +200,7 @@ impl MemoryService {
             entities,
             most: self.options.recall_most,
             least: self.options.recall_least,
+            may_recall: &|at| ears.may_recall(asked.path, at),
         };
         (index.recall(wanted, &self.options.weights, embed), index.len())
     }

@@ -1,6 +1,13 @@
 //! A Loreloom server on loopback with an upstream of the test's choosing.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
@@ -10,10 +17,16 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
 };
-use loreloom_llm::{connection::Address, embed::StaticEmbedder, upstream::HttpUpstream};
+use loreloom_llm::{
+    connection::{Address, Connection, OpenAiModel},
+    embed::StaticEmbedder,
+    upstream::HttpUpstream,
+};
 use loreloom_memory::{
+    cycle::Backend,
+    hardware::Hardware,
     ports::{Clock, Node, Store, StoryStore},
-    service::{MemoryService, Options, Ports},
+    service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
 use loreloom_store::MemoryStore;
@@ -30,6 +43,16 @@ impl Clock for Still {
     }
 }
 
+/// A clock that moves by a second with every look.
+#[derive(Default)]
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1000, Ordering::Relaxed))
+    }
+}
+
 pub(crate) struct Loreloom {
     pub(crate) address: SocketAddr,
     pub(crate) store: Arc<MemoryStore>,
@@ -43,6 +66,8 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    /// The model that keeps memories, by name, and how able it is.
+    pub(crate) notes_model: Option<(&'static str, Hardware)>,
 }
 
 impl Default for Setup {
@@ -54,6 +79,7 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            notes_model: None,
         }
     }
 }
@@ -77,12 +103,14 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory } = setup;
+        let Setup { rules, counter, weaving, store, memory, notes_model } = setup;
+        let memory = (memory || notes_model.is_some())
+            .then(|| remembering(&store, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
-            memory: memory.then(|| remembering(&store)),
+            memory: memory.clone(),
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),
             counter,
@@ -102,6 +130,16 @@ impl Loreloom {
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());
         app.tasks.spawn(async move { serving.await.unwrap() });
+        if let (Some(memory), Some((name, _))) = (memory, notes_model) {
+            let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
+            let model = OpenAiModel::new(Connection::new(address, name)).unwrap();
+            app.tasks.spawn(async move {
+                let (_tell, stop) = tokio::sync::watch::channel(false);
+                let embedder = StaticEmbedder::embedded();
+                let backend = Backend { model: &model, embedder: Some(&embedder) };
+                memory.work_until("test", backend, stop).await;
+            });
+        }
         Self { address, store, app }
     }
 
@@ -137,16 +175,22 @@ fn book() -> Book {
     book
 }
 
-/// Memory without a model.
-fn remembering(store: &Arc<MemoryStore>) -> Arc<MemoryService> {
+/// Memory, with a model of that ability or none.
+fn remembering(store: &Arc<MemoryStore>, hardware: Option<Hardware>) -> Arc<MemoryService> {
+    let model = hardware.map(|hardware| ModelUse {
+        connection: "notes".into(),
+        hardware,
+        at_once: 1,
+        context: Tokens(3000),
+    });
     let ports = Ports {
         story: store.clone(),
         log: store.clone(),
         jobs: store.clone(),
-        clock: Arc::new(Still),
+        clock: Arc::new(Ticking::default()),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
     };
-    Arc::new(MemoryService::new(ports, Options::default()))
+    Arc::new(MemoryService::new(ports, Options { model, ..Options::default() }))
 }
 
 /// A book that is active in every chat.

@@ -8,6 +8,7 @@
 
 mod endpoints;
 mod harness;
+mod long_story;
 mod proxy;
 mod remembering;
 mod story;

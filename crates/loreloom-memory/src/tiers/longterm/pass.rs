@@ -12,7 +12,9 @@ use crate::{
     record::{CharacterMemory, Entity, Memory, MemoryId, Relationships, TimeScope},
     tiers::{
         Config, Source,
-        memories::{Numbered, assemble, confirm_and_decay, screened, split, supersede},
+        memories::{
+            Numbered, assemble, confirm_and_decay, faded, revive, screened, split, supersede,
+        },
         relationships, triggers,
     },
     verify::{Neighbour, Verified, verify},
@@ -51,9 +53,10 @@ pub struct Outcome {
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
-    let (active, retired) = split(&input.memory.memories);
-    let known: Vec<&Memory> = active.iter().collect();
-    let reply = script.ask(prompt_for(source, input.character, &known))?.unwrap_or_default();
+    let (mut active, mut retired) = split(&input.memory.memories);
+    let shown: Vec<&Memory> = active.iter().collect();
+    let reply = script.ask(prompt_for(source, input.character, &shown))?.unwrap_or_default();
+    let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
     let candidates = screened(parse(reply), &mut ids, is_fit);
     if candidates.is_empty() {
@@ -62,6 +65,9 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let verified = compare(&candidates, &known, config, script)?;
     let (newcomers, confirmed) = settle(&candidates, verified, &known, input, script)?;
     let any_new = !newcomers.is_empty();
+    let replaced = newcomers.iter().filter_map(|new| new.replaces.as_ref());
+    let meant: Vec<&MemoryId> = confirmed.iter().chain(replaced).collect();
+    revive(&mut active, &mut retired, &meant);
     let mut taken = take_in(active, newcomers, config);
     for (new, old) in &taken.accepted {
         if let Some(old) = old {
