@@ -75,6 +75,11 @@ pub struct Rules {
     /// A scene whose summary repeats a recent one is over all the same: who knows what is
     /// noted, and its messages are not read again.
     pub repeated_scene_ends: bool,
+    /// Values of state cards know their message, and grow old.
+    pub ledger_expires: bool,
+    /// A model may also say that a candidate contradicts a stored memory: both are kept, each
+    /// with the other's name. What a reply contradicts is kept too.
+    pub keep_contradictions: bool,
 }
 
 impl Default for Rules {
@@ -100,6 +105,8 @@ impl Default for Rules {
             faded_come_back: true,
             shown_stay: true,
             repeated_scene_ends: true,
+            ledger_expires: true,
+            keep_contradictions: true,
         }
     }
 }
@@ -131,6 +138,8 @@ impl Rules {
             faded_come_back: false,
             shown_stay: false,
             repeated_scene_ends: false,
+            ledger_expires: false,
+            keep_contradictions: false,
         }
     }
 

@@ -34,7 +34,7 @@ impl Secrets {
             insights.into_iter().filter(|insight| insight.retired.is_none()).collect();
         let known: Vec<FxHashSet<String>> = insights
             .iter()
-            .filter(|one| knows(one) && is_same_person(&one.subject, name))
+            .filter(|one| knows(one) && one.holds() && is_same_person(&one.subject, name))
             .map(|one| content_words(one))
             .collect();
         let mut secrets = Self::default();
@@ -137,6 +137,7 @@ mod tests {
             source_messages: vec![],
             receipts: vec![],
             retired: None,
+            ungrounded: vec![],
         }
     }
 

@@ -28,6 +28,7 @@ pub fn chat_records(memory: &ChatMemory) -> Records {
     list(&mut records, RecordKind::Scene, &memory.scene_history, scene_id);
     list(&mut records, RecordKind::Arc, &memory.story_arcs, |one| one.content.clone());
     list(&mut records, RecordKind::ArcSummary, &memory.arc_summaries, |one| one.arc.clone());
+    list(&mut records, RecordKind::Contradiction, &memory.contradictions, |one| one.id.clone());
     named(&mut records, RecordKind::Profile, &memory.profiles);
     named(&mut records, RecordKind::StateCard, &memory.ledger);
     if let Some(summary) = &memory.summary {
@@ -80,7 +81,8 @@ pub fn to_character(records: &Records) -> CharacterMemory {
             | RecordKind::StateCard
             | RecordKind::Summary
             | RecordKind::Marks
-            | RecordKind::ReadOnly => {}
+            | RecordKind::ReadOnly
+            | RecordKind::Contradiction => {}
         }
     }
     memory
@@ -102,6 +104,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
             RecordKind::Scene => memory.scene_history.extend(read(fields)),
             RecordKind::Arc => memory.story_arcs.extend(read(fields)),
             RecordKind::ArcSummary => memory.arc_summaries.extend(read(fields)),
+            RecordKind::Contradiction => memory.contradictions.extend(read(fields)),
             RecordKind::Profile => named_value(&mut memory.profiles, key, fields),
             RecordKind::StateCard => named_value(&mut memory.ledger, key, fields),
             RecordKind::Summary | RecordKind::Marks | RecordKind::ReadOnly => {
@@ -122,6 +125,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
         scene_history: memory.scene_history,
         story_arcs: memory.story_arcs,
         arc_summaries: memory.arc_summaries,
+        contradictions: memory.contradictions,
         profiles: memory.profiles,
         ledger: memory.ledger,
         ..rest

@@ -333,4 +333,7 @@ pub trait JobQueue: Send + Sync {
         chat: Option<&ChatId>,
         over: bool,
     ) -> Result<Vec<Job>, MemoryError>;
+
+    /// Forgets jobs of all tenants that were over before this time. Returns how many.
+    async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError>;
 }

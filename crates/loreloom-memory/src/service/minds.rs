@@ -22,6 +22,13 @@ pub(super) struct Mind {
     pub(super) speaks: bool,
 }
 
+impl Mind {
+    /// Who knew what, as it was noted before.
+    pub(super) fn insights_before(&self) -> Vec<Insight> {
+        self.before.epistemic_knowledge.clone()
+    }
+}
+
 /// All characters of a job and what their chat remembers.
 pub(super) struct Minds {
     pub(super) all: Vec<Mind>,

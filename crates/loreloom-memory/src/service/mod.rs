@@ -13,8 +13,11 @@ mod embedder;
 mod exchange;
 mod grounding;
 mod minds;
+mod options;
 mod queue;
+mod reading;
 mod recalled;
+mod records;
 mod scratch;
 mod turn;
 mod view;
@@ -40,7 +43,9 @@ pub use self::{
     embedder::KeptEmbedder,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError},
     grounding::ungrounded,
+    options::OptionsError,
     queue::Spoken,
+    reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},
     scratch::ScratchError,
     turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
     view::{View, Who},
@@ -108,6 +113,8 @@ pub struct Options {
     pub model: Option<ModelUse>,
     /// What the memory of characters is used for, by id or name; else everything.
     pub policies: BTreeMap<String, Policy>,
+    /// How able the model is, whatever its connection suggests.
+    pub hardware: Option<Hardware>,
 }
 
 impl Default for Options {
@@ -122,6 +129,7 @@ impl Default for Options {
             passages_most: 200_000,
             model: None,
             policies: BTreeMap::new(),
+            hardware: None,
         }
     }
 }
@@ -146,7 +154,10 @@ impl std::fmt::Debug for MemoryService {
 
 impl MemoryService {
     /// Memory over these ports.
-    pub fn new(ports: Ports, options: Options) -> Self {
+    pub fn new(ports: Ports, mut options: Options) -> Self {
+        if let (Some(model), Some(hardware)) = (&mut options.model, options.hardware) {
+            model.hardware = hardware;
+        }
         Self {
             ports,
             options,

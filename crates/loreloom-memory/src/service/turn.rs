@@ -10,7 +10,7 @@ use loreloom_core::{
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::{MemoryService, Policy, View, Who, ears::Ears};
+use super::{MemoryService, Policy, View, Who, ears::Ears, recalled};
 use crate::{
     hardware::Hardware,
     inject::{Input, Slot, SlotText, slots},
@@ -160,11 +160,13 @@ impl MemoryService {
         };
         let newest = asked.path.last().map_or("", |item| item.message.text.as_str());
         let mut settings = self.options.settings.clone();
-        settings.budgets = settings.budgets.for_turn(classify(newest));
-        let filled = within(&Input { settings: &settings, ..input }, asked.cap);
+        settings.budgets = self.tuned(asked).for_turn(classify(newest));
+        let cap = asked.cap.into_iter().chain(settings.inject_cap).min();
+        let filled = within(&Input { settings: &settings, ..input }, cap);
+        self.caches().note_demand(asked.tenant, asked.chat, &demand(&filled.texts));
         let is_shown =
             filled.texts.iter().any(|text| matches!(text.slot, Slot::Recall | Slot::Unified));
-        let shown = if is_shown { recalled(&hits, asked.path) } else { Vec::new() };
+        let shown = if is_shown { passages(&hits, asked.path) } else { Vec::new() };
         TurnMemory {
             injections: filled.texts.iter().map(SlotText::injection).collect(),
             report: Shown {
@@ -180,6 +182,17 @@ impl MemoryService {
         }
     }
 
+    /// The budgets of a chat, grown to what its tiers would have liked to say if that is set.
+    fn tuned(&self, asked: &TurnAsked<'_>) -> Budgets {
+        let settings = &self.options.settings;
+        let budgets = settings.tier_budgets();
+        if !settings.auto_tune_budgets {
+            return budgets;
+        }
+        let demand = self.caches().demand(asked.tenant, asked.chat);
+        budgets.tuned(demand, settings.settings_mode)
+    }
+
     /// Passages of the story that the turn calls for.
     fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity], ears: &Ears) -> (Vec<Hit>, usize) {
         let seen_from = asked.seen_from.min(asked.path.len());
@@ -191,9 +204,8 @@ impl MemoryService {
             Some(embed) => Some(embed),
             None => None,
         };
-        let mut indexes = self.indexes();
         let most = self.options.passages_most;
-        let index = indexes.on(asked.tenant, asked.chat, asked.path, embed, most);
+        let story = self.indexes().of(asked.tenant, asked.chat, asked.path.len(), most);
         let wanted = Wanted {
             path: asked.path,
             seen_from,
@@ -202,22 +214,49 @@ impl MemoryService {
             least: self.options.recall_least,
             may_recall: &|at| ears.may_recall(asked.path, at),
         };
-        (index.recall(wanted, &self.options.weights, embed), index.len())
+        recalled::on(&story, asked.path, embed, |index| {
+            (index.recall(wanted, &self.options.weights, embed), index.len())
+        })
     }
 
     /// Vectors of the newest message and of memories.
     fn vectors(&self, path: &[PathItem], memories: &[Memory]) -> Vectors {
         let Some(embed) = self.ports.embed.as_deref() else { return Vectors::off() };
         let mut vectors = Vectors::on();
-        let mut caches = self.caches();
         let newest = path.last().map(|item| item.message.text.as_str());
         let active = memories.iter().filter(|memory| memory.is_active());
-        for text in newest.into_iter().chain(active.map(|memory| memory.content.as_str())) {
-            let vector = caches.vector(text, &embed);
+        let texts: Vec<&str> =
+            newest.into_iter().chain(active.map(|memory| memory.content.as_str())).collect();
+        let known = self.caches().vectors(&texts);
+        let mut new: Vec<(&str, Vector)> = Vec::new();
+        for (text, known) in texts.into_iter().zip(known) {
+            // Embedding takes a while: no other chat waits for it.
+            let vector = known.unwrap_or_else(|| {
+                let vector = embed(text);
+                new.push((text, vector.clone()));
+                vector
+            });
             vectors.insert(text, Some(vector));
         }
+        self.caches().keep_vectors(new);
         vectors
     }
+}
+
+/// What each tier would have liked to say, in the order of [`Budgets::tiers`].
+fn demand(texts: &[SlotText]) -> [Option<Tokens>; 9] {
+    [
+        Slot::LongTerm,
+        Slot::Session,
+        Slot::Scenes,
+        Slot::Arcs,
+        Slot::Canon,
+        Slot::Profiles,
+        Slot::Relationships,
+        Slot::Epistemic,
+        Slot::Ledger,
+    ]
+    .map(|slot| texts.iter().find(|text| text.slot == slot).map(|text| text.wanted))
 }
 
 /// What the character remembers, with what everybody of its world knows.
@@ -234,7 +273,7 @@ fn used(text: &SlotText) -> SlotUse {
     SlotUse { slot: text.slot, tokens: text.tokens, wanted: text.wanted }
 }
 
-fn recalled(hits: &[Hit], path: &[PathItem]) -> Vec<Recalled> {
+fn passages(hits: &[Hit], path: &[PathItem]) -> Vec<Recalled> {
     let mut shown: Vec<Recalled> = hits
         .iter()
         .filter_map(|hit| {

@@ -20,7 +20,7 @@ use crate::{
         Author, Job, JobBody, JobKind, JobStep, MemoryError, ModelError, Outcome, Owner,
         OwnerEvents, SeenStory, Write,
     },
-    record::ChatMemory,
+    record::{ChatMemory, Insight},
     text::QuarterEstimate,
     tiers::Config,
 };
@@ -157,15 +157,18 @@ impl MemoryService {
     ) {
         let rules = &self.options.rules;
         if rules.hold_ungrounded {
+            let noted: Vec<Insight> = minds.all.iter().flat_map(Mind::insights_before).collect();
             for mind in &mut minds.all {
                 let known = mind.after.entities.clone();
                 let sources = grounding::Sources { items, card: &mind.who.card, known: &known };
                 grounding::hold(&mind.before.memories, &mut mind.after.memories, sources);
+                grounding::hold_insights(&noted, &mut mind.after.epistemic_knowledge, sources);
             }
             let known = minds.chat.session_entities.clone();
             let card = minds.all.first().map_or("", |mind| mind.who.card.as_str());
             let sources = grounding::Sources { items, card, known: &known };
             grounding::hold(&was.session_memories, &mut minds.chat.session_memories, sources);
+            grounding::hold_arcs(&was.story_arcs, &mut minds.chat.story_arcs, sources);
         }
         minds.share_out();
         let now = self.ports.clock.now().0;

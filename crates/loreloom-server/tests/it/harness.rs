@@ -66,6 +66,8 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    /// How memory works.
+    pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
     pub(crate) notes_model: Option<(&'static str, Hardware)>,
 }
@@ -79,6 +81,7 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            options: Options::default(),
             notes_model: None,
         }
     }
@@ -103,9 +106,9 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, notes_model } = setup;
+        let Setup { rules, counter, weaving, store, memory, options, notes_model } = setup;
         let memory = (memory || notes_model.is_some())
-            .then(|| remembering(&store, notes_model.map(|(_, hardware)| hardware)));
+            .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
@@ -176,7 +179,11 @@ fn book() -> Book {
 }
 
 /// Memory, with a model of that ability or none.
-fn remembering(store: &Arc<MemoryStore>, hardware: Option<Hardware>) -> Arc<MemoryService> {
+fn remembering(
+    store: &Arc<MemoryStore>,
+    options: Options,
+    hardware: Option<Hardware>,
+) -> Arc<MemoryService> {
     let model = hardware.map(|hardware| ModelUse {
         connection: "notes".into(),
         hardware,
@@ -190,7 +197,7 @@ fn remembering(store: &Arc<MemoryStore>, hardware: Option<Hardware>) -> Arc<Memo
         clock: Arc::new(Ticking::default()),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
     };
-    Arc::new(MemoryService::new(ports, Options { model, ..Options::default() }))
+    Arc::new(MemoryService::new(ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.

@@ -74,6 +74,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
             supersede(&mut taken.current, new, old, source.position());
         }
     }
+    link_contradictions(&mut taken.current);
     confirm_and_decay(&mut taken.current, &confirmed, source.now, rules);
     let mut relationships = input.memory.relationship_history.clone();
     if any_new {
@@ -139,7 +140,13 @@ fn settle(
                         confirmed.push(existing);
                         continue;
                     }
-                    Some(Likeness::Same | Likeness::Independent) => None,
+                    Some(Likeness::Contradiction) if rules.keep_contradictions => {
+                        memory.contradicts.push(existing);
+                        None
+                    }
+                    Some(
+                        Likeness::Same | Likeness::Independent | Likeness::Contradiction,
+                    ) => None,
                     None => {
                         memory.unverified = true;
                         None
@@ -150,6 +157,20 @@ fn settle(
         newcomers.push(Newcomer { memory, replaces });
     }
     Ok((newcomers, confirmed))
+}
+
+/// Tells memories which others contradict them.
+fn link_contradictions(memories: &mut [Memory]) {
+    let found: Vec<(MemoryId, MemoryId)> = memories
+        .iter()
+        .flat_map(|one| one.contradicts.iter().map(|other| (other.clone(), one.id.clone())))
+        .collect();
+    for (of, by) in found {
+        let other = memories.iter_mut().find(|memory| memory.id == of);
+        if let Some(other) = other.filter(|other| !other.contradicts.contains(&by)) {
+            other.contradicts.push(by);
+        }
+    }
 }
 
 /// Links accepted memories to the entities they were tagged with, then all to all by name.
