@@ -1,7 +1,6 @@
 //! Records as the containers that passes and slots work with, and back.
 
 use loreloom_core::{chat::PathItem, digest::Hasher, ids::MessageId};
-use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
@@ -134,14 +133,15 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
 
 /// Puts positions where the messages they stand for are on this path.
 pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
-    let places: FxHashMap<MessageId, usize> =
-        path.iter().enumerate().map(|(at, item)| (item.id, at + 1)).collect();
+    let after = |receipt: MessageId| {
+        path.iter().rposition(|item| item.id == receipt).map(|at| at + 1)
+    };
     memory.summary_end = match memory.summary_receipt {
-        Some(receipt) => places.get(&receipt).copied().unwrap_or(0),
+        Some(receipt) => after(receipt).unwrap_or(0),
         None => memory.summary_end.min(path.len()),
     };
     memory.last_extract_cutoff = match memory.extract_receipt {
-        Some(receipt) => places.get(&receipt).copied(),
+        Some(receipt) => after(receipt),
         None => memory.last_extract_cutoff.filter(|cutoff| *cutoff <= path.len()),
     };
     memory

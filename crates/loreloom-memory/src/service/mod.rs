@@ -19,6 +19,7 @@ mod reading;
 mod recalled;
 mod records;
 mod scratch;
+mod smart_settings;
 mod turn;
 mod view;
 mod work;
@@ -47,6 +48,7 @@ pub use self::{
     queue::Spoken,
     reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},
     scratch::ScratchError,
+    smart_settings::smart_memory_settings,
     turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
     view::{View, Who},
     worker::{Ran, Stop},

@@ -78,6 +78,8 @@ enum Deed {
     Export(exchange::Export),
     /// Read an archive, or Smart Memory's settings or chat
     Import(exchange::Import),
+    /// Turn Smart Memory's settings into a file for `--memory-settings`
+    Settings(exchange::Settings),
     /// Find passages of a chat and memories by meaning
     Search(reading::Search),
     /// Tell what happened before, for somebody who was away
@@ -88,6 +90,9 @@ enum Deed {
 
 impl Memory {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Deed::Settings(settings) = self.deed {
+            return settings.run(out);
+        }
         runtime()?.block_on(async {
             let options = options(self.memory_settings.as_deref())?;
             let desk = Desk::new(self.store.open().await?, self.json, options);
@@ -107,6 +112,7 @@ impl Memory {
                 Deed::Forget(forget) => forget.run(&desk, out).await,
                 Deed::Export(export) => export.run(&desk, out).await,
                 Deed::Import(import) => import.run(&desk, out).await,
+                Deed::Settings(settings) => settings.run(out),
                 Deed::Search(search) => search.run(&desk, out).await,
                 Deed::Recap(recap) => recap.run(&desk, out).await,
                 Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
