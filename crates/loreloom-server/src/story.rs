@@ -43,6 +43,8 @@ pub(crate) struct Decided {
 pub(crate) struct Names {
     pub(crate) user: String,
     pub(crate) speaker: Option<String>,
+    /// What the request says before the chat: usually the card.
+    pub(crate) card: Arc<str>,
 }
 
 /// Where the reply to a request belongs.
@@ -143,8 +145,8 @@ impl App {
             None => self.defaults.speaker.clone(),
         };
         let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
-        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        (speaker, names)
+        let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
+        (speaker, Names { user, speaker: speaks, card: card(found) })
     }
 
     /// The story up to its newest message, and the state before that: effects of earlier
@@ -180,6 +182,7 @@ impl App {
         let names = Names {
             user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
             speaker: request.explicit.char.clone(),
+            card: Arc::default(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
@@ -302,6 +305,17 @@ impl Committed {
     pub(crate) fn chat(&self) -> &ChatId {
         self.path.chat()
     }
+}
+
+/// The longest card that memory is told: its prompts hold it whole.
+const LONGEST_CARD: usize = 6000;
+
+/// What a request says before the chat.
+fn card(found: &Recognition) -> Arc<str> {
+    let parts: Vec<&str> = found.window.preamble.iter().map(|part| part.text.as_str()).collect();
+    let text = parts.join("\n");
+    let end = text.char_indices().nth(LONGEST_CARD).map_or(text.len(), |(end, _)| end);
+    Arc::from(&text[..end])
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -3,6 +3,7 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -31,6 +32,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::memory::options;
 use crate::{
     clock::SystemClock,
     config::{Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened},
@@ -110,6 +112,10 @@ pub(crate) struct Serve {
     /// That model's server, if it is another than the upstream
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
+
+    /// How memory works, as a JSON file
+    #[arg(long, value_name = "FILE")]
+    memory_settings: Option<PathBuf>,
 
     /// Pass every request on as it is
     #[arg(long)]
@@ -246,8 +252,8 @@ impl Serve {
             ..weaving
         };
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
-        let memory =
-            remembers.then(|| memory(&store, Options { model: used, ..Options::default() }));
+        let options = options(self.memory_settings.as_deref())?;
+        let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
         let connections = self.routed(config, opened)?;
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
@@ -383,21 +389,29 @@ fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
     Arc::new(MemoryService::new(ports, options))
 }
 
-/// Carries out memory's work until the server stops.
+/// Carries out memory's work until the server stops: as many jobs at once as the model takes.
 fn work(app: &App, model: Box<dyn ChatModel>) {
     let Some(memory) = app.memory.clone() else { return };
+    let at_once = memory.options().model.as_ref().map_or(1, |model| model.at_once);
     let (tell, stop) = watch::channel(false);
     let stopping = app.stopping.clone();
     app.tasks.spawn(async move {
         stopping.cancelled().await;
-        // The worker has gone already if nobody hears this.
+        // The workers have gone already if nobody hears this.
         let _gone = tell.send(true);
     });
-    app.tasks.spawn(async move {
-        let embedder = StaticEmbedder::embedded();
-        let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
-        memory.work_until("server", backend, stop).await;
-    });
+    let model: Arc<dyn ChatModel> = Arc::from(model);
+    // Another server on the same store has workers of its own.
+    let (process, begun) = (std::process::id(), app.clock.now().0);
+    for number in 0..at_once {
+        let (memory, model, stop) = (Arc::clone(&memory), Arc::clone(&model), stop.clone());
+        let name = format!("server-{process}-{begun}-{number}");
+        app.tasks.spawn(async move {
+            let embedder = StaticEmbedder::embedded();
+            let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
+            memory.work_until(&name, backend, stop).await;
+        });
+    }
 }
 
 /// A runtime for one command.

@@ -10,6 +10,7 @@ mod choosing;
 mod connections;
 mod endpoints;
 mod harness;
+mod long_story;
 mod proxy;
 mod remembering;
 mod safety;
