@@ -8,6 +8,7 @@
 //! from the book and the turn's facts, and is derived when somebody asks
 //! (`weave::verdicts`).
 
+mod class;
 mod trigger;
 mod verdict;
 pub mod words;
@@ -15,6 +16,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    class::VerdictClass,
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
 };
