@@ -45,10 +45,13 @@ impl StoredChat {
     /// The turn that counts at a message: the last one computed on it, or, for a reply, the
     /// one it answered.
     pub(crate) fn turn_of(&self, node: &Node) -> Option<&TurnSummary> {
-        let counts = |turn: &&TurnSummary| turn.generation != GenerationType::Quiet && !turn.undone;
+        let is_turn = |turn: &&TurnSummary| turn.generation != GenerationType::Edit;
+        let counts = |turn: &&TurnSummary| {
+            turn.generation != GenerationType::Quiet && is_turn(turn) && !turn.undone
+        };
         let here = self.turns_at(node.prefix).filter(counts).last();
         let reply = || self.turns.iter().rfind(|turn| turn.reply == Some(node.prefix));
-        here.or_else(reply).or_else(|| self.turns_at(node.prefix).last())
+        here.or_else(reply).or_else(|| self.turns_at(node.prefix).filter(is_turn).last())
     }
 
     /// A turn's record.

@@ -35,6 +35,7 @@
 
 pub mod connection;
 pub mod embed;
+pub mod obsidian;
 pub mod offline;
 pub mod secret;
 pub mod sse;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
 use loreloom_memory::{
-    ports::{Clock, Store, Upstream},
+    ports::{ChatModel, Clock, Store, Upstream},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
@@ -26,6 +26,8 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// The model that chooses notes of vaults, if one does.
     pub choosing: Option<Choosing>,
+    /// The model that reads replies for the notebook, if one does.
+    pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The model's server.

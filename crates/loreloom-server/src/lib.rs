@@ -9,6 +9,7 @@ mod bookcase;
 mod choosing;
 mod guard;
 mod lore;
+mod noting;
 mod pages;
 mod proxy;
 mod recogniser;

@@ -16,7 +16,7 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::{Limits, chat::import_chat};
-use loreloom_memory::ports::{StoryStore, TurnRecord};
+use loreloom_memory::ports::{StoryStore, TurnRecord, TurnSummary};
 
 use super::serve::runtime;
 use crate::{files, store::StoreArguments, stored::StoredChat};
@@ -108,7 +108,7 @@ impl RunArguments {
         let mut records = Vec::with_capacity(chat.nodes.len());
         for node in &chat.nodes {
             let loud = chat.turns_at(node.prefix);
-            let last = loud.filter(|turn| turn.generation != GenerationType::Quiet).last();
+            let last = loud.filter(|turn| is_loud(turn)).last();
             records.push(match last {
                 Some(turn) => Some(chat.turn(store, turn.id).await?),
                 None => None,
@@ -169,4 +169,9 @@ impl Run {
         let loom = Loom { library, roster: &roster, rules, counter };
         Replay::new(self.id.clone(), loom).run(events)
     }
+}
+
+/// Whether a turn is part of the story.
+fn is_loud(turn: &TurnSummary) -> bool {
+    !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }

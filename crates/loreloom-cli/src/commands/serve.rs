@@ -9,7 +9,13 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
+use loreloom_core::{
+    ids::TenantId,
+    notebook::{NotebookMode, NotebookRules},
+    tokens::TokenCounter,
+    turn::Speaker,
+    units::Tokens,
+};
 use loreloom_llm::{
     connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
     upstream::HttpUpstream,
@@ -95,6 +101,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
 
+    /// The model that reads replies for `--ai-notebook extract`
+    #[arg(long, value_name = "NAME")]
+    notebook_model: Option<String>,
+
+    /// That model's server, if it is another than the upstream
+    #[arg(long, value_name = "URL")]
+    notebook_url: Option<String>,
+
     /// Pass every request on as it is
     #[arg(long)]
     no_weave: bool,
@@ -154,6 +168,7 @@ impl Serve {
         let choosing = self.selector.open(rules, settings.asking, upstream)?;
         Ok(App::new(AppParts {
             choosing,
+            noting: self.noting(&settings.notebooks)?,
             memory,
             weaving,
             ..parts(self.lore.stacks()?, store, self.upstream()?, counter, defaults)
@@ -165,6 +180,23 @@ impl Serve {
         let name = self.memory_model.as_deref()?;
         let url = self.memory_url.as_deref().unwrap_or(&self.upstream);
         Some(ModelArguments::at(url, name, self.key_env.as_deref(), self.context))
+    }
+
+    /// The model that reads replies for the notebook, if one is to.
+    fn noting(&self, rules: &NotebookRules) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
+        let extracts =
+            rules.model.as_ref().is_some_and(|model| model.mode == NotebookMode::Extract);
+        let Some(name) = &self.notebook_model else {
+            anyhow::ensure!(
+                !extracts,
+                "say which model reads replies with `--notebook-model NAME`"
+            );
+            return Ok(None);
+        };
+        anyhow::ensure!(extracts, "`--notebook-model` reads replies with `--ai-notebook extract`");
+        let url = self.notebook_url.as_deref().unwrap_or(&self.upstream);
+        let key = self.key_env.as_deref().filter(|_| self.notebook_url.is_none());
+        Ok(Some(Arc::from(ModelArguments::at(url, name, key, self.context).open()?)))
     }
 
     fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
@@ -185,9 +217,15 @@ impl Serve {
 }
 
 /// Takes up the notes of vaults, and again whenever they change.
-async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
-    let Contents { notes, fields } = vaults.load()?;
+async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut vaults = vaults;
+        let contents = vaults.load()?;
+        anyhow::Ok((vaults, contents))
+    });
+    let (vaults, Contents { notes, fields }) = loaded.await??;
     app.stacks.set_vaults(notes, fields).await?;
+    let following = app.clone();
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
@@ -196,7 +234,17 @@ async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
             Err(error) => tracing::warn!(%error, "the notes stay as they were"),
         }
     };
-    tokio::task::spawn_blocking(move || vaults.watch(changed)).await?
+    let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
+    if let Some((refreshing, read_again)) = watching.remote.clone() {
+        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
+        following.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = refreshing.keep_up(turns, read_again) => {}
+            }
+        });
+    }
+    Ok(watching)
 }
 
 /// How long running requests may take to finish once the server is asked to stop.
@@ -215,6 +263,7 @@ pub(super) fn parts(
         stacks,
         store,
         choosing: None,
+        noting: None,
         memory: None,
         upstream,
         clock: Arc::new(SystemClock),

@@ -12,6 +12,7 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::{EntryId, TenantId},
     library::{Library, Shelf},
+    notebook,
     place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
@@ -35,6 +36,7 @@ use super::{
 use crate::{
     lore::LoreArguments,
     moment,
+    stages::{self, StageLine, Stages},
     store::StoreArguments,
     stored::{StoredChat, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
@@ -61,6 +63,10 @@ pub(crate) struct Why {
     /// show the difference
     #[arg(long)]
     with_today: bool,
+
+    /// Also tell how the stages of vaults went, and how long each took now
+    #[arg(long)]
+    trace: bool,
 
     /// Print one JSON object for scripts
     #[arg(long)]
@@ -93,6 +99,9 @@ struct Answer {
     messages: Vec<PromptMessage>,
     report: Report,
     verdicts: Vec<Verdict>,
+    /// How the stages of vaults went, with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<Today>,
 }
@@ -123,6 +132,7 @@ struct Again {
     woven: Woven,
     messages: Vec<PromptMessage>,
     verdicts: Vec<Verdict>,
+    stages: Vec<StageLine>,
 }
 
 impl Why {
@@ -183,6 +193,7 @@ impl Why {
             messages: record.prompt.clone(),
             report: record.report.clone(),
             verdicts: record.report.verdicts.clone(),
+            stages: Vec::new(),
             today: None,
         };
         let then = match (record.given.as_deref(), library) {
@@ -196,6 +207,9 @@ impl Why {
                 answer.notes = again.differences(record, turn.trimmed);
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
+                if self.trace {
+                    answer.stages.clone_from(&again.stages);
+                }
                 if turn.trimmed {
                     answer.report.clone_from(&again.woven.report);
                 }
@@ -263,7 +277,10 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
+    let is_memory = |one: &&Injection| match &one.source {
+        Provenance::Memory(slot) => !notebook::is_slot(slot),
+        Provenance::Lore { .. } | Provenance::AuthorsNote => false,
+    };
     woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
@@ -283,6 +300,7 @@ impl Again {
         let roster = given.roster(library, rules);
         let (mut dice, mut cache) =
             (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
+        let stages = Stages::watch(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
         recollect(&mut woven, &past.record);
@@ -303,7 +321,7 @@ impl Again {
             rules,
             &mut instruments,
         );
-        Ok(Self { woven, messages, verdicts })
+        Ok(Self { woven, messages, verdicts, stages: stages.told() })
     }
 
     /// What is not as it was stored. Of a trimmed turn only its effects and budgets are.
@@ -331,7 +349,7 @@ impl Again {
             // An entry that is no longer in the books has no verdict today.
             self.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
         }
-        let Self { woven, messages, verdicts } = self;
+        let Self { woven, messages, verdicts, .. } = self;
         Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
     }
 }
@@ -364,6 +382,13 @@ impl Answer {
         }
         let empty = Library::under([], &Rules::default());
         table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        if let Some(selection) = &self.report.selection {
+            writeln!(out, "{}", words::selection(selection))?;
+        }
+        if !self.stages.is_empty() {
+            writeln!(out)?;
+            stages::print(out, &self.stages)?;
+        }
         match &self.today {
             Some(today) => today.print(out, self),
             None => Ok(()),

@@ -11,6 +11,7 @@ mod care;
 mod crossing;
 mod demo;
 mod hostile;
+mod living;
 mod memory;
 mod run;
 mod serve;

@@ -12,6 +12,14 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A client that does nothing of its own accord: no redirects, no cookies, no compression,
 /// and no proxy for servers on this machine.
 pub(crate) fn browserless_client(address: &Address) -> Result<reqwest::Client, ConnectionError> {
+    trusting_client(address, None)
+}
+
+/// The same, with TLS of its own where it is given.
+pub(crate) fn trusting_client(
+    address: &Address,
+    tls: Option<rustls::ClientConfig>,
+) -> Result<reqwest::Client, ConnectionError> {
     PROVIDER.call_once(|| {
         // The host may have installed one before: then that one is used.
         let _theirs = rustls::crypto::ring::default_provider().install_default();
@@ -27,6 +35,8 @@ pub(crate) fn browserless_client(address: &Address) -> Result<reqwest::Client, C
         // Loading the system's certificates takes time, and fails in a container that has
         // none: a connection without TLS must not depend on them.
         builder = builder.tls_certs_only([]);
+    } else if let Some(tls) = tls {
+        builder = builder.tls_backend_preconfigured(tls);
     }
     builder.build().map_err(|source| ConnectionError::Client { source })
 }

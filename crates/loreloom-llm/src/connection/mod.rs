@@ -13,6 +13,7 @@ mod model;
 mod ollama;
 mod openai;
 mod passing;
+mod pinned;
 mod reading;
 
 pub use self::{
@@ -21,9 +22,10 @@ pub use self::{
     reading::{ReplyReader, Unreadable, Wire},
 };
 pub(crate) use self::{
-    client::{browserless_client, causes},
+    client::{browserless_client, causes, trusting_client},
     model::bearer,
     passing::passing,
+    pinned::pinned,
 };
 
 use std::time::Duration;

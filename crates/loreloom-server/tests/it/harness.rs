@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, embed::StaticEmbedder, upstream::HttpUpstream};
 use loreloom_memory::{
-    ports::{Clock, Node, Store, StoryStore},
+    ports::{ChatModel, Clock, Node, Store, StoryStore},
     service::{MemoryService, Options, Ports},
 };
 use loreloom_server::{App, AppParts, Choosing, Defaults, Recogniser, Stacks, Weaving, serve};
@@ -44,6 +44,7 @@ pub(crate) struct Setup {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
     pub(crate) choosing: Option<Choosing>,
+    pub(crate) noting: Option<Arc<dyn ChatModel>>,
 }
 
 impl Default for Setup {
@@ -56,6 +57,7 @@ impl Default for Setup {
             store: Arc::default(),
             memory: false,
             choosing: None,
+            noting: None,
         }
     }
 }
@@ -79,12 +81,13 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, choosing } = setup;
+        let Setup { rules, counter, weaving, store, memory, choosing, noting } = setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
+            noting,
             memory: memory.then(|| remembering(&store)),
             upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
             clock: Arc::new(Still),

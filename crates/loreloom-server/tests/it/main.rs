@@ -9,6 +9,7 @@
 mod choosing;
 mod endpoints;
 mod harness;
+mod noting;
 mod proxy;
 mod remembering;
 mod story;
