@@ -9,7 +9,7 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{Clock as _, Store, TurnRecord};
 
-use crate::{clock::SystemClock, store::StoreArguments, stored::StoredChat};
+use crate::{clock::SystemClock, store::StoreArguments, stored};
 
 /// A chat whose notebooks or scene are changed.
 pub(crate) struct Editing {
@@ -28,7 +28,7 @@ impl Editing {
     /// Opens a chat.
     pub(crate) async fn open(store: &StoreArguments, chat: &str) -> anyhow::Result<Self> {
         let store = store.open().await?;
-        let stored = StoredChat::read(store.as_ref(), chat).await?;
+        let stored = stored::read(store.as_ref(), chat).await?;
         let messages: Vec<Message> = stored.nodes.into_iter().map(|node| node.message).collect();
         let last_user = messages.iter().rposition(|message| message.role == Role::User);
         let before = messages[..last_user.unwrap_or(messages.len())].iter().cloned();

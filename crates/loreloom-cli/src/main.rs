@@ -2,6 +2,7 @@
 
 mod clock;
 mod commands;
+mod config;
 mod edit;
 mod files;
 mod lore;

@@ -20,7 +20,7 @@ use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
 
 use crate::{
-    connection::{Address, ConnectionError, bearer, causes, pinned, trusting_client},
+    connection::{Address, ClientRules, ConnectionError, bearer, causes, pinned, trusting_client},
     secret::Secret,
 };
 
@@ -181,7 +181,7 @@ impl Obsidian {
             pinned(pem)
                 .map_err(|reason| ObsidianError::BadCertificate { address: shown.clone(), reason })
         });
-        let client = trusting_client(&address, tls.transpose()?)?;
+        let client = trusting_client(&address, ClientRules::default(), tls.transpose()?)?;
         let key = key.map(|key| bearer(key, &shown)).transpose()?;
         Ok(Self { address, client, key, failures: Mutex::default() })
     }

@@ -2,19 +2,36 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
+use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::{
-    ports::{ChatModel, Clock, Store, Upstream},
+    ports::{ChatModel, Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{choosing::Choosing, recogniser::Recogniser, stacks::Stacks};
+use crate::{
+    api::ApiState,
+    choosing::Choosing,
+    connections::Connections,
+    events,
+    gate::Access,
+    limits::Limits,
+    lore::LoreError,
+    notices::{Happened, Notice, Notices},
+    recogniser::Recogniser,
+    stacks::Stacks,
+};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
-pub struct App(Arc<AppParts>);
+pub struct App(Arc<Shared>);
+
+/// What an [`App`] was made of, and what it gathers while it runs.
+struct Shared {
+    parts: AppParts,
+    api: ApiState,
+}
 
 /// What an [`App`] is made of.
 pub struct AppParts {
@@ -30,18 +47,22 @@ pub struct AppParts {
     pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
-    /// The model's server.
-    pub upstream: Arc<dyn Upstream>,
+    /// The models' servers.
+    pub connections: Arc<Connections>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The model's tokenizer.
-    pub counter: Arc<dyn TokenCounter>,
     /// What requests do not say.
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
     pub weaving: Weaving,
+    /// Who may ask.
+    pub access: Arc<Access>,
+    /// What a client may take.
+    pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// What happened, for whoever listens.
+    pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -51,7 +72,7 @@ pub struct AppParts {
 /// What requests do not say.
 #[derive(Clone, Debug)]
 pub struct Defaults {
-    /// The model's context size.
+    /// The model's context size, where neither settings nor its server tell it.
     pub context: Tokens,
     /// The user's name.
     pub user: String,
@@ -68,27 +89,65 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
-    /// Whether the upstream refuses prompts whose roles do not alternate.
-    pub strict_roles: bool,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self {
-            on: true,
-            deadline: Duration::from_millis(150),
-            strict_roles: false,
-            room: Arc::new(Semaphore::new(8)),
-        }
+        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
     }
 }
 
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
+        Self(Arc::new(Shared { parts, api: ApiState::default() }))
+    }
+}
+
+impl App {
+    /// Tells watchers what happened to the data it serves.
+    pub(crate) fn tell(&self, what: events::Happened) {
+        self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What the API keeps between calls.
+    pub(crate) fn api(&self) -> &ApiState {
+        &self.0.api
+    }
+
+    /// The same server for another tenant: its own books, stories and memories, over the same
+    /// store and connections. Books and notes that were named at start are not its own.
+    pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
+        Ok(Self::new(AppParts {
+            tenant,
+            stacks: self.stacks.for_another()?,
+            store: Arc::clone(&self.store),
+            // Vaults are named at start.
+            choosing: None,
+            noting: self.noting.clone(),
+            memory: self.memory.clone(),
+            connections: Arc::clone(&self.connections),
+            clock: Arc::clone(&self.clock),
+            defaults: self.defaults.clone(),
+            weaving: self.weaving.clone(),
+            access: Arc::clone(&self.access),
+            limits: self.limits,
+            recogniser: Recogniser::default(),
+            notices: self.notices.clone(),
+            tasks: self.tasks.clone(),
+            stopping: self.stopping.clone(),
+        }))
+    }
+
+    /// Tells whoever listens that something happened.
+    pub(crate) fn notice(&self, what: Happened) {
+        if let Some(event) = events::Happened::noticed(&what) {
+            self.tell(event);
+        }
+        let (tenant, at) = (self.tenant.clone(), self.clock.now());
+        self.notices.tell(Notice { tenant, at, what });
     }
 }
 
@@ -96,6 +155,6 @@ impl std::ops::Deref for App {
     type Target = AppParts;
 
     fn deref(&self) -> &AppParts {
-        &self.0
+        &self.0.parts
     }
 }

@@ -17,6 +17,7 @@ use std::{
 use loreloom_core::{
     ids::ChatId,
     state::StoryState,
+    tokens::TokenCounter,
     turn::{Selection, Turn},
 };
 use loreloom_memory::{
@@ -125,14 +126,14 @@ impl App {
     pub(crate) fn choose(
         &self,
         runtime: &Handle,
-        lore: &Lore,
+        (lore, counter): (&Lore, &dyn TokenCounter),
         turn: &Turn<'_>,
         state: &StoryState,
         waiting: &Waiting,
     ) -> Option<Selection> {
         let choosing = self.choosing.as_ref()?;
         let vault = lore.library().vault()?;
-        let candidates = lore.vault_candidates(turn, state, self.counter.as_ref())?;
+        let candidates = lore.vault_candidates(turn, state, counter)?;
         let lines = turn.transcript.vault_lines();
         let occurrence = Occurrence {
             vault,
@@ -140,7 +141,7 @@ impl App {
             lines: &lines,
             state: &state.vault,
             using: &lore.rules().vault,
-            counter: self.counter.as_ref(),
+            counter,
         };
         let selector = choosing.selector(turn.chat);
         let asking = selector.select(choosing.model.as_ref(), occurrence);

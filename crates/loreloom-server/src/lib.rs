@@ -4,13 +4,23 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-memory`; it names no database and no HTTP client.
 
+mod api;
 mod app;
 mod bookcase;
+mod catalog;
 mod choosing;
+mod connections;
+mod events;
+mod gate;
 mod guard;
+mod keys;
+mod limits;
+mod looking_back;
 mod lore;
+mod notices;
 mod noting;
 mod pages;
+mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
@@ -20,10 +30,17 @@ mod stacks;
 mod story;
 
 pub use self::{
+    api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     choosing::Choosing,
+    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
+    gate::Access,
+    guard::Origins,
+    keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    limits::Limits,
     lore::{Lore, LoreError},
+    notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     router::router,
     serve::serve,

@@ -10,7 +10,7 @@ use std::{
 
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
     vault::{FieldDefinition, Note},
@@ -22,6 +22,7 @@ use tokio::sync::{Mutex, watch};
 use crate::{
     app::App,
     bookcase::{Bookcase, Contents},
+    events::Happened,
     lore::{Lore, LoreError},
 };
 
@@ -79,6 +80,11 @@ impl Stacks {
         Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default(), turns })
     }
 
+    /// Stacks by the same rules without any of the books.
+    pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
+        Self::new([], self.rules.clone(), self.embedder.clone())
+    }
+
     /// The lore as it is now.
     pub fn lore(&self) -> Arc<Lore> {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
@@ -92,6 +98,11 @@ impl Stacks {
     /// How many turns were decided, as it grows.
     pub fn turns(&self) -> watch::Receiver<u64> {
         self.turns.subscribe()
+    }
+
+    /// Whether a book was named at start.
+    pub(crate) fn is_mounted(&self, book: &BookId) -> bool {
+        self.mounted.iter().any(|(volume, _)| volume.book.id == *book)
     }
 
     /// What entries are found by meaning with.
@@ -174,6 +185,17 @@ impl Stacks {
 }
 
 impl App {
+    /// Takes up what changed in the bookcase, and tells watchers.
+    pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
+        if self.stacks.refresh(self.store.as_ref(), tenant).await? {
+            let revision = self.store.revision(tenant).await?;
+            let version = self.stacks.lore().library().version().to_string();
+            self.api().events.tell(tenant, Happened::Desk { revision });
+            self.api().events.tell(tenant, Happened::Lore { version });
+        }
+        Ok(())
+    }
+
     /// Keeps the lore in step with the bookcase, until the server stops.
     pub async fn keep_in_step(&self) {
         loop {
@@ -181,8 +203,11 @@ impl App {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOKS) => {}
             }
-            if let Err(error) = self.stacks.refresh(self.store.as_ref(), &self.tenant).await {
+            if let Err(error) = self.take_up(&self.tenant).await {
                 tracing::warn!(%error, "the books stay as they were");
+            }
+            if let Err(error) = self.refresh_keys().await {
+                tracing::warn!(%error, "the keys stay as they were");
             }
         }
     }

@@ -19,7 +19,10 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, choosing::Waiting, lore::Lore, remembering::budget};
+use crate::{
+    app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
+    remembering::budget,
+};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -40,6 +43,8 @@ pub(crate) struct Decided {
 pub(crate) struct Names {
     pub(crate) user: String,
     pub(crate) speaker: Option<String>,
+    /// What the request says before the chat: usually the card.
+    pub(crate) card: Arc<str>,
 }
 
 /// Where the reply to a request belongs.
@@ -87,13 +92,15 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
         let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
         let (speaker, names) = self.cast(found);
-        let remembering = is_story.then(|| self.remembering(runtime, &path, &names, found.before));
+        let remembering =
+            is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
         self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
@@ -105,20 +112,25 @@ impl App {
         let (user, dry_run) = (names.user.clone(), !is_story);
         let mut asked = Asked {
             generation: found.generation,
-            context: self.defaults.context,
+            context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
         if is_story {
             let turn = asked.turn(&path, &transcript);
-            asked.given.selection = self.choose(runtime, &lore, &turn, &state, waiting);
+            let by = (&*lore, line.counter.as_ref());
+            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
         }
         let turn = asked.turn(&path, &transcript);
-        let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
-        let given = lore.given(&turn, &path);
+        let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        let given = Given {
+            connection: Some(line.connection.name.clone()),
+            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            ..lore.given(&turn, &path)
+        };
         if let Some(remembering) = remembering {
-            let remembered = runtime.block_on(self.remembered(remembering));
+            let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
@@ -142,8 +154,8 @@ impl App {
             None => self.defaults.speaker.clone(),
         };
         let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
-        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        (speaker, names)
+        let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
+        (speaker, Names { user, speaker: speaks, card: card(found) })
     }
 
     /// The story up to its newest message, and the state before that: effects of earlier
@@ -179,6 +191,7 @@ impl App {
         let names = Names {
             user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
             speaker: request.explicit.char.clone(),
+            card: Arc::default(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
@@ -238,6 +251,9 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+        let (chat, version) = (path.chat().to_string(), stored.write.0);
+        self.tell(events::Happened::Chat { chat, version });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -260,10 +276,15 @@ impl App {
             let node =
                 Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
             let reply = Reply { turn, node, created: self.clock.now() };
-            self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let chat = path.chat().to_string();
+            self.tell(events::Happened::Chat { chat, version: write.0 });
             self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
+        }
+        if let Some(path) = &told {
+            self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
             self.remember(&path, &names).await;
@@ -299,6 +320,23 @@ pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
     names: Names,
+}
+
+impl Committed {
+    pub(crate) fn chat(&self) -> &ChatId {
+        self.path.chat()
+    }
+}
+
+/// The longest card that memory is told: its prompts hold it whole.
+const LONGEST_CARD: usize = 6000;
+
+/// What a request says before the chat.
+fn card(found: &Recognition) -> Arc<str> {
+    let parts: Vec<&str> = found.window.preamble.iter().map(|part| part.text.as_str()).collect();
+    let text = parts.join("\n");
+    let end = text.char_indices().nth(LONGEST_CARD).map_or(text.len(), |(end, _)| end);
+    Arc::from(&text[..end])
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

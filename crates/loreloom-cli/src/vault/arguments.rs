@@ -169,6 +169,11 @@ impl VaultArguments {
         Self { vaults, rest: RestArguments::default() }
     }
 
+    /// One more.
+    pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf) {
+        self.vaults.push(VaultPlace { name, folder });
+    }
+
     /// Opens the vaults; `None` if there are none.
     pub(crate) fn open(&self, rules: &VaultRulesArguments) -> anyhow::Result<Option<Vaults>> {
         if self.vaults.is_empty() {

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use loreloom_core::vault::{
     OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
 };
-use loreloom_memory::vault_select::AskRules;
+use loreloom_memory::{ports::ChatModel, vault_select::AskRules};
 use loreloom_server::Choosing;
 use serde_json::{Map, Value};
 
@@ -197,11 +197,13 @@ pub(crate) struct SelectorArguments {
 }
 
 impl SelectorArguments {
-    /// The model, if these rules have one choose. Unnamed parts are the upstream's.
+    /// The model, if these rules have one choose: the one named here, whose unnamed parts are
+    /// the upstream's, else the configured one.
     pub(crate) fn open(
         &self,
         rules: Option<&SelectionRules>,
         asking: AskRules,
+        configured: Option<Box<dyn ChatModel>>,
         (upstream, key_env, context): (&str, Option<&str>, u32),
     ) -> anyhow::Result<Option<Choosing>> {
         if rules.is_none() {
@@ -211,9 +213,6 @@ impl SelectorArguments {
             );
             return Ok(None);
         }
-        let Some(name) = &self.selector_model else {
-            anyhow::bail!("say which model chooses notes with `--selector-model NAME`");
-        };
         let url = self.selector_url.as_deref().unwrap_or(upstream);
         let key_env = match (&self.selector_key_env, &self.selector_url) {
             (Some(variable), _) => Some(variable.as_str()),
@@ -221,7 +220,13 @@ impl SelectorArguments {
             // A key is for the server it was given for.
             (None, Some(_)) => None,
         };
-        let model = ModelArguments::at(url, name, key_env, context).open()?;
+        let model = match (&self.selector_model, configured) {
+            (Some(name), _) => ModelArguments::at(url, name, key_env, context).open()?,
+            (None, Some(model)) => model,
+            (None, None) => {
+                anyhow::bail!("say which model chooses notes with `--selector-model NAME`")
+            }
+        };
         let mut asking = asking;
         if let Some(seconds) = self.selector_timeout {
             let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());

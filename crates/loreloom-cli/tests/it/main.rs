@@ -8,14 +8,17 @@
 
 mod books;
 mod care;
+mod connections;
 mod crossing;
 mod demo;
 mod hostile;
+mod keys;
 mod living;
 mod memory;
 mod run;
 mod serve;
 mod stories;
+mod two_servers;
 mod unwrap;
 mod vault;
 mod weave;

@@ -13,12 +13,15 @@ use super::body::Body;
 use crate::{
     app::App,
     choosing::Waiting,
+    connections::Connection,
     story::{Decided, Sent, Telling},
 };
 
 /// A request ready to be sent.
 pub(super) struct Outgoing {
     pub(super) body: Bytes,
+    /// Where it goes.
+    pub(super) connection: Arc<Connection>,
     /// What was decided; `None` for a request that belongs to no story.
     pub(super) woven: Option<Woven>,
     /// What is wrong with the request.
@@ -36,15 +39,21 @@ pub(super) struct Woven {
 ///
 /// The engine works on a thread of its own, so that a slow turn delays no other chat, and
 /// under a deadline. A turn that misses it is decided in vain.
-pub(super) async fn weave(app: &App, parts: &Parts, body: &Bytes) -> Result<Outgoing, String> {
+pub(super) async fn weave(
+    app: &App,
+    parts: &Parts,
+    body: &Bytes,
+    named: Option<&Arc<Connection>>,
+) -> Result<Outgoing, String> {
     let waiting = Arc::new(Waiting::new(&app.weaving.room));
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let (app, body) = (app.clone(), body.clone());
         let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
         let (runtime, waiting) = (Handle::current(), Arc::clone(&waiting));
+        let named = named.cloned();
         let working = tokio::task::spawn_blocking(move || {
-            let prepared = prepare(&app, &runtime, &waiting, (&path, &headers, &body));
+            let prepared = prepare(&app, &runtime, &waiting, (&path, &headers, &body), named);
             waiting.leave();
             prepared
         });
@@ -80,21 +89,26 @@ fn prepare(
     runtime: &Handle,
     waiting: &Waiting,
     (path, headers, came): (&str, &HeaderMap, &Bytes),
+    named: Option<Arc<Connection>>,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
+    let model = body.model.as_deref();
+    let connection = named.unwrap_or_else(|| Arc::clone(app.connections.of(model)));
+    let line = app.line(&connection, model);
     let read = begun.elapsed();
     let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let decided = app.decide(runtime, &seen.found, waiting).map_err(|error| error.to_string())?;
+    let decided = app.decide(runtime, &seen.found, &line, waiting);
+    let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(decided) = decided else {
         let plan = loreloom_core::assemble::Plan::default();
-        return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });
+        return Ok(Outgoing { body: body.woven(&plan, came), connection, woven: None, complaint });
     };
-    let mut layout = seen.found.layout(&body.request, app.weaving.strict_roles);
+    let mut layout = seen.found.layout(&body.request, connection.strict_roles);
     layout.fixed = body.fixed();
     let prompt = body.prompt();
     let plan = layout.plan(&prompt, &decided.injections);
@@ -109,5 +123,5 @@ fn prepare(
     };
     let telling = Telling { ticket: seen.ticket, names: decided.names.clone() };
     let body = body.woven(&plan, came);
-    Ok(Outgoing { body, woven: Some(Woven { decided, sent, telling }), complaint })
+    Ok(Outgoing { body, connection, woven: Some(Woven { decided, sent, telling }), complaint })
 }

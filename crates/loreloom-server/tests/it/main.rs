@@ -6,12 +6,16 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod api;
 mod choosing;
+mod connections;
 mod endpoints;
 mod harness;
+mod long_story;
 mod noting;
 mod proxy;
 mod remembering;
+mod safety;
 mod story;
 mod traffic;
 mod wrap;
