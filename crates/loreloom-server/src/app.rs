@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::{
-    ports::{Clock, Store},
+    ports::{ChatModel, Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
@@ -43,6 +43,8 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// The model that chooses notes of vaults, if one does.
     pub choosing: Option<Choosing>,
+    /// The model that reads replies for the notebook, if one does.
+    pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The models' servers.
@@ -124,6 +126,7 @@ impl App {
             store: Arc::clone(&self.store),
             // Vaults are named at start.
             choosing: None,
+            noting: self.noting.clone(),
             memory: self.memory.clone(),
             connections: Arc::clone(&self.connections),
             clock: Arc::clone(&self.clock),

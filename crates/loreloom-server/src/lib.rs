@@ -18,6 +18,7 @@ mod limits;
 mod looking_back;
 mod lore;
 mod notices;
+mod noting;
 mod pages;
 mod prompt_map;
 mod proxy;

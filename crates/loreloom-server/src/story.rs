@@ -53,6 +53,14 @@ pub(crate) struct Telling {
     pub(crate) names: Names,
 }
 
+/// A reply.
+pub(crate) struct Spoken {
+    /// What of it is story.
+    pub(crate) answer: Answer,
+    /// What the model noted in it.
+    pub(crate) notes: Option<String>,
+}
+
 /// What was sent to the model.
 pub(crate) struct Sent {
     /// The prompt.
@@ -93,6 +101,7 @@ impl App {
         let (speaker, names) = self.cast(found);
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
+        self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -197,14 +206,19 @@ impl App {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
         let lore = self.stacks.lore();
-        strip_echo(text, lore.rules(), lore.library(), &macros).into_owned()
+        let told = strip_echo(text, lore.rules(), lore.library(), &macros);
+        lore.rules().notebooks.read(&told).1
     }
 
-    /// Tells the recogniser the reply; what of it is story.
-    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Answer> {
+    /// Tells the recogniser the reply; what of it is story, and what the model noted.
+    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
+        let rules = self.stacks.lore().rules().notebooks.clone();
+        let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
         let texts: Vec<String> =
             texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
-        self.recogniser.reply(&telling.ticket, &texts)
+        let answers = self.recogniser.reply(&telling.ticket, &texts);
+        let notes = notes.into_iter().chain(std::iter::repeat(None));
+        answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -248,11 +262,11 @@ impl App {
     pub(crate) async fn commit_replies(
         &self,
         committed: Committed,
-        answers: Vec<Answer>,
+        spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
         let Committed { path, turn, names } = committed;
         let mut told = None;
-        for Answer { message, replaces } in answers {
+        for Spoken { answer: Answer { message, replaces }, notes } in spoken {
             if message.text.is_empty() {
                 continue;
             }
@@ -265,6 +279,7 @@ impl App {
             let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             let chat = path.chat().to_string();
             self.tell(events::Happened::Chat { chat, version: write.0 });
+            self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }
@@ -283,7 +298,9 @@ impl App {
             return Ok(None);
         };
         let chat = chat.chat.id;
-        let Some(summary) = self.store.turns(&self.tenant, &chat).await?.pop() else {
+        let turns = self.store.turns(&self.tenant, &chat).await?;
+        let last = turns.into_iter().rfind(|turn| turn.generation != GenerationType::Edit);
+        let Some(summary) = last else {
             return Ok(None);
         };
         let Some(record) = self.store.turn(&self.tenant, &chat, summary.id).await? else {

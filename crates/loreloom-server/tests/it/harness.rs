@@ -26,7 +26,7 @@ use loreloom_llm::{
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{Clock, Node, Store, StoryStore, Upstream},
+    ports::{ChatModel, Clock, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
@@ -75,6 +75,7 @@ pub(crate) struct Setup {
     pub(crate) access: Access,
     pub(crate) limits: Limits,
     pub(crate) choosing: Option<Choosing>,
+    pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
@@ -94,6 +95,7 @@ impl Default for Setup {
             access: Access::default(),
             limits: Limits::default(),
             choosing: None,
+            noting: None,
             options: Options::default(),
             notes_model: None,
         }
@@ -120,7 +122,7 @@ impl Loreloom {
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, .. } = setup;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
@@ -128,6 +130,7 @@ impl Loreloom {
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
+            noting,
             memory: memory.clone(),
             connections: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());

@@ -12,6 +12,7 @@ mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
+mod noting;
 mod proxy;
 mod remembering;
 mod safety;
