@@ -151,13 +151,15 @@ fn records_of_every_kind_are_noted_and_threads_follow_a_character() {
     for (id, name) in [("e1", "Cap"), ("e2", "Captain Venn")] {
         let name = format!("name=\"{name}\"");
         let id_field = format!("id=\"{id}\"");
-        let put = ["put", "entity", id, "--character", "Torvald", "--set", &id_field, "--set", &name];
+        let put =
+            ["put", "entity", id, "--character", "Torvald", "--set", &id_field, "--set", &name];
         memory(home, &put);
     }
     memory(home, &["merge-entities", "Cap", "Captain Venn", "--character", "Torvald"]);
     let listed = value(home, &who);
     assert_eq!(listed[0]["fields"]["aliases"], json!(["Cap"]));
-    let wrong = ["memory", "--data", "data", "put", "rumour", "x", chat[0], chat[1], "--set", "a=1"];
+    let wrong =
+        ["memory", "--data", "data", "put", "rumour", "x", chat[0], chat[1], "--set", "a=1"];
     assert!(refused(home, &wrong).contains("there is no record `rumour`"));
 }
 
@@ -191,4 +193,34 @@ fn a_recap_is_for_those_who_were_away() {
     assert_eq!(memory(home.path(), &recap), "", "the chat has just been imported");
     let told = memory(home.path(), &["recap", "tale", "--api", "offline"]);
     assert!(!told.trim().is_empty());
+}
+
+#[test]
+fn a_read_only_session_is_begun_shown_and_dropped() {
+    let home = home();
+    let home = home.path();
+    let scratch = |step: &str| memory(home, &["scratch", step, "tale"]);
+    assert_eq!(scratch("show"), "tale: none\n");
+    assert_eq!(scratch("begin"), "tale: nothing is remembered from here on\n");
+    assert_eq!(scratch("show"), "tale: open\n");
+    let twice = ["memory", "--data", "data", "scratch", "begin", "tale"];
+    assert!(refused(home, &twice).contains("has a read-only session already"));
+    assert_eq!(scratch("drop"), "tale: the story is where the session began\n");
+    assert_eq!(scratch("show"), "tale: none\n");
+}
+
+#[test]
+fn a_summary_is_written_on_demand_and_can_be_undone() {
+    let home = home();
+    let home = home.path();
+    let now = ["now", "summary", "tale", "--character", "Torvald", "--api", "offline"];
+    let done = value(home, &now);
+    let kinds = || -> Vec<String> {
+        let listed = value(home, &["list", "--chat", "tale"]);
+        let list = listed.as_array().unwrap().iter();
+        list.map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(), ["summary"]);
+    memory(home, &["undo", done["write"].as_str().unwrap()]);
+    assert!(kinds().is_empty());
 }

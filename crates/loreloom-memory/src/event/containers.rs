@@ -133,9 +133,8 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
 
 /// Puts positions where the messages they stand for are on this path.
 pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
-    let after = |receipt: MessageId| {
-        path.iter().rposition(|item| item.id == receipt).map(|at| at + 1)
-    };
+    let after =
+        |receipt: MessageId| path.iter().rposition(|item| item.id == receipt).map(|at| at + 1);
     memory.summary_end = match memory.summary_receipt {
         Some(receipt) => after(receipt).unwrap_or(0),
         None => memory.summary_end.min(path.len()),

@@ -100,8 +100,7 @@ pub fn slots(input: &Input<'_>) -> Slots {
 /// The newest messages of the story, oldest first.
 fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
     let told = path.iter().rev().filter(|item| item.message.role != Role::System);
-    let mut texts: Vec<&str> =
-        told.map(|item| item.message.text.as_str()).take(count).collect();
+    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).take(count).collect();
     texts.reverse();
     texts
 }

@@ -4,8 +4,8 @@ use loreloom_core::ids::{MessageId, PrefixHash};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArcSummary, Contradiction, Entity, Insight, Ledger, Memory, Ordered, Profile, Relationships, Scene, StoryArc,
-    lenient,
+    ArcSummary, Contradiction, Entity, Insight, Ledger, Memory, Ordered, Profile, Relationships,
+    Scene, StoryArc, lenient,
 };
 
 /// A character's history as prose.

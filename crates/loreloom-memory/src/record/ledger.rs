@@ -135,8 +135,8 @@ mod tests {
             (Some(21), [None, Some("a cut"), Some("the mill")]),
             (None, [None, None, Some("the mill")]),
         ] {
-            let shown = ["mood", "injuries", "location"]
-                .map(|field| card.believed(field, |_| age, &lasts));
+            let shown =
+                ["mood", "injuries", "location"].map(|field| card.believed(field, |_| age, &lasts));
             assert_eq!(shown, expected, "{age:?}");
         }
     }

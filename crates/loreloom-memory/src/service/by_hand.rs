@@ -365,11 +365,7 @@ fn read(fields: &Map<String, Value>) -> Option<Memory> {
 }
 
 /// The record of that id, or the only one whose id begins so.
-pub(super) fn find(
-    records: &Records,
-    owner: &Owner,
-    id: &str,
-) -> Result<RecordKey, ByHandError> {
+pub(super) fn find(records: &Records, owner: &Owner, id: &str) -> Result<RecordKey, ByHandError> {
     let exact = records.iter().find(|(key, _)| key.id == id).map(|(key, _)| key.clone());
     let mut begin = records.iter().filter(|(key, _)| !id.is_empty() && key.id.starts_with(id));
     let only = begin.next().filter(|_| begin.next().is_none()).map(|(key, _)| key.clone());
@@ -377,10 +373,7 @@ pub(super) fn find(
 }
 
 /// A record must read back as it was given.
-pub(super) fn check(
-    key: &RecordKey,
-    fields: &Map<String, Value>,
-) -> Result<(), ByHandError> {
+pub(super) fn check(key: &RecordKey, fields: &Map<String, Value>) -> Result<(), ByHandError> {
     let wrong = |reason: &str| ByHandError::Field { id: key.id.clone(), reason: reason.to_owned() };
     let content = fields.get("content").and_then(Value::as_str);
     if key.kind.is_memory() && content.is_none_or(|text| text.trim().is_empty()) {

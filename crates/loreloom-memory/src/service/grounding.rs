@@ -49,9 +49,10 @@ impl Ground {
     /// What one memory was read from: numbers and quotations must be there.
     fn near(memory: &Memory, sources: Sources<'_>) -> Self {
         let place = |at: i64| usize::try_from(at).ok().map(|at| at.min(sources.items.len()));
-        let read = memory.source_messages.iter().filter_map(|(from, to)| {
-            Some(place(*from)?..place(to.checked_add(1)?)?)
-        });
+        let read = memory
+            .source_messages
+            .iter()
+            .filter_map(|(from, to)| Some(place(*from)?..place(to.checked_add(1)?)?));
         let read = read.filter_map(|range| sources.items.get(range)).flatten();
         let rests = sources.items.iter().filter(|item| memory.receipts.contains(&item.id));
         let items: Vec<PathItem> = read.chain(rests).cloned().collect();
@@ -171,9 +172,8 @@ pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>
 
 /// The same for who knows what. Names of people may be as a model spells them.
 pub(super) fn hold_insights(before: &[Insight], after: &mut [Insight], sources: Sources<'_>) {
-    let is_new = |insight: &Insight| {
-        insight.holds() && !before.iter().any(|old| old.id == insight.id)
-    };
+    let is_new =
+        |insight: &Insight| insight.holds() && !before.iter().any(|old| old.id == insight.id);
     if !after.iter().any(is_new) {
         return;
     }
@@ -185,9 +185,8 @@ pub(super) fn hold_insights(before: &[Insight], after: &mut [Insight], sources: 
 
 /// The same for threads.
 pub(super) fn hold_arcs(before: &[StoryArc], after: &mut [StoryArc], sources: Sources<'_>) {
-    let is_new = |arc: &StoryArc| {
-        arc.is_open() && !before.iter().any(|old| old.content == arc.content)
-    };
+    let is_new =
+        |arc: &StoryArc| arc.is_open() && !before.iter().any(|old| old.content == arc.content);
     if !after.iter().any(is_new) {
         return;
     }
@@ -239,7 +238,10 @@ mod tests {
             memory("b", "Odo sold the boat and Lis was glad"),
         ];
         hold(&[], &mut after, Sources { items: path.items(), card: "", known: &[] });
-        assert_eq!((after[0].ungrounded.as_slice(), after[1].is_held()), (&["300".to_owned()][..], false));
+        assert_eq!(
+            (after[0].ungrounded.as_slice(), after[1].is_held()),
+            (&["300".to_owned()][..], false)
+        );
     }
 
     #[test]

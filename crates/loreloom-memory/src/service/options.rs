@@ -69,8 +69,8 @@ impl Options {
         let file: File = serde_json::from_str(json)
             .map_err(|error| OptionsError::Form { reason: error.to_string() })?;
         let name = file.profile.as_deref().unwrap_or("default");
-        let rules = Rules::named(name)
-            .ok_or_else(|| OptionsError::Profile { found: name.to_owned() })?;
+        let rules =
+            Rules::named(name).ok_or_else(|| OptionsError::Profile { found: name.to_owned() })?;
         let usual = Self::default();
         Ok(Self {
             settings: overlaid("settings", &Settings::default(), file.settings)?,
@@ -92,8 +92,7 @@ fn overlaid<T: Serialize + DeserializeOwned>(
     usual: &T,
     given: Map<String, Value>,
 ) -> Result<T, OptionsError> {
-    let wrong =
-        |error: serde_json::Error| OptionsError::Value { part, reason: error.to_string() };
+    let wrong = |error: serde_json::Error| OptionsError::Value { part, reason: error.to_string() };
     let mut whole = serde_json::to_value(usual).map_err(wrong)?;
     for (name, value) in given {
         match whole.get_mut(&name) {

@@ -71,11 +71,7 @@ pub struct FoundMemory {
 
 impl MemoryService {
     /// Hours since a chat was last told, if that is long enough for a recap.
-    pub async fn away(
-        &self,
-        tenant: &TenantId,
-        chat: &ChatId,
-    ) -> Result<Option<u64>, MemoryError> {
+    pub async fn away(&self, tenant: &TenantId, chat: &ChatId) -> Result<Option<u64>, MemoryError> {
         let settings = &self.options.settings;
         let Some(record) = self.ports.story.chat(tenant, chat).await? else { return Ok(None) };
         let (now, last) = (self.ports.clock.now().0, Some(record.updated.0));

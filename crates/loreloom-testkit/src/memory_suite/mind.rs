@@ -70,13 +70,19 @@ impl ChatModel for Noting {
                 word.trim_matches(|c: char| !c.is_alphanumeric()).strip_prefix("secret")?;
             number.parse::<u32>().ok()
         });
+        if prompt.contains("Compare the newest reply with the facts") {
+            let reply = prompt.rsplit_once("Reply:").map_or("", |(_, reply)| reply);
+            let wrong = reply.contains("lantern1 is dark");
+            let text =
+                if wrong { "The reply puts out lantern1 of harbour1 secret1" } else { "NONE" };
+            return Ok(ChatReply { text: text.to_owned() });
+        }
         let last = found.clone().last();
         let mut numbers: Vec<u32> = found.collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let of_each = |line: fn(&u32) -> String| -> Vec<String> {
-            numbers.iter().map(line).collect()
-        };
+        let of_each =
+            |line: fn(&u32) -> String| -> Vec<String> { numbers.iter().map(line).collect() };
         let mut lines = if prompt.contains("will still matter") {
             of_each(|n| format!("[fact:2:entity=Odo/character] lantern{n} harbour{n} secret{n}"))
         } else if prompt.contains("must stay consistent") {

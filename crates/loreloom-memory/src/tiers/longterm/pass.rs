@@ -144,9 +144,7 @@ fn settle(
                         memory.contradicts.push(existing);
                         None
                     }
-                    Some(
-                        Likeness::Same | Likeness::Independent | Likeness::Contradiction,
-                    ) => None,
+                    Some(Likeness::Same | Likeness::Independent | Likeness::Contradiction) => None,
                     None => {
                         memory.unverified = true;
                         None
