@@ -2,15 +2,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
+use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::{
-    ports::{Clock, Store, Upstream},
+    ports::{Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{recogniser::Recogniser, stacks::Stacks};
+use crate::{
+    choosing::Choosing,
+    connections::Connections,
+    gate::Access,
+    limits::Limits,
+    lore::LoreError,
+    notices::{Happened, Notice, Notices},
+    recogniser::Recogniser,
+    stacks::Stacks,
+};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
@@ -24,20 +33,26 @@ pub struct AppParts {
     pub stacks: Stacks,
     /// The stories, the bookcase.
     pub store: Arc<dyn Store>,
+    /// The model that chooses notes of vaults, if one does.
+    pub choosing: Option<Choosing>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
-    /// The model's server.
-    pub upstream: Arc<dyn Upstream>,
+    /// The models' servers.
+    pub connections: Arc<Connections>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The model's tokenizer.
-    pub counter: Arc<dyn TokenCounter>,
     /// What requests do not say.
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
     pub weaving: Weaving,
+    /// Who may ask.
+    pub access: Arc<Access>,
+    /// What a client may take.
+    pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// What happened, for whoever listens.
+    pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -47,7 +62,7 @@ pub struct AppParts {
 /// What requests do not say.
 #[derive(Clone, Debug)]
 pub struct Defaults {
-    /// The model's context size.
+    /// The model's context size, where neither settings nor its server tell it.
     pub context: Tokens,
     /// The user's name.
     pub user: String,
@@ -64,20 +79,13 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
-    /// Whether the upstream refuses prompts whose roles do not alternate.
-    pub strict_roles: bool,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self {
-            on: true,
-            deadline: Duration::from_millis(150),
-            strict_roles: false,
-            room: Arc::new(Semaphore::new(8)),
-        }
+        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
     }
 }
 
@@ -85,6 +93,35 @@ impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// The same server for another tenant: its own books, stories and memories, over the same
+    /// store and connections. Books and notes that were named at start are not its own.
+    pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
+        Ok(Self::new(AppParts {
+            tenant,
+            stacks: self.stacks.for_another()?,
+            store: Arc::clone(&self.store),
+            // Vaults are named at start.
+            choosing: None,
+            memory: self.memory.clone(),
+            connections: Arc::clone(&self.connections),
+            clock: Arc::clone(&self.clock),
+            defaults: self.defaults.clone(),
+            weaving: self.weaving.clone(),
+            access: Arc::clone(&self.access),
+            limits: self.limits,
+            recogniser: Recogniser::default(),
+            notices: self.notices.clone(),
+            tasks: self.tasks.clone(),
+            stopping: self.stopping.clone(),
+        }))
+    }
+
+    /// Tells whoever listens that something happened.
+    pub(crate) fn notice(&self, what: Happened) {
+        let (tenant, at) = (self.tenant.clone(), self.clock.now());
+        self.notices.tell(Notice { tenant, at, what });
     }
 }
 

@@ -6,8 +6,14 @@
 
 mod app;
 mod bookcase;
+mod choosing;
+mod connections;
+mod gate;
 mod guard;
+mod keys;
+mod limits;
 mod lore;
+mod notices;
 mod pages;
 mod proxy;
 mod recogniser;
@@ -20,7 +26,14 @@ mod story;
 pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    choosing::Choosing,
+    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
+    gate::Access,
+    guard::Origins,
+    keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    limits::Limits,
     lore::{Lore, LoreError},
+    notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     router::router,
     serve::serve,

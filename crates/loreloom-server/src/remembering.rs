@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loreloom_core::{chat::Path, report::BudgetUse, units::Tokens};
+use loreloom_core::{chat::Path, ids::ChatId, report::BudgetUse, units::Tokens};
 use loreloom_memory::{
     ports::MemoryError,
     presence::characters,
@@ -10,7 +10,7 @@ use loreloom_memory::{
 };
 use tokio::{runtime::Handle, task::JoinHandle};
 
-use crate::{app::App, story::Names};
+use crate::{app::App, connections::Line, notices::Happened, story::Names};
 
 /// Memory being asked; `None` if it is off.
 pub(crate) type Remembering = Option<JoinHandle<Result<TurnMemory, MemoryError>>>;
@@ -28,10 +28,11 @@ impl App {
         path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
+        line: &Line,
     ) -> Remembering {
         let memory = self.memory.clone()?;
         let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
-        let waiting = runtime.clone();
+        let (waiting, counter) = (runtime.clone(), Arc::clone(&line.counter));
         Some(runtime.spawn_blocking(move || {
             let group = group(&path);
             let asked = TurnAsked {
@@ -42,7 +43,7 @@ impl App {
                 group: &group,
                 seen_from,
                 cap: None,
-                counter: app.counter.as_ref(),
+                counter: counter.as_ref(),
             };
             waiting.block_on(memory.for_turn(&asked))
         }))
@@ -50,7 +51,7 @@ impl App {
 
     /// What memory has for a turn. A turn goes on without memory that fails or that takes
     /// more than half of what the turn may take.
-    pub(crate) async fn remembered(&self, asking: Remembering) -> TurnMemory {
+    pub(crate) async fn remembered(&self, chat: &ChatId, asking: Remembering) -> TurnMemory {
         let Some(asking) = asking else { return TurnMemory::default() };
         let reason = match tokio::time::timeout(self.weaving.deadline / 2, asking).await {
             Ok(Ok(Ok(remembered))) => return remembered,
@@ -59,6 +60,7 @@ impl App {
             Err(_elapsed) => "memory took too long".to_owned(),
         };
         tracing::warn!(%reason, "the turn goes on without memory");
+        self.notice(Happened::WithoutMemory { chat: chat.clone(), reason });
         TurnMemory::default()
     }
 

@@ -19,7 +19,10 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, lore::Lore, remembering::budget};
+use crate::{
+    app::App, choosing::Waiting, connections::Line, lore::Lore, notices::Happened,
+    remembering::budget,
+};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -81,12 +84,15 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        line: &Line,
+        waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
         let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
         let (speaker, names) = self.cast(found);
-        let remembering = is_story.then(|| self.remembering(runtime, &path, &names, found.before));
+        let remembering =
+            is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -95,18 +101,27 @@ impl App {
             Vec::new()
         });
         let (user, dry_run) = (names.user.clone(), !is_story);
-        let asked = Asked {
+        let mut asked = Asked {
             generation: found.generation,
-            context: self.defaults.context,
+            context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
+        if is_story {
+            let turn = asked.turn(&path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
+        }
         let turn = asked.turn(&path, &transcript);
-        let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
-        let given = lore.given(&turn, &path);
+        let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        let given = Given {
+            connection: Some(line.connection.name.clone()),
+            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            ..lore.given(&turn, &path)
+        };
         if let Some(remembering) = remembering {
-            let remembered = runtime.block_on(self.remembered(remembering));
+            let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
@@ -222,6 +237,7 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -247,6 +263,9 @@ impl App {
             self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
+        }
+        if let Some(path) = &told {
+            self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
             self.remember(&path, &names).await;
@@ -280,6 +299,12 @@ pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
     names: Names,
+}
+
+impl Committed {
+    pub(crate) fn chat(&self) -> &ChatId {
+        self.path.chat()
+    }
 }
 
 /// The longest card that memory is told: its prompts hold it whole.

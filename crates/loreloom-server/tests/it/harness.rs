@@ -18,17 +18,21 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
 };
 use loreloom_llm::{
-    connection::{Address, Connection, OpenAiModel},
+    connection::{Address, OpenAiModel},
+    diagnose::BuiltIn,
     embed::StaticEmbedder,
     upstream::HttpUpstream,
 };
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{Clock, Node, Store, StoryStore},
+    ports::{Clock, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{
+    Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
+    Recogniser, Stacks, Weaving, serve,
+};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -66,6 +70,11 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    /// Where requests go, instead of to the one model.
+    pub(crate) connections: Option<Connections>,
+    pub(crate) access: Access,
+    pub(crate) limits: Limits,
+    pub(crate) choosing: Option<Choosing>,
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
@@ -81,6 +90,10 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            connections: None,
+            access: Access::default(),
+            limits: Limits::default(),
+            choosing: None,
             options: Options::default(),
             notes_model: None,
         }
@@ -106,17 +119,21 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, options, notes_model } = setup;
+        let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
+        let Setup { connections, access, limits, choosing, .. } = setup;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
+            choosing,
             memory: memory.clone(),
-            upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
+            connections: Arc::new(connections.unwrap_or_else(|| {
+                let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
+                Connections::only(connection("model", upstream, counter))
+            })),
             clock: Arc::new(Still),
-            counter,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),
@@ -124,18 +141,23 @@ impl Loreloom {
                 seed: 0,
             },
             weaving,
+            access: Arc::new(access),
+            limits,
             recogniser: Recogniser::default(),
+            notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
         app.restore().await.unwrap();
+        app.refresh_keys().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());
         app.tasks.spawn(async move { serving.await.unwrap() });
         if let (Some(memory), Some((name, _))) = (memory, notes_model) {
             let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-            let model = OpenAiModel::new(Connection::new(address, name)).unwrap();
+            let model =
+                OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
             app.tasks.spawn(async move {
                 let (_tell, stop) = tokio::sync::watch::channel(false);
                 let embedder = StaticEmbedder::embedded();
@@ -163,6 +185,25 @@ impl Loreloom {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("the story never had {length} messages");
+    }
+}
+
+/// A connection without settings of its own.
+pub(crate) fn connection(
+    name: &str,
+    upstream: Arc<dyn Upstream>,
+    counter: Arc<dyn TokenCounter>,
+) -> Connection {
+    Connection {
+        name: name.into(),
+        shown: name.to_owned(),
+        upstream,
+        counting: Arc::new(move |_| Arc::clone(&counter)),
+        context: None,
+        strict_roles: false,
+        cache: None,
+        diagnosis: Arc::new(BuiltIn),
+        holding: None,
     }
 }
 

@@ -6,11 +6,14 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod choosing;
+mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
 mod proxy;
 mod remembering;
+mod safety;
 mod story;
 mod traffic;
 mod wrap;
