@@ -18,6 +18,15 @@ pub(super) struct Server {
 impl Server {
     /// Starts a server before an upstream, with a book of so many entries.
     pub(super) fn start(upstream: SocketAddr, entries: usize) -> Result<Self, String> {
+        Self::start_with(upstream, entries, &[])
+    }
+
+    /// The same with more arguments.
+    pub(super) fn start_with(
+        upstream: SocketAddr,
+        entries: usize,
+        more: &[&str],
+    ) -> Result<Self, String> {
         let binary = binary()?;
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let book = folder.path().join("book.json");
@@ -30,6 +39,7 @@ impl Server {
             .arg(folder.path().join("stories"))
             .arg("--book")
             .arg(&book)
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("`{}` cannot be started: {error}", binary.display()))?;
