@@ -112,6 +112,7 @@ pub enum Selection {
 
 /// Why what a selecting model chose before still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StillHolds {
     /// Nothing new was said.

@@ -11,8 +11,10 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    api::ApiState,
     choosing::Choosing,
     connections::Connections,
+    events,
     gate::Access,
     limits::Limits,
     lore::LoreError,
@@ -23,7 +25,13 @@ use crate::{
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
-pub struct App(Arc<AppParts>);
+pub struct App(Arc<Shared>);
+
+/// What an [`App`] was made of, and what it gathers while it runs.
+struct Shared {
+    parts: AppParts,
+    api: ApiState,
+}
 
 /// What an [`App`] is made of.
 pub struct AppParts {
@@ -92,7 +100,19 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
+        Self(Arc::new(Shared { parts, api: ApiState::default() }))
+    }
+}
+
+impl App {
+    /// Tells watchers what happened to the data it serves.
+    pub(crate) fn tell(&self, what: events::Happened) {
+        self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What the API keeps between calls.
+    pub(crate) fn api(&self) -> &ApiState {
+        &self.0.api
     }
 
     /// The same server for another tenant: its own books, stories and memories, over the same
@@ -120,6 +140,9 @@ impl App {
 
     /// Tells whoever listens that something happened.
     pub(crate) fn notice(&self, what: Happened) {
+        if let Some(event) = events::Happened::noticed(&what) {
+            self.tell(event);
+        }
         let (tenant, at) = (self.tenant.clone(), self.clock.now());
         self.notices.tell(Notice { tenant, at, what });
     }
@@ -129,6 +152,6 @@ impl std::ops::Deref for App {
     type Target = AppParts;
 
     fn deref(&self) -> &AppParts {
-        &self.0
+        &self.0.parts
     }
 }

@@ -4,17 +4,22 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-memory`; it names no database and no HTTP client.
 
+mod api;
 mod app;
 mod bookcase;
+mod catalog;
 mod choosing;
 mod connections;
+mod events;
 mod gate;
 mod guard;
 mod keys;
 mod limits;
+mod looking_back;
 mod lore;
 mod notices;
 mod pages;
+mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
@@ -24,6 +29,7 @@ mod stacks;
 mod story;
 
 pub use self::{
+    api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     choosing::Choosing,

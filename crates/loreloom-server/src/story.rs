@@ -20,7 +20,7 @@ use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
 use crate::{
-    app::App, choosing::Waiting, connections::Line, lore::Lore, notices::Happened,
+    app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
     remembering::budget,
 };
 
@@ -238,6 +238,8 @@ impl App {
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
         self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+        let (chat, version) = (path.chat().to_string(), stored.write.0);
+        self.tell(events::Happened::Chat { chat, version });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -260,7 +262,9 @@ impl App {
             let node =
                 Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
             let reply = Reply { turn, node, created: self.clock.now() };
-            self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let chat = path.chat().to_string();
+            self.tell(events::Happened::Chat { chat, version: write.0 });
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }
