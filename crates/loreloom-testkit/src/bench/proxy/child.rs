@@ -18,13 +18,22 @@ pub(in crate::bench) struct Server {
 impl Server {
     /// Starts a server before an upstream, with a book of so many entries.
     pub(super) fn start(upstream: SocketAddr, entries: usize) -> Result<Self, String> {
+        Self::start_with(upstream, entries, &[])
+    }
+
+    /// The same with more arguments.
+    pub(super) fn start_with(
+        upstream: SocketAddr,
+        entries: usize,
+        more: &[&str],
+    ) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
         std::fs::write(&book, book_of(entries)).map_err(|error| error.to_string())?;
         let upstream = format!("http://{upstream}");
         let mut server = Self::spawn(&upstream, folder.path(), |command| {
-            command.arg("--book").arg(&book);
+            command.arg("--book").arg(&book).args(more);
         })?;
         server.folder = Some(folder);
         Ok(server)
