@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    caching::{Placement, SentLog},
     connections::Connections,
     gate::Access,
     limits::Limits,
@@ -48,6 +49,8 @@ pub struct AppParts {
     pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// The last prompt of each chat.
+    pub sent: SentLog,
     /// What happened, for whoever listens.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
@@ -76,13 +79,20 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
+    /// Where lore stands.
+    pub placement: Placement,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
+        Self {
+            on: true,
+            deadline: Duration::from_millis(150),
+            placement: Placement::default(),
+            room: Arc::new(Semaphore::new(8)),
+        }
     }
 }
 
@@ -107,6 +117,7 @@ impl App {
             access: Arc::clone(&self.access),
             limits: self.limits,
             recogniser: Recogniser::default(),
+            sent: SentLog::default(),
             notices: self.notices.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),

@@ -6,6 +6,7 @@
 
 mod app;
 mod bookcase;
+mod caching;
 mod connections;
 mod gate;
 mod guard;
@@ -25,6 +26,7 @@ mod story;
 pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    caching::{Placement, SentLog},
     connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
     gate::Access,
     guard::Origins,

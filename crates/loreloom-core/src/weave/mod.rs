@@ -100,6 +100,7 @@ pub fn weave(
             untouched: u32::try_from(untouched).unwrap_or(u32::MAX),
             spans: Vec::new(),
             warnings,
+            cache: None,
         },
         injections,
     }

@@ -18,8 +18,8 @@ use loreloom_memory::{
     service::{MemoryService, Options, Ports},
 };
 use loreloom_server::{
-    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, Stacks,
-    Weaving, serve,
+    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, SentLog,
+    Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -52,6 +52,8 @@ pub(crate) struct Setup {
     pub(crate) connections: Option<Connections>,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
+    /// Another book than the one with the bell.
+    pub(crate) lore: Option<Book>,
 }
 
 impl Default for Setup {
@@ -66,6 +68,7 @@ impl Default for Setup {
             connections: None,
             access: Access::default(),
             limits: Limits::default(),
+            lore: None,
         }
     }
 }
@@ -89,10 +92,11 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, connections, access, limits } = setup;
+        let Setup { rules, counter, weaving, store, memory, connections, access, limits, lore } =
+            setup;
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
+            stacks: Stacks::new([everywhere(lore.unwrap_or_else(book))], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             memory: memory.then(|| remembering(&store)),
             connections: Arc::new(connections.unwrap_or_else(|| {
@@ -110,6 +114,7 @@ impl Loreloom {
             access: Arc::new(access),
             limits,
             recogniser: Recogniser::default(),
+            sent: SentLog::default(),
             notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

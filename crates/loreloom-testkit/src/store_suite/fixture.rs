@@ -176,6 +176,7 @@ fn report(path: &Path, verdicts: Vec<Verdict>) -> Report {
         untouched: 970,
         spans: Vec::new(),
         warnings: Vec::new(),
+        cache: None,
     }
 }
 

@@ -8,9 +8,9 @@ use std::{
 };
 
 /// A running `loreloom serve`; it ends with this value.
-pub(super) struct Server {
+pub(in crate::bench) struct Server {
     child: Child,
-    pub(super) address: SocketAddr,
+    pub(in crate::bench) address: SocketAddr,
     /// Its stories and books.
     _folder: tempfile::TempDir,
 }
@@ -18,14 +18,24 @@ pub(super) struct Server {
 impl Server {
     /// Starts a server before an upstream, with a book of so many entries.
     pub(super) fn start(upstream: SocketAddr, entries: usize) -> Result<Self, String> {
+        Self::with(&format!("http://{upstream}/v1"), &book_of(entries), &[])
+    }
+
+    /// Starts a server before an upstream, with a book and arguments.
+    pub(in crate::bench) fn with(
+        upstream: &str,
+        lore: &str,
+        arguments: &[&str],
+    ) -> Result<Self, String> {
         let binary = binary()?;
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
-        std::fs::write(&book, book_of(entries)).map_err(|error| error.to_string())?;
+        std::fs::write(&book, lore).map_err(|error| error.to_string())?;
         let mut child = Command::new(&binary)
             .arg("serve")
-            .args(["--port", "0", "--upstream", &format!("http://{upstream}/v1")])
+            .args(["--port", "0", "--upstream", upstream])
+            .args(arguments)
             .arg("--data")
             .arg(folder.path().join("stories"))
             .arg("--book")
@@ -62,7 +72,7 @@ impl Drop for Server {
 }
 
 /// The program beside this one.
-fn binary() -> Result<PathBuf, String> {
+pub(in crate::bench) fn binary() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let binary = own.with_file_name(format!("loreloom{}", std::env::consts::EXE_SUFFIX));
     let there = binary.is_file();

@@ -5,7 +5,7 @@
 //! same machine; a figure is the difference. Numbers of a machine that does something else
 //! at the same time say little.
 
-mod child;
+pub(super) mod child;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
