@@ -27,7 +27,7 @@ use crate::{
     commands::runtime,
     config::{Config, RulesConfig},
     files,
-    vault::{Contents, VaultArguments, VaultRulesArguments, Vaults},
+    vault::{Contents, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
 };
 
 /// Which lore is used, and by which rules.
@@ -206,6 +206,11 @@ impl LoreArguments {
     /// The vaults these arguments name.
     pub(crate) fn vaults(&self) -> anyhow::Result<Option<Vaults>> {
         self.vaults.open(&self.rules.vault)
+    }
+
+    /// How vaults are read and decided about.
+    pub(crate) fn vault_settings(&self) -> anyhow::Result<VaultSettings> {
+        self.rules.vault.settings()
     }
 
     /// Whether no lore is named at all.

@@ -12,6 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     caching::{Placement, SentLog},
+    choosing::Choosing,
     connections::Connections,
     gate::Access,
     limits::Limits,
@@ -33,6 +34,8 @@ pub struct AppParts {
     pub stacks: Stacks,
     /// The stories, the bookcase.
     pub store: Arc<dyn Store>,
+    /// The model that chooses notes of vaults, if one does.
+    pub choosing: Option<Choosing>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The models' servers.
@@ -109,6 +112,8 @@ impl App {
             tenant,
             stacks: self.stacks.for_another()?,
             store: Arc::clone(&self.store),
+            // Vaults are named at start.
+            choosing: None,
             memory: self.memory.clone(),
             connections: Arc::clone(&self.connections),
             clock: Arc::clone(&self.clock),

@@ -7,6 +7,7 @@
 mod app;
 mod bookcase;
 mod caching;
+mod choosing;
 mod connections;
 mod gate;
 mod guard;
@@ -27,6 +28,7 @@ pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     caching::{Placement, SentLog},
+    choosing::Choosing,
     connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
     gate::Access,
     guard::Origins,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{chat::Path, ids::ChatId, report::BudgetUse, units::Tokens};
 use loreloom_memory::{
     ports::MemoryError,
+    presence::characters,
     service::{Spoken, TurnAsked, TurnMemory, Who},
 };
 use tokio::{runtime::Handle, task::JoinHandle};
@@ -33,12 +34,13 @@ impl App {
         let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
         let (waiting, counter) = (runtime.clone(), Arc::clone(&line.counter));
         Some(runtime.spawn_blocking(move || {
+            let group = group(&path);
             let asked = TurnAsked {
                 tenant: &app.tenant,
                 chat: path.chat(),
                 path: path.items(),
                 speaker: &speaker,
-                group: &[],
+                group: &group,
                 seen_from,
                 cap: None,
                 counter: counter.as_ref(),
@@ -88,5 +90,12 @@ pub(crate) fn budget(remembered: &TurnMemory) -> Option<BudgetUse> {
 }
 
 fn who(names: &Names) -> Who {
-    names.speaker.as_deref().map(Who::named).unwrap_or_default()
+    let who = names.speaker.as_deref().map(Who::named).unwrap_or_default();
+    Who { card: names.card.to_string(), ..who }
+}
+
+/// The members of a group: all who speak, where several do.
+fn group(path: &Path) -> Vec<String> {
+    let cast = characters(path.items());
+    if cast.len() > 1 { cast.into_iter().map(str::to_owned).collect() } else { Vec::new() }
 }

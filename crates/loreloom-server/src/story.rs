@@ -21,7 +21,10 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, connections::Line, lore::Lore, notices::Happened, remembering::budget};
+use crate::{
+    app::App, choosing::Waiting, connections::Line, lore::Lore, notices::Happened,
+    remembering::budget,
+};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -42,6 +45,8 @@ pub(crate) struct Decided {
 pub(crate) struct Names {
     pub(crate) user: String,
     pub(crate) speaker: Option<String>,
+    /// What the request says before the chat: usually the card.
+    pub(crate) card: Arc<str>,
 }
 
 /// Where the reply to a request belongs.
@@ -86,6 +91,7 @@ impl App {
         runtime: &Handle,
         found: &Recognition,
         line: &Line,
+        waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
@@ -101,13 +107,18 @@ impl App {
             Vec::new()
         });
         let (user, dry_run) = (names.user.clone(), !is_story);
-        let asked = Asked {
+        let mut asked = Asked {
             generation: found.generation,
             context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, near, dry_run, ..Given::default() },
         };
+        if is_story {
+            let turn = asked.turn(&path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
+        }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
         let given = Given {
@@ -139,8 +150,8 @@ impl App {
             None => self.defaults.speaker.clone(),
         };
         let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
-        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        (speaker, names)
+        let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
+        (speaker, Names { user, speaker: speaks, card: card(found) })
     }
 
     /// The story up to its newest message, and the state before that: effects of earlier
@@ -176,6 +187,7 @@ impl App {
         let names = Names {
             user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
             speaker: request.explicit.char.clone(),
+            card: Arc::default(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
@@ -299,6 +311,17 @@ impl Committed {
     pub(crate) fn chat(&self) -> &ChatId {
         self.path.chat()
     }
+}
+
+/// The longest card that memory is told: its prompts hold it whole.
+const LONGEST_CARD: usize = 6000;
+
+/// What a request says before the chat.
+fn card(found: &Recognition) -> Arc<str> {
+    let parts: Vec<&str> = found.window.preamble.iter().map(|part| part.text.as_str()).collect();
+    let text = parts.join("\n");
+    let end = text.char_indices().nth(LONGEST_CARD).map_or(text.len(), |(end, _)| end);
+    Arc::from(&text[..end])
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -3,6 +3,7 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -21,8 +22,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route, SentLog,
-    Stacks, Weaving, serve,
+    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route,
+    SentLog, Stacks, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -31,6 +32,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::memory::options;
 use crate::{
     clock::SystemClock,
     config::{Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened},
@@ -38,7 +40,7 @@ use crate::{
     model::ModelArguments,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
-    vault::{Contents, Vaults, Watching},
+    vault::{Contents, SelectorArguments, Vaults, Watching},
 };
 
 /// Run the proxy between a front end and a model.
@@ -71,6 +73,9 @@ pub(crate) struct Serve {
     /// needs a key (`loreloom keys add`) [default: 127.0.0.1:8686]
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
     listen: Option<SocketAddr>,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -107,6 +112,10 @@ pub(crate) struct Serve {
     /// That model's server, if it is another than the upstream
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
+
+    /// How memory works, as a JSON file
+    #[arg(long, value_name = "FILE")]
+    memory_settings: Option<PathBuf>,
 
     /// Pass every request on as it is
     #[arg(long)]
@@ -154,6 +163,7 @@ impl Serve {
         let vaults = lore.vaults()?;
         let opened = self.connections(&config)?;
         let extractor = self.extractor(&config, &opened)?;
+        let choosing = self.choosing(&lore, &config, &opened)?;
         runtime()?.block_on(async {
             let store = self.store.under(&config).open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
@@ -167,7 +177,7 @@ impl Serve {
             );
             let app = self.app(&config, &opened, store, stacks, used)?;
             let limits = config.server.limits.limits();
-            let app = App::new(AppParts { access: Arc::new(access), limits, ..app });
+            let app = App::new(AppParts { access: Arc::new(access), limits, choosing, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -261,8 +271,8 @@ impl Serve {
             ..weaving
         };
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
-        let memory =
-            remembers.then(|| memory(&store, Options { model: used, ..Options::default() }));
+        let options = options(self.memory_settings.as_deref())?;
+        let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
         let connections = self.routed(config, opened)?;
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
@@ -288,6 +298,25 @@ impl Serve {
         let writer = config.features.writer.as_ref();
         let writer = writer.map(|feature| ConnectionId::from(feature.connection()));
         Ok(Connections::new(all, routes.collect(), writer.as_ref())?)
+    }
+
+    /// The model that chooses notes of vaults, if one does.
+    fn choosing(
+        &self,
+        lore: &LoreArguments,
+        config: &Config,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Choosing>> {
+        let settings = lore.vault_settings()?;
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        let configured = config.features.selector.as_ref();
+        let configured =
+            configured.map(|feature| find(opened, feature)?.model(feature.model())).transpose()?;
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.upstream.as_deref().unwrap_or(&first);
+        let upstream = (url, self.key_env.as_deref(), context);
+        let rules = settings.using.selection.as_ref();
+        self.selector.open(rules, settings.asking, configured, upstream)
     }
 
     /// The model that memory's own work goes to, if one is named.
@@ -361,6 +390,7 @@ pub(super) fn parts(
         tenant: TenantId::local(),
         stacks,
         store,
+        choosing: None,
         memory: None,
         connections: Arc::new(connections),
         clock: Arc::new(SystemClock),
@@ -388,21 +418,29 @@ fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
     Arc::new(MemoryService::new(ports, options))
 }
 
-/// Carries out memory's work until the server stops.
+/// Carries out memory's work until the server stops: as many jobs at once as the model takes.
 fn work(app: &App, model: Box<dyn ChatModel>) {
     let Some(memory) = app.memory.clone() else { return };
+    let at_once = memory.options().model.as_ref().map_or(1, |model| model.at_once);
     let (tell, stop) = watch::channel(false);
     let stopping = app.stopping.clone();
     app.tasks.spawn(async move {
         stopping.cancelled().await;
-        // The worker has gone already if nobody hears this.
+        // The workers have gone already if nobody hears this.
         let _gone = tell.send(true);
     });
-    app.tasks.spawn(async move {
-        let embedder = StaticEmbedder::embedded();
-        let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
-        memory.work_until("server", backend, stop).await;
-    });
+    let model: Arc<dyn ChatModel> = Arc::from(model);
+    // Another server on the same store has workers of its own.
+    let (process, begun) = (std::process::id(), app.clock.now().0);
+    for number in 0..at_once {
+        let (memory, model, stop) = (Arc::clone(&memory), Arc::clone(&model), stop.clone());
+        let name = format!("server-{process}-{begun}-{number}");
+        app.tasks.spawn(async move {
+            let embedder = StaticEmbedder::embedded();
+            let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
+            memory.work_until(&name, backend, stop).await;
+        });
+    }
 }
 
 /// A runtime for one command.

@@ -149,6 +149,8 @@ pub(crate) struct FeaturesConfig {
     pub(crate) writer: Option<FeatureConfig>,
     /// Reads along and keeps memories.
     pub(crate) extractor: Option<FeatureConfig>,
+    /// Chooses notes of vaults.
+    pub(crate) selector: Option<FeatureConfig>,
     /// Finds entries by meaning.
     pub(crate) embedder: Option<FeatureConfig>,
 }
@@ -214,6 +216,7 @@ impl FeaturesConfig {
         let all = [
             ("writer", &self.writer),
             ("extractor", &self.extractor),
+            ("selector", &self.selector),
             ("embedder", &self.embedder),
         ];
         all.into_iter().filter_map(|(name, feature)| feature.as_ref().map(|one| (name, one)))

@@ -17,6 +17,7 @@ mod memory;
 mod run;
 mod serve;
 mod stories;
+mod two_servers;
 mod unwrap;
 mod vault;
 mod weave;

@@ -8,6 +8,7 @@
 //! from the book and the turn's facts, and is derived when somebody asks
 //! (`weave::verdicts`).
 
+mod selection;
 mod trigger;
 mod verdict;
 pub mod words;
@@ -15,6 +16,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
 };
@@ -45,6 +47,9 @@ pub struct Report {
     /// What the prompt cache could keep, where it was measured after sending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheUse>,
+    /// How a selecting model took part, where one was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionUse>,
 }
 
 /// What a prompt kept of the one sent before, and what it is estimated to cost.

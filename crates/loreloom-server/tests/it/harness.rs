@@ -1,6 +1,13 @@
 //! A Loreloom server on loopback with an upstream of the test's choosing.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
@@ -11,15 +18,20 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
 };
 use loreloom_llm::{
-    connection::Address, diagnose::BuiltIn, embed::StaticEmbedder, upstream::HttpUpstream,
+    connection::{Address, OpenAiModel},
+    diagnose::BuiltIn,
+    embed::StaticEmbedder,
+    upstream::HttpUpstream,
 };
 use loreloom_memory::{
+    cycle::Backend,
+    hardware::Hardware,
     ports::{Clock, Node, Store, StoryStore, Upstream},
-    service::{MemoryService, Options, Ports},
+    service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    Access, App, AppParts, Connection, Connections, Defaults, Limits, Notices, Recogniser, SentLog,
-    Stacks, Weaving, serve,
+    Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
+    Recogniser, SentLog, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -32,6 +44,16 @@ struct Still;
 impl Clock for Still {
     fn now(&self) -> Timestamp {
         Timestamp(1_000)
+    }
+}
+
+/// A clock that moves by a second with every look.
+#[derive(Default)]
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1000, Ordering::Relaxed))
     }
 }
 
@@ -54,6 +76,11 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// Another book than the one with the bell.
     pub(crate) lore: Option<Book>,
+    pub(crate) choosing: Option<Choosing>,
+    /// How memory works.
+    pub(crate) options: Options,
+    /// The model that keeps memories, by name, and how able it is.
+    pub(crate) notes_model: Option<(&'static str, Hardware)>,
 }
 
 impl Default for Setup {
@@ -69,6 +96,9 @@ impl Default for Setup {
             access: Access::default(),
             limits: Limits::default(),
             lore: None,
+            choosing: None,
+            options: Options::default(),
+            notes_model: None,
         }
     }
 }
@@ -92,13 +122,16 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory, connections, access, limits, lore } =
-            setup;
+        let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
+        let Setup { connections, access, limits, choosing, lore, .. } = setup;
+        let memory = (memory || notes_model.is_some())
+            .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(lore.unwrap_or_else(book))], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
-            memory: memory.then(|| remembering(&store)),
+            choosing,
+            memory: memory.clone(),
             connections: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
                 Connections::only(connection("model", upstream, counter))
@@ -125,6 +158,17 @@ impl Loreloom {
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());
         app.tasks.spawn(async move { serving.await.unwrap() });
+        if let (Some(memory), Some((name, _))) = (memory, notes_model) {
+            let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
+            let model =
+                OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
+            app.tasks.spawn(async move {
+                let (_tell, stop) = tokio::sync::watch::channel(false);
+                let embedder = StaticEmbedder::embedded();
+                let backend = Backend { model: &model, embedder: Some(&embedder) };
+                memory.work_until("test", backend, stop).await;
+            });
+        }
         Self { address, store, app }
     }
 
@@ -179,16 +223,26 @@ fn book() -> Book {
     book
 }
 
-/// Memory without a model.
-fn remembering(store: &Arc<MemoryStore>) -> Arc<MemoryService> {
+/// Memory, with a model of that ability or none.
+fn remembering(
+    store: &Arc<MemoryStore>,
+    options: Options,
+    hardware: Option<Hardware>,
+) -> Arc<MemoryService> {
+    let model = hardware.map(|hardware| ModelUse {
+        connection: "notes".into(),
+        hardware,
+        at_once: 1,
+        context: Tokens(3000),
+    });
     let ports = Ports {
         story: store.clone(),
         log: store.clone(),
         jobs: store.clone(),
-        clock: Arc::new(Still),
+        clock: Arc::new(Ticking::default()),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
     };
-    Arc::new(MemoryService::new(ports, Options::default()))
+    Arc::new(MemoryService::new(ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.

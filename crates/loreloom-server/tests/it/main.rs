@@ -7,9 +7,11 @@
 )]
 
 mod cache;
+mod choosing;
 mod connections;
 mod endpoints;
 mod harness;
+mod long_story;
 mod proxy;
 mod remembering;
 mod safety;
