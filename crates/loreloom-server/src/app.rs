@@ -12,6 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     api::ApiState,
+    caching::{Placement, SentLog},
     choosing::Choosing,
     connections::Connections,
     events,
@@ -61,6 +62,8 @@ pub struct AppParts {
     pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// The last prompt of each chat.
+    pub sent: SentLog,
     /// What happened, for whoever listens.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
@@ -89,13 +92,20 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
+    /// Where lore stands.
+    pub placement: Placement,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
+        Self {
+            on: true,
+            deadline: Duration::from_millis(150),
+            placement: Placement::default(),
+            room: Arc::new(Semaphore::new(8)),
+        }
     }
 }
 
@@ -135,6 +145,7 @@ impl App {
             access: Arc::clone(&self.access),
             limits: self.limits,
             recogniser: Recogniser::default(),
+            sent: SentLog::default(),
             notices: self.notices.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),

@@ -7,6 +7,7 @@
 mod api;
 mod app;
 mod bookcase;
+mod caching;
 mod catalog;
 mod choosing;
 mod connections;
@@ -33,6 +34,7 @@ pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    caching::{Placement, SentLog},
     choosing::Choosing,
     connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
     gate::Access,

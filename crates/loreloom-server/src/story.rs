@@ -8,12 +8,14 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::ChatId,
     macros::MacroValues,
-    place::{Injection, Provenance},
+    place::Provenance,
     prompt::PromptMessage,
     recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
-    report::{Report, Span, Warning},
-    state::{StateDelta, StoryState},
+    report::{Span, Warning},
+    stable::Ledger,
+    state::StoryState,
     turn::{Speaker, Transcript},
+    weave::Woven,
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -28,14 +30,14 @@ use crate::{
 pub(crate) struct Decided {
     pub(crate) lore: Arc<Lore>,
     pub(crate) path: Path,
-    pub(crate) injections: Vec<Injection>,
+    pub(crate) woven: Woven,
+    /// Where texts stood in earlier turns.
+    pub(crate) ledger: Ledger,
+    pub(crate) given: Given,
     pub(crate) generation: GenerationType,
     /// Whether it becomes story; a background generation does not.
     pub(crate) is_story: bool,
     pub(crate) names: Names,
-    delta: StateDelta,
-    report: Report,
-    given: Given,
 }
 
 /// Who tells the story.
@@ -71,6 +73,10 @@ pub(crate) struct Sent {
     pub(crate) already: Vec<Provenance>,
     /// How the texts were sewn in.
     pub(crate) seams: Seams,
+    /// Sources whose texts stand elsewhere in the next prompt.
+    pub(crate) moving: Vec<Provenance>,
+    /// What it was sent over.
+    pub(crate) line: Line,
 }
 
 /// The last turn of a chat, for pages and tests.
@@ -137,9 +143,8 @@ impl App {
         Ok(Some(Decided {
             lore,
             given,
-            injections: woven.injections,
-            delta: woven.delta,
-            report: woven.report,
+            woven,
+            ledger: state.ledger,
             generation: found.generation,
             is_story,
             names,
@@ -228,9 +233,10 @@ impl App {
         sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, path, injections, delta, mut report, given, generation, names, .. } =
-            decided;
-        let Sent { prompt, spans, already, seams } = sent;
+        let Decided { lore, path, woven, given, generation, names, .. } = decided;
+        let Woven { injections, delta, mut report, .. } = woven;
+        let Sent { prompt, spans, already, seams, moving, line } = sent;
+        report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
         let title = path.items().first().map_or("", |item| item.message.text.as_str());

@@ -37,7 +37,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-pub(crate) use self::serve::runtime;
+pub(crate) use self::serve::{PlacementName, runtime};
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use loreloom_core::{
     ids::{ConnectionId, TenantId},
     notebook::{NotebookMode, NotebookRules},
@@ -23,8 +23,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks,
-    Weaving, serve,
+    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route,
+    SentLog, Stacks, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -135,9 +135,24 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
 
+    /// Where lore stands: where its authors want it, or where a prompt cache keeps most
+    /// [default: front-end]
+    #[arg(long, value_enum)]
+    placement: Option<PlacementName>,
+
     /// The model refuses prompts whose roles do not alternate: write lore into messages
     #[arg(long)]
     strict_roles: bool,
+}
+
+/// Where lore stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlacementName {
+    /// Where its authors want it
+    #[default]
+    FrontEnd,
+    /// Where a prompt cache keeps most of each prompt
+    Stable,
 }
 
 /// The name of the connection that `--upstream` makes.
@@ -215,6 +230,9 @@ impl Serve {
         // What is said on the command line wins over what connections say.
         let opened = opened.into_iter().map(|mut one| {
             one.config.strict_roles |= self.strict_roles;
+            if self.placement(config) != Placement::FrontEnd {
+                one.config.measured();
+            }
             one.config.context = self.context.or(one.config.context);
             match &counting {
                 Some(counting) => one.counted(Arc::clone(counting)),
@@ -260,6 +278,7 @@ impl Serve {
         let weaving = Weaving {
             on: !self.no_weave && config.weaving.on.unwrap_or(true),
             deadline: deadline.map_or(weaving.deadline, Duration::from_millis),
+            placement: self.placement(config),
             ..weaving
         };
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
@@ -267,6 +286,15 @@ impl Serve {
         let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
         let connections = self.routed(config, opened)?;
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
+    }
+
+    fn placement(&self, config: &Config) -> Placement {
+        match self.placement.or(config.weaving.placement).unwrap_or_default() {
+            PlacementName::FrontEnd => Placement::FrontEnd,
+            PlacementName::Stable => {
+                Placement::Stable(config.weaving.stable.clone().unwrap_or_default())
+            }
+        }
     }
 
     fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
@@ -423,6 +451,7 @@ pub(super) fn parts(
         access: Arc::default(),
         limits: Limits::default(),
         recogniser: Recogniser::default(),
+        sent: SentLog::default(),
         notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),

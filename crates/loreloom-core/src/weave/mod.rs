@@ -100,6 +100,7 @@ pub fn weave(
             verdicts,
             spans: Vec::new(),
             warnings,
+            cache: None,
             selection,
         },
         injections,

@@ -12,6 +12,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::Verdict,
     rules::Rules,
+    stable::Canvas,
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache},
     weave::{self, Woven},
@@ -72,7 +73,14 @@ impl Again {
         let prompt = given.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
         let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));
-        let plan = layout.plan(&prompt, &woven.injections);
+        let injections = match &given.arrangement {
+            Some(arrangement) => {
+                let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
+                arrangement.place(canvas, library, &past.state.ledger, &mut woven).injections()
+            }
+            None => woven.injections.clone(),
+        };
+        let plan = layout.plan(&prompt, &injections);
         let Assembled { messages, spans } = plan.apply(&prompt);
         plan.tell(&mut woven.report, spans);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
@@ -176,4 +184,6 @@ fn recollect(woven: &mut Woven, record: &TurnRecord) {
     woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
+    // What was measured after sending belongs to the prompts of that day.
+    woven.report.cache.clone_from(&record.report.cache);
 }

@@ -175,6 +175,7 @@ impl TurnRecord {
             untouched: 0,
             spans: Vec::new(),
             warnings: Vec::new(),
+            cache: None,
             selection: None,
         };
         Self {

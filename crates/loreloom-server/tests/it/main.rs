@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod cache;
 mod choosing;
 mod connections;
 mod endpoints;

@@ -27,12 +27,20 @@ impl Server {
         entries: usize,
         more: &[&str],
     ) -> Result<Self, String> {
+        Self::with(&format!("http://{upstream}/v1"), &book_of(entries), more)
+    }
+
+    /// Starts a server before an upstream, with a book and arguments.
+    pub(in crate::bench) fn with(
+        upstream: &str,
+        lore: &str,
+        more: &[&str],
+    ) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
-        std::fs::write(&book, book_of(entries)).map_err(|error| error.to_string())?;
-        let upstream = format!("http://{upstream}");
-        let mut server = Self::spawn(&upstream, folder.path(), |command| {
+        std::fs::write(&book, lore).map_err(|error| error.to_string())?;
+        let mut server = Self::spawn(upstream, folder.path(), |command| {
             command.arg("--book").arg(&book).args(more);
         })?;
         server.folder = Some(folder);
@@ -49,7 +57,7 @@ impl Server {
         let mut command = Command::new(&binary);
         command
             .arg("serve")
-            .args(["--port", "0", "--upstream", &format!("{upstream}/v1")])
+            .args(["--port", "0", "--upstream", upstream])
             .arg("--data")
             .arg(folder.join("stories"));
         arguments(&mut command);

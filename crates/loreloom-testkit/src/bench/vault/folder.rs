@@ -85,7 +85,7 @@ fn weave(vault: &Path, chat: &Path) -> Result<Duration, String> {
 /// How long until what a model is sent has a note as it was just saved.
 fn live(vault: &Path, folder: &Path) -> Result<f64, String> {
     let upstream = ModelServer::start(Script::new()).map_err(|error| error.to_string())?;
-    let server = Server::spawn(&upstream.base_url(), folder, |command| {
+    let server = Server::spawn(&format!("{}/v1", upstream.base_url()), folder, |command| {
         command.arg("--vault").arg(vault);
     })?;
     let mut version = 0;
