@@ -12,6 +12,7 @@ use crate::{
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
     stable::{Ledger, LedgerDelta},
+    told::Told,
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -51,6 +52,9 @@ pub struct StoryState {
     /// Where lore was placed for the sake of the prompt cache.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
+    /// What the host told of the story.
+    #[serde(default, skip_serializing_if = "Told::is_empty")]
+    pub told: Told,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -79,6 +83,9 @@ pub struct StateDelta {
     /// Changes to the ledger.
     #[serde(skip_serializing_if = "LedgerDelta::is_empty")]
     pub ledger: LedgerDelta,
+    /// What the host told, all of it, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
 }
 
 impl StateDelta {
@@ -95,6 +102,7 @@ impl StateDelta {
                 global: changes(&before.variables.global, &after.variables.global),
             },
             ledger: LedgerDelta::between(&before.ledger, &after.ledger),
+            told: (before.told != after.told).then(|| after.told.clone()),
         }
     }
 
@@ -106,6 +114,7 @@ impl StateDelta {
             && self.vault.is_none()
             && self.variables.is_empty()
             && self.ledger.is_empty()
+            && self.told.is_none()
     }
 }
 
@@ -120,6 +129,9 @@ impl StoryState {
         }
         self.write(&delta.variables);
         self.ledger.apply(&delta.ledger);
+        if let Some(told) = &delta.told {
+            self.told.clone_from(told);
+        }
     }
 
     /// Writes variables.

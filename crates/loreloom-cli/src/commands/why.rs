@@ -264,8 +264,11 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
-    woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
+    // So is the author's note, which the host told.
+    let is_given =
+        |one: &&Injection| matches!(one.source, Provenance::Memory(_) | Provenance::AuthorsNote);
+    woven.injections.extend(record.injections.iter().filter(is_given).cloned());
+    woven.delta.told.clone_from(&record.delta.told);
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
     // What was measured after sending belongs to the prompts of that day.

@@ -16,5 +16,6 @@ mod proxy;
 mod remembering;
 mod safety;
 mod story;
+mod told;
 mod traffic;
 mod wrap;
