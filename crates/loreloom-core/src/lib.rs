@@ -29,6 +29,7 @@ pub mod stable;
 pub mod state;
 mod texts;
 pub mod tokens;
+pub mod told;
 pub mod turn;
 pub mod units;
 pub mod vault;

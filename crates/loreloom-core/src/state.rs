@@ -13,6 +13,7 @@ use crate::{
     macros::{VariableChanges, Variables},
     notebook::{Notebooks, NotebooksDelta},
     stable::{Ledger, LedgerDelta},
+    told::Told,
     turn::Scene,
     units::MessageCount,
     vault::{VaultDelta, VaultState},
@@ -59,6 +60,9 @@ pub struct StoryState {
     /// What the scene is like and what people want in it, where a turn is not told.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scene: Scene,
+    /// What the host told of the story.
+    #[serde(default, skip_serializing_if = "Told::is_empty")]
+    pub told: Told,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -93,6 +97,9 @@ pub struct StateDelta {
     /// The scene, anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<Scene>,
+    /// What the host told, all of it, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
 }
 
 impl StateDelta {
@@ -111,6 +118,7 @@ impl StateDelta {
             ledger: LedgerDelta::between(&before.ledger, &after.ledger),
             notebooks: NotebooksDelta::between(&before.notebooks, &after.notebooks),
             scene: (before.scene != after.scene).then(|| after.scene.clone()),
+            told: (before.told != after.told).then(|| after.told.clone()),
         }
     }
 
@@ -124,6 +132,7 @@ impl StateDelta {
             && self.ledger.is_empty()
             && self.notebooks.is_empty()
             && self.scene.is_none()
+            && self.told.is_none()
     }
 }
 
@@ -141,6 +150,9 @@ impl StoryState {
         self.notebooks.apply(&delta.notebooks);
         if let Some(scene) = &delta.scene {
             self.scene.clone_from(scene);
+        }
+        if let Some(told) = &delta.told {
+            self.told.clone_from(told);
         }
     }
 

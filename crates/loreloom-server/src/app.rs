@@ -1,8 +1,13 @@
 //! What all requests share.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
+use loreloom_core::{
+    ids::{ChatId, TenantId},
+    told::Told,
+    turn::Speaker,
+    units::Tokens,
+};
 use loreloom_memory::{
     ports::{ChatModel, Clock, Store},
     service::MemoryService,
@@ -83,6 +88,16 @@ pub struct Defaults {
     pub speaker: Option<Speaker>,
     /// The seed of all rolls.
     pub seed: u64,
+    /// What is told of chats, by their ids; `*` is all of them.
+    pub told: BTreeMap<String, Told>,
+}
+
+impl Defaults {
+    /// What is told of a chat.
+    pub(crate) fn told_in(&self, chat: &ChatId) -> Told {
+        let of = |id: &str| self.told.get(id).cloned().unwrap_or_default();
+        of(chat.as_str()).after(&of("*"))
+    }
 }
 
 /// Whether and how lore is woven into requests.

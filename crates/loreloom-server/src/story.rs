@@ -14,6 +14,7 @@ use loreloom_core::{
     report::{Span, Warning},
     stable::Ledger,
     state::StoryState,
+    told::Told,
     turn::{Speaker, Transcript},
     weave::Woven,
     wrap::strip_echo,
@@ -98,6 +99,7 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        told: &Told,
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
@@ -116,12 +118,22 @@ impl App {
             Vec::new()
         });
         let (user, dry_run) = (names.user.clone(), !is_story);
+        let telling = told.after(&state.told);
+        let holds = telling.after(&self.defaults.told_in(path.chat()));
         let mut asked = Asked {
             generation: found.generation,
             context: line.context,
             seed: self.defaults.seed,
             at: Some(self.clock.now()),
-            given: Given { user, speaker, near, dry_run, ..Given::default() },
+            given: Given {
+                user,
+                speaker,
+                near,
+                dry_run,
+                scene: holds.scene(),
+                greeting: holds.greeting,
+                ..Given::default()
+            },
         };
         if is_story {
             let turn = asked.turn(&path, &transcript);
@@ -130,6 +142,8 @@ impl App {
         }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        woven.injections.extend(holds.note(user_messages(&path), line.counter.as_ref()));
+        woven.delta.told = (telling != state.told).then_some(telling);
         let given = Given {
             connection: Some(line.connection.name.clone()),
             model: Some(line.model.clone()).filter(|model| !model.is_empty()),
@@ -293,7 +307,9 @@ impl App {
             self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
-            self.remember(&path, &names).await;
+            // The reply is stored: its reader need not wait for what memory makes of it.
+            let app = self.clone();
+            self.tasks.spawn(async move { app.remember(&path, &names).await });
         }
         Ok(())
     }
@@ -319,6 +335,12 @@ impl App {
         let reply = reply.map(|node| node.message.text);
         Ok(Some(LastTurn { chat, turn: summary.id, record, reply }))
     }
+}
+
+/// How often the user has spoken.
+fn user_messages(path: &Path) -> u32 {
+    let spoken = path.items().iter().filter(|item| item.message.role == Role::User).count();
+    u32::try_from(spoken).unwrap_or(u32::MAX)
 }
 
 /// A stored turn that waits for its reply.

@@ -176,12 +176,15 @@ pub fn as_stored(record: &TurnRecord) -> Woven {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    // What notebooks hold is woven anew from the state.
-    let is_memory = |one: &&Injection| match &one.source {
+    // What notebooks hold is woven anew from the state; the author's note is what the host
+    // told.
+    let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
-        Provenance::Lore { .. } | Provenance::AuthorsNote => false,
+        Provenance::AuthorsNote => true,
+        Provenance::Lore { .. } => false,
     };
-    woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
+    woven.injections.extend(record.injections.iter().filter(is_given).cloned());
+    woven.delta.told.clone_from(&record.delta.told);
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
     // What was measured after sending belongs to the prompts of that day.

@@ -76,6 +76,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// Another book than the one with the bell.
     pub(crate) lore: Option<Book>,
+    /// What is told of chats.
+    pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
     pub(crate) choosing: Option<Choosing>,
     pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// How memory works.
@@ -97,6 +99,7 @@ impl Default for Setup {
             access: Access::default(),
             limits: Limits::default(),
             lore: None,
+            told: std::collections::BTreeMap::new(),
             choosing: None,
             noting: None,
             options: Options::default(),
@@ -125,7 +128,7 @@ impl Loreloom {
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
@@ -145,6 +148,7 @@ impl Loreloom {
                 user: "Mira".to_owned(),
                 speaker: None,
                 seed: 0,
+                told,
             },
             weaving,
             access: Arc::new(access),

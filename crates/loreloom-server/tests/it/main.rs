@@ -18,5 +18,6 @@ mod proxy;
 mod remembering;
 mod safety;
 mod story;
+mod told;
 mod traffic;
 mod wrap;

@@ -12,8 +12,9 @@ use loreloom_core::{
     prompt::PromptMessage,
     recognise::{Body as Prompt, Request, wire},
     stable::Mark,
+    told::Told,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::write::Field;
 
@@ -32,6 +33,8 @@ pub(super) struct Body {
     pub(super) request: Request,
     /// The model it asks for.
     pub(super) model: Option<String>,
+    /// What it tells of the story besides its messages.
+    pub(super) told: Told,
     /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
@@ -66,11 +69,13 @@ impl Body {
         let request = request.ok_or(Unreadable::NoPrompt)?;
         let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
         let model = value["model"].as_str().map(str::to_owned);
-        let complaint = value.get(OWN_FIELD).and_then(complaint);
+        let own = value.get(OWN_FIELD);
+        let (told, mistold) = own.map(told).unwrap_or_default();
+        let complaint = own.and_then(complaint).or(mistold);
         let stripped = raw::without(text, OWN_FIELD);
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
-        Ok(Self { text, untouched, field, request, model, complaint })
+        Ok(Self { text, untouched, field, request, model, told, complaint })
     }
 
     /// The prompt as reports show it: a text prompt is one message.
@@ -108,6 +113,23 @@ impl Body {
         }
     }
 }
+
+/// What our own field tells of the story, and what cannot be read of it. Each part counts by
+/// itself.
+fn told(own: &Value) -> (Told, Option<String>) {
+    let (mut told, mut complaint) = (Told::default(), None);
+    for name in TOLD {
+        let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
+        match serde_json::from_value::<Told>(json!({ name: value })) {
+            Ok(part) => told = part.after(&told),
+            Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
+        }
+    }
+    (told, complaint)
+}
+
+/// The parts of our own field that tell of the story.
+const TOLD: [&str; 6] = ["scene", "folders", "pins", "blocks", "greeting", "note"];
 
 /// What is wrong with our own field: what can be read of it counts all the same.
 fn complaint(own: &Value) -> Option<String> {
