@@ -77,7 +77,7 @@ impl ChatModel for Noting {
                 if wrong { "The reply puts out lantern1 of harbour1 secret1" } else { "NONE" };
             return Ok(ChatReply { text: text.to_owned() });
         }
-        let last = found.clone().last();
+        let last = found.clone().next_back();
         let mut numbers: Vec<u32> = found.collect();
         numbers.sort_unstable();
         numbers.dedup();

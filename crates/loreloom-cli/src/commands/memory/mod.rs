@@ -43,8 +43,8 @@ pub(crate) struct Memory {
     json: bool,
 
     /// How memory works, as a JSON file
-    #[arg(long, global = true, value_name = "FILE")]
-    memory_settings: Option<PathBuf>,
+    #[arg(long = "memory-settings", global = true, value_name = "FILE")]
+    settings: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,7 +99,7 @@ impl Memory {
             return settings.run(out);
         }
         runtime()?.block_on(async {
-            let options = options(self.memory_settings.as_deref())?;
+            let options = options(self.settings.as_deref())?;
             let desk = Desk::new(self.store.open().await?, self.json, options);
             match self.deed {
                 Deed::List(list) => list.run(&desk, out).await,
