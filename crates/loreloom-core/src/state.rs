@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
+    notebook::{Notebooks, NotebooksDelta},
     stable::{Ledger, LedgerDelta},
     told::Told,
+    turn::Scene,
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -55,6 +57,12 @@ pub struct StoryState {
     /// What the host told of the story.
     #[serde(default, skip_serializing_if = "Told::is_empty")]
     pub told: Told,
+    /// What the chat's notebooks hold.
+    #[serde(default, skip_serializing_if = "Notebooks::is_empty")]
+    pub notebooks: Notebooks,
+    /// What the scene is like and what people want in it, where a turn is not told.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scene: Scene,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -86,6 +94,12 @@ pub struct StateDelta {
     /// What the host told, all of it, if that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
+    /// Changes to notebooks.
+    #[serde(skip_serializing_if = "NotebooksDelta::is_empty")]
+    pub notebooks: NotebooksDelta,
+    /// The scene, anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
 }
 
 impl StateDelta {
@@ -103,6 +117,8 @@ impl StateDelta {
             },
             ledger: LedgerDelta::between(&before.ledger, &after.ledger),
             told: (before.told != after.told).then(|| after.told.clone()),
+            notebooks: NotebooksDelta::between(&before.notebooks, &after.notebooks),
+            scene: (before.scene != after.scene).then(|| after.scene.clone()),
         }
     }
 
@@ -115,6 +131,8 @@ impl StateDelta {
             && self.variables.is_empty()
             && self.ledger.is_empty()
             && self.told.is_none()
+            && self.notebooks.is_empty()
+            && self.scene.is_none()
     }
 }
 
@@ -131,6 +149,10 @@ impl StoryState {
         self.ledger.apply(&delta.ledger);
         if let Some(told) = &delta.told {
             self.told.clone_from(told);
+        }
+        self.notebooks.apply(&delta.notebooks);
+        if let Some(scene) = &delta.scene {
+            self.scene.clone_from(scene);
         }
     }
 

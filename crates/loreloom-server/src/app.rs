@@ -9,16 +9,18 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_memory::{
-    ports::{Clock, Store},
+    ports::{ChatModel, Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    api::ApiState,
     caching::{Placement, SentLog},
     choosing::Choosing,
     connections::Connections,
+    events,
     gate::Access,
     limits::Limits,
     lore::LoreError,
@@ -29,7 +31,13 @@ use crate::{
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
-pub struct App(Arc<AppParts>);
+pub struct App(Arc<Shared>);
+
+/// What an [`App`] was made of, and what it gathers while it runs.
+struct Shared {
+    parts: AppParts,
+    api: ApiState,
+}
 
 /// What an [`App`] is made of.
 pub struct AppParts {
@@ -41,6 +49,8 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// The model that chooses notes of vaults, if one does.
     pub choosing: Option<Choosing>,
+    /// The model that reads replies for the notebook, if one does.
+    pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The models' servers.
@@ -117,7 +127,19 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
+        Self(Arc::new(Shared { parts, api: ApiState::default() }))
+    }
+}
+
+impl App {
+    /// Tells watchers what happened to the data it serves.
+    pub(crate) fn tell(&self, what: events::Happened) {
+        self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What the API keeps between calls.
+    pub(crate) fn api(&self) -> &ApiState {
+        &self.0.api
     }
 
     /// The same server for another tenant: its own books, stories and memories, over the same
@@ -129,6 +151,7 @@ impl App {
             store: Arc::clone(&self.store),
             // Vaults are named at start.
             choosing: None,
+            noting: self.noting.clone(),
             memory: self.memory.clone(),
             connections: Arc::clone(&self.connections),
             clock: Arc::clone(&self.clock),
@@ -146,6 +169,9 @@ impl App {
 
     /// Tells whoever listens that something happened.
     pub(crate) fn notice(&self, what: Happened) {
+        if let Some(event) = events::Happened::noticed(&what) {
+            self.tell(event);
+        }
         let (tenant, at) = (self.tenant.clone(), self.clock.now());
         self.notices.tell(Notice { tenant, at, what });
     }
@@ -155,6 +181,6 @@ impl std::ops::Deref for App {
     type Target = AppParts;
 
     fn deref(&self) -> &AppParts {
-        &self.0
+        &self.0.parts
     }
 }

@@ -4,18 +4,24 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-memory`; it names no database and no HTTP client.
 
+mod api;
 mod app;
 mod bookcase;
 mod caching;
+mod catalog;
 mod choosing;
 mod connections;
+mod events;
 mod gate;
 mod guard;
 mod keys;
 mod limits;
+mod looking_back;
 mod lore;
 mod notices;
+mod noting;
 mod pages;
+mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
@@ -25,6 +31,7 @@ mod stacks;
 mod story;
 
 pub use self::{
+    api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     caching::{Placement, SentLog},

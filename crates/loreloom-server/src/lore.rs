@@ -153,6 +153,11 @@ impl Lore {
         Given { attachments, ..Given::of(turn, path) }
     }
 
+    /// The books in order, each with whom it follows.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
+        self.shelf.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
+    }
+
     /// The compiled books.
     pub fn library(&self) -> &Library {
         &self.library
@@ -184,6 +189,22 @@ impl Lore {
         self.with(turn, counter, |instruments| {
             weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
         })
+    }
+
+    /// Decides a turn with a cache of its own, which `prepare` sees first.
+    pub fn weave_watched(
+        &self,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+        prepare: impl FnOnce(&mut TurnCache),
+    ) -> Woven {
+        let roster = self.roster(&turn.cast());
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut cache = TurnCache::default();
+        prepare(&mut cache);
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
     }
 
     /// The notes that a selecting model may choose from; `None` if none is to choose.

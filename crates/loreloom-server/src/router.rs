@@ -8,13 +8,17 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, gate, gate::Gate, pages, proxy};
+use crate::{App, api, gate, gate::Gate, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
-/// below `/api`, llama.cpp's at the root.
-const UPSTREAM: [&str; 17] = [
+/// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
+const UPSTREAM: [&str; 21] = [
     "/v1/{*path}",
     "/api/{*path}",
+    "/api/v1/generate",
+    "/api/v1/model",
+    "/api/v1/info/{*path}",
+    "/api/v1/config/{*path}",
     "/chat/completions",
     "/completions",
     "/completion",
@@ -48,6 +52,7 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
         .route("/api/last-turn", get(pages::last_turn_json))
+        .nest(api::ROOT, api::router())
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));

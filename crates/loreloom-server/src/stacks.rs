@@ -10,18 +10,19 @@ use std::{
 
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
     vault::{FieldDefinition, Note},
 };
 use loreloom_memory::ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::{
     app::App,
     bookcase::{Bookcase, Contents},
+    events::Happened,
     lore::{Lore, LoreError},
 };
 
@@ -37,6 +38,7 @@ pub struct Stacks {
     embedder: Option<Arc<dyn Embedder>>,
     lore: RwLock<Arc<Lore>>,
     changing: Mutex<Sources>,
+    turns: watch::Sender<u64>,
 }
 
 /// What the lore was compiled from, besides what never changes.
@@ -74,7 +76,8 @@ impl Stacks {
         let mounted: Vec<(Volume, Vec<Binding>)> = mounted.into_iter().collect();
         let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
         let lore = RwLock::new(Arc::new(lore));
-        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default() })
+        let turns = watch::Sender::new(0);
+        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default(), turns })
     }
 
     /// Stacks by the same rules without any of the books.
@@ -85,6 +88,21 @@ impl Stacks {
     /// The lore as it is now.
     pub fn lore(&self) -> Arc<Lore> {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Tells whoever follows that one more turn is decided.
+    pub(crate) fn count_turn(&self) {
+        self.turns.send_modify(|turns| *turns += 1);
+    }
+
+    /// How many turns were decided, as it grows.
+    pub fn turns(&self) -> watch::Receiver<u64> {
+        self.turns.subscribe()
+    }
+
+    /// Whether a book was named at start.
+    pub(crate) fn is_mounted(&self, book: &BookId) -> bool {
+        self.mounted.iter().any(|(volume, _)| volume.book.id == *book)
     }
 
     /// What entries are found by meaning with.
@@ -167,6 +185,17 @@ impl Stacks {
 }
 
 impl App {
+    /// Takes up what changed in the bookcase, and tells watchers.
+    pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
+        if self.stacks.refresh(self.store.as_ref(), tenant).await? {
+            let revision = self.store.revision(tenant).await?;
+            let version = self.stacks.lore().library().version().to_string();
+            self.api().events.tell(tenant, Happened::Desk { revision });
+            self.api().events.tell(tenant, Happened::Lore { version });
+        }
+        Ok(())
+    }
+
     /// Keeps the lore in step with the bookcase, until the server stops.
     pub async fn keep_in_step(&self) {
         loop {
@@ -174,7 +203,7 @@ impl App {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOKS) => {}
             }
-            if let Err(error) = self.stacks.refresh(self.store.as_ref(), &self.tenant).await {
+            if let Err(error) = self.take_up(&self.tenant).await {
                 tracing::warn!(%error, "the books stay as they were");
             }
             if let Err(error) = self.refresh_keys().await {

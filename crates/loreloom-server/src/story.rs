@@ -15,7 +15,7 @@ use loreloom_core::{
     stable::Ledger,
     state::StoryState,
     told::Told,
-    turn::{Speaker, Transcript},
+    turn::{Near, Speaker, Transcript},
     weave::Woven,
     wrap::strip_echo,
 };
@@ -23,7 +23,7 @@ use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
 use crate::{
-    app::App, choosing::Waiting, connections::Line, lore::Lore, notices::Happened,
+    app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
     remembering::budget,
 };
 
@@ -54,6 +54,14 @@ pub(crate) struct Names {
 pub(crate) struct Telling {
     pub(crate) ticket: Ticket,
     pub(crate) names: Names,
+}
+
+/// A reply.
+pub(crate) struct Spoken {
+    /// What of it is story.
+    pub(crate) answer: Answer,
+    /// What the model noted in it.
+    pub(crate) notes: Option<String>,
 }
 
 /// What was sent to the model.
@@ -101,13 +109,10 @@ impl App {
         let (speaker, names) = self.cast(found);
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
+        self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
-        let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
-        let near = near.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no entry is found by meaning");
-            Vec::new()
-        });
+        let near = self.near(runtime, &lore, &transcript);
         let (user, dry_run) = (names.user.clone(), !is_story);
         let telling = told.after(&state.told);
         let holds = telling.after(&self.defaults.told_in(path.chat()));
@@ -121,7 +126,7 @@ impl App {
                 speaker,
                 near,
                 dry_run,
-                scene: holds.scene(),
+                scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
                 ..Given::default()
             },
@@ -155,6 +160,15 @@ impl App {
             names,
             path: Arc::unwrap_or_clone(path),
         }))
+    }
+
+    /// The entries found by meaning; a turn goes on without them.
+    fn near(&self, runtime: &Handle, lore: &Lore, transcript: &Transcript) -> Vec<Near> {
+        let near = runtime.block_on(lore.near(transcript, self.stacks.embedder()));
+        near.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no entry is found by meaning");
+            Vec::new()
+        })
     }
 
     /// Who speaks next, and what everybody is called.
@@ -216,14 +230,19 @@ impl App {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
         let lore = self.stacks.lore();
-        strip_echo(text, lore.rules(), lore.library(), &macros).into_owned()
+        let told = strip_echo(text, lore.rules(), lore.library(), &macros);
+        lore.rules().notebooks.read(&told).1
     }
 
-    /// Tells the recogniser the reply; what of it is story.
-    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Answer> {
+    /// Tells the recogniser the reply; what of it is story, and what the model noted.
+    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
+        let rules = self.stacks.lore().rules().notebooks.clone();
+        let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
         let texts: Vec<String> =
             texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
-        self.recogniser.reply(&telling.ticket, &texts)
+        let answers = self.recogniser.reply(&telling.ticket, &texts);
+        let notes = notes.into_iter().chain(std::iter::repeat(None));
+        answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -258,6 +277,8 @@ impl App {
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
         self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+        let (chat, version) = (path.chat().to_string(), stored.write.0);
+        self.tell(events::Happened::Chat { chat, version });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -266,11 +287,11 @@ impl App {
     pub(crate) async fn commit_replies(
         &self,
         committed: Committed,
-        answers: Vec<Answer>,
+        spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
         let Committed { path, turn, names } = committed;
         let mut told = None;
-        for Answer { message, replaces } in answers {
+        for Spoken { answer: Answer { message, replaces }, notes } in spoken {
             if message.text.is_empty() {
                 continue;
             }
@@ -280,7 +301,10 @@ impl App {
             let node =
                 Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
             let reply = Reply { turn, node, created: self.clock.now() };
-            self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let chat = path.chat().to_string();
+            self.tell(events::Happened::Chat { chat, version: write.0 });
+            self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }
@@ -301,7 +325,9 @@ impl App {
             return Ok(None);
         };
         let chat = chat.chat.id;
-        let Some(summary) = self.store.turns(&self.tenant, &chat).await?.pop() else {
+        let turns = self.store.turns(&self.tenant, &chat).await?;
+        let last = turns.into_iter().rfind(|turn| turn.generation != GenerationType::Edit);
+        let Some(summary) = last else {
             return Ok(None);
         };
         let Some(record) = self.store.turn(&self.tenant, &chat, summary.id).await? else {

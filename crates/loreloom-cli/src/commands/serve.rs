@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     ids::{ConnectionId, TenantId},
+    notebook::{NotebookMode, NotebookRules},
     turn::Speaker,
     units::Tokens,
 };
@@ -113,6 +114,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
 
+    /// The model that reads replies for `--ai-notebook extract`
+    #[arg(long, value_name = "NAME")]
+    notebook_model: Option<String>,
+
+    /// That model's server, if it is another than the upstream
+    #[arg(long, value_name = "URL")]
+    notebook_url: Option<String>,
+
     /// How memory works, as a JSON file
     #[arg(long, value_name = "FILE")]
     memory_settings: Option<PathBuf>,
@@ -164,6 +173,7 @@ impl Serve {
         let opened = self.connections(&config)?;
         let extractor = self.extractor(&config, &opened)?;
         let choosing = self.choosing(&lore, &config, &opened)?;
+        let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
         runtime()?.block_on(async {
             let store = self.store.under(&config).open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
@@ -177,7 +187,8 @@ impl Serve {
             );
             let app = self.app(&config, &opened, store, stacks, used)?;
             let limits = config.server.limits.limits();
-            let app = App::new(AppParts { access: Arc::new(access), limits, choosing, ..app });
+            let app =
+                App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -320,6 +331,30 @@ impl Serve {
         self.selector.open(rules, settings.asking, configured, upstream)
     }
 
+    /// The model that reads replies for the notebook, if one is to.
+    fn noting(
+        &self,
+        rules: &NotebookRules,
+        config: &Config,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
+        let extracts =
+            rules.model.as_ref().is_some_and(|model| model.mode == NotebookMode::Extract);
+        let Some(name) = &self.notebook_model else {
+            anyhow::ensure!(
+                !extracts,
+                "say which model reads replies with `--notebook-model NAME`"
+            );
+            return Ok(None);
+        };
+        anyhow::ensure!(extracts, "`--notebook-model` reads replies with `--ai-notebook extract`");
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.notebook_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
+        let key = self.key_env.as_deref().filter(|_| self.notebook_url.is_none());
+        Ok(Some(Arc::from(ModelArguments::at(url, name, key, context).open()?)))
+    }
+
     /// The model that memory's own work goes to, if one is named.
     fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
@@ -363,9 +398,15 @@ async fn stacks(
 }
 
 /// Takes up the notes of vaults, and again whenever they change.
-async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
-    let Contents { notes, fields } = vaults.load()?;
+async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut vaults = vaults;
+        let contents = vaults.load()?;
+        anyhow::Ok((vaults, contents))
+    });
+    let (vaults, Contents { notes, fields }) = loaded.await??;
     app.stacks.set_vaults(notes, fields).await?;
+    let following = app.clone();
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
@@ -374,7 +415,17 @@ async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
             Err(error) => tracing::warn!(%error, "the notes stay as they were"),
         }
     };
-    tokio::task::spawn_blocking(move || vaults.watch(changed)).await?
+    let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
+    if let Some((refreshing, read_again)) = watching.remote.clone() {
+        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
+        following.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = refreshing.keep_up(turns, read_again) => {}
+            }
+        });
+    }
+    Ok(watching)
 }
 
 /// How long running requests may take to finish once the server is asked to stop.
@@ -392,6 +443,7 @@ pub(super) fn parts(
         stacks,
         store,
         choosing: None,
+        noting: None,
         memory: None,
         connections: Arc::new(connections),
         clock: Arc::new(SystemClock),

@@ -7,24 +7,25 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout},
-    dice::TurnDice,
-    given::{Asked, Given},
+    given::Given,
     ids::{EntryId, TenantId},
     library::{Library, Shelf},
-    place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{Report, Verdict, words},
     rules::Rules,
-    stable::Canvas,
     tokens::TokenCounter,
-    turn::{Instruments, Transcript, TurnCache},
-    weave::{self, Woven},
+    turn::TurnCache,
+    weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::ports::{TurnRecord, TurnSummary};
-use loreloom_store::travel::{Revisited, revisit};
+use loreloom_memory::{
+    past::{
+        again::{Again, as_stored},
+        travel::{Revisited, revisit},
+    },
+    ports::TurnSummary,
+};
 use serde::Serialize;
 
 use self::today::TodaysBooks;
@@ -36,8 +37,9 @@ use super::{
 use crate::{
     lore::LoreArguments,
     moment,
+    stages::{self, StageLine, Stages},
     store::StoreArguments,
-    stored::{StoredChat, excerpt, speaker},
+    stored::{self, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
 };
 
@@ -62,6 +64,10 @@ pub(crate) struct Why {
     /// show the difference
     #[arg(long)]
     with_today: bool,
+
+    /// Also tell how the stages of vaults went, and how long each took now
+    #[arg(long)]
+    trace: bool,
 
     /// Print one JSON object for scripts
     #[arg(long)]
@@ -94,6 +100,9 @@ struct Answer {
     messages: Vec<PromptMessage>,
     report: Report,
     verdicts: Vec<Verdict>,
+    /// How the stages of vaults went, with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<Today>,
 }
@@ -119,13 +128,6 @@ struct Read {
     today: Option<TodaysBooks>,
 }
 
-/// A turn decided again.
-struct Again {
-    woven: Woven,
-    messages: Vec<PromptMessage>,
-    verdicts: Vec<Verdict>,
-}
-
 impl Why {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(
@@ -134,8 +136,8 @@ impl Why {
         );
         let read = runtime()?.block_on(async {
             let store = self.store.open().await?;
-            let chat = StoredChat::read(store.as_ref(), &self.chat).await?;
-            let node = chat.message(self.at)?;
+            let chat = stored::read(store.as_ref(), &self.chat).await?;
+            let node = stored::message(&chat, self.at)?;
             let turn = chat.turn_of(node);
             let turn = turn.with_context(|| format!("message {} has no turn", self.at))?;
             let tenant = TenantId::local();
@@ -184,19 +186,27 @@ impl Why {
             messages: record.prompt.clone(),
             report: record.report.clone(),
             verdicts: record.report.verdicts.clone(),
+            stages: Vec::new(),
             today: None,
         };
+        let mut stages = Stages::default();
         let then = match (record.given.as_deref(), library) {
             (Some(given), Some((library, rules))) => {
-                Some((Again::decide(past, given, library, rules, counter)?, library))
+                let both = (library, rules);
+                let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+                Some((Again::decide_watched(past, given, both, counter, watch)?, library))
             }
             _ => None,
         };
         match &then {
             Some((again, _)) => {
-                answer.notes = again.differences(record, turn.trimmed);
+                let differences = again.differences(record, turn.trimmed);
+                answer.notes = differences.iter().map(ToString::to_string).collect();
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
+                if self.trace {
+                    answer.stages = stages.told();
+                }
                 if turn.trimmed {
                     answer.report.clone_from(&again.woven.report);
                 }
@@ -219,7 +229,7 @@ impl Why {
                 Some((then, _)) if turn.trimmed => &then.woven,
                 Some(_) | None => &stored,
             };
-            let mut today = again.today(before, &library, self.entry.as_deref());
+            let mut today = todays(again, before, &library, self.entry.as_deref());
             today.names = names(&library, library_of(then.as_ref()));
             answer.today = Some(today);
         }
@@ -232,16 +242,6 @@ impl Why {
             anyhow::ensure!(!answer.verdicts.is_empty(), "no entry is called `{name}`");
         }
         Ok(answer)
-    }
-}
-
-/// What a turn wove, as it was stored.
-fn as_stored(record: &TurnRecord) -> Woven {
-    Woven {
-        injections: record.injections.clone(),
-        delta: record.delta.clone(),
-        report: record.report.clone(),
-        hide_prompts: Vec::new(),
     }
 }
 
@@ -262,91 +262,16 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
     entries.map(|entry| (entry.id.clone(), entry.title().to_owned())).collect()
 }
 
-/// What memory gave to the turn is part of what it was given: it is taken as it was.
-fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    // So is the author's note, which the host told.
-    let is_given =
-        |one: &&Injection| matches!(one.source, Provenance::Memory(_) | Provenance::AuthorsNote);
-    woven.injections.extend(record.injections.iter().filter(is_given).cloned());
-    woven.delta.told.clone_from(&record.delta.told);
-    let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
-    woven.report.budgets.extend(budgets.cloned());
-    // What was measured after sending belongs to the prompts of that day.
-    woven.report.cache.clone_from(&record.report.cache);
-}
-
-impl Again {
-    fn decide(
-        past: &Revisited,
-        given: &Given,
-        library: &Library,
-        rules: &Rules,
-        counter: &dyn TokenCounter,
-    ) -> anyhow::Result<Self> {
-        let transcript = Transcript::of(&past.path, rules.world_info.include_names);
-        let asked = Asked::of(given.clone(), &past.record.report.facts);
-        let turn = asked.turn(&past.path, &transcript);
-        let roster = given.roster(library, rules);
-        let (mut dice, mut cache) =
-            (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
-        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
-        recollect(&mut woven, &past.record);
-        let prompt = given.seams.unpick(&past.record.prompt);
-        let prompt = prompt.context("the stored prompt does not fit its seams")?;
-        let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));
-        let injections = match &given.arrangement {
-            Some(arrangement) => {
-                let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
-                arrangement.place(canvas, library, &past.state.ledger, &mut woven).injections()
-            }
-            None => woven.injections.clone(),
-        };
-        let plan = layout.plan(&prompt, &injections);
-        let Assembled { messages, spans } = plan.apply(&prompt);
-        plan.tell(&mut woven.report, spans);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
-        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let verdicts = weave::verdicts(
-            &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
-            &mut instruments,
-        );
-        Ok(Self { woven, messages, verdicts })
+/// The turn with today's books, beside what it was.
+fn todays(mut again: Again, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
+    let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &again.woven)]).pop();
+    if let Some(name) = entry {
+        let found = find_entry(library, name);
+        // An entry that is no longer in the books has no verdict today.
+        again.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
     }
-
-    /// What is not as it was stored. Of a trimmed turn only its effects and budgets are.
-    fn differences(&self, record: &TurnRecord, trimmed: bool) -> Vec<String> {
-        let woven = &self.woven;
-        let report = &record.report;
-        let same_report =
-            if trimmed { woven.report.budgets == report.budgets } else { woven.report == *report };
-        [
-            (trimmed || self.messages == record.prompt, "the prompt differs"),
-            (trimmed || woven.injections == record.injections, "the woven texts differ"),
-            (woven.delta == record.delta, "the effects on later turns differ"),
-            (same_report, "the report differs"),
-        ]
-        .into_iter()
-        .filter(|(same, _)| !same)
-        .map(|(_, what)| what.to_owned())
-        .collect()
-    }
-
-    fn today(mut self, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
-        let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &self.woven)]).pop();
-        if let Some(name) = entry {
-            let found = find_entry(library, name);
-            // An entry that is no longer in the books has no verdict today.
-            self.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
-        }
-        let Self { woven, messages, verdicts } = self;
-        Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
-    }
+    let Again { woven, messages, verdicts } = again;
+    Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
 }
 
 impl Answer {
@@ -377,6 +302,13 @@ impl Answer {
         }
         let empty = Library::under([], &Rules::default());
         table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        if let Some(selection) = &self.report.selection {
+            writeln!(out, "{}", words::selection(selection))?;
+        }
+        if !self.stages.is_empty() {
+            writeln!(out)?;
+            stages::print(out, &self.stages)?;
+        }
         match &self.today {
             Some(today) => today.print(out, self),
             None => Ok(()),

@@ -8,6 +8,7 @@
 //! from the book and the turn's facts, and is derived when somebody asks
 //! (`weave::verdicts`).
 
+mod class;
 mod selection;
 mod trigger;
 mod verdict;
@@ -16,6 +17,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    class::VerdictClass,
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
@@ -31,6 +33,7 @@ use crate::{
 
 /// The report of one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Report {
     /// What the decision was based on.
     pub facts: TurnFacts,
@@ -54,6 +57,7 @@ pub struct Report {
 
 /// What a prompt kept of the one sent before, and what it is estimated to cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CacheUse {
     /// Whose cache it was measured for.
     pub provider: String,
@@ -67,6 +71,7 @@ pub struct CacheUse {
 
 /// What a turn's decision was based on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnFacts {
     /// The chat.
     pub chat: ChatId,
@@ -96,6 +101,7 @@ pub struct TurnFacts {
 
 /// How one pool of lore used its budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BudgetUse {
     /// The pool, for example `world_info`.
     pub pool: String,
@@ -109,6 +115,7 @@ pub struct BudgetUse {
 
 /// Where an injected text stands in the final prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Span {
     /// Where the text comes from.
     pub source: Provenance,
@@ -124,6 +131,7 @@ pub struct Span {
 
 /// Something a person should know about a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Warning {
     /// A regular expression key needed more steps than allowed and was taken as no match.

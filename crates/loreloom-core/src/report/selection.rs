@@ -6,6 +6,7 @@ use crate::turn::StillHolds;
 
 /// How a selecting model took part in a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SelectionUse {
     /// How many notes it could choose from.
     pub candidates: u32,
@@ -20,6 +21,7 @@ pub struct SelectionUse {
 
 /// Who answered which notes a turn needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Served {
     /// The model.
@@ -40,6 +42,7 @@ pub enum Served {
 
 /// What goes on where a selecting model failed or chose nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fallback {
     /// All it was to choose from.

@@ -12,6 +12,7 @@ use crate::{
 
 /// What was decided about one entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// The entry's book.
     pub book: BookId,
@@ -25,6 +26,7 @@ pub struct Verdict {
 
 /// The decision about an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Outcome {
     /// It fired.
@@ -42,6 +44,7 @@ pub enum Outcome {
 
 /// The rule that let an entry in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Reason {
     /// A key was found.
@@ -107,6 +110,7 @@ pub enum Reason {
 
 /// A condition on the state of the chat that does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "gate", rename_all = "snake_case")]
 pub enum Gate {
     /// The chat has too few messages.
@@ -143,6 +147,7 @@ pub enum Gate {
 
 /// The rule that stopped an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Stop {
     /// The entry is switched off.
@@ -342,6 +347,8 @@ pub enum Stop {
     },
     /// The selecting model did not choose it.
     NotSelected,
+    /// It is a guide for people who write lore, and never sent.
+    Guide,
     /// The selecting model gave no choice, and the rule for that leaves it out.
     FellBack {
         /// The rule.
@@ -356,6 +363,7 @@ fn is_none(tokens: &Tokens) -> bool {
 
 /// Why a member of a group lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GroupRule {
     /// Another member is sticky.
@@ -415,7 +423,7 @@ impl Stop {
     /// How far an entry got before this rule stopped it: later rules count more.
     pub(crate) fn progress(&self) -> u8 {
         match self {
-            Self::Disabled => 0,
+            Self::Disabled | Self::Guide => 0,
             Self::Trigger { .. } => 1,
             Self::Character { .. } | Self::Tag { .. } => 2,
             Self::Delay { .. } => 3,
@@ -479,6 +487,7 @@ impl Stop {
             Self::Stripped { .. } => "stripped",
             Self::MaxEntries { .. } => "max_entries",
             Self::NotSelected => "not_selected",
+            Self::Guide => "guide",
             Self::FellBack { .. } => "fell_back",
             Self::OverBudget { .. } => "over_budget",
             Self::Once { .. } => "once",
@@ -505,7 +514,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 52);
+        assert_eq!(codes.len(), 53);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

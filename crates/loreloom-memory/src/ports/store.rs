@@ -12,9 +12,9 @@ use loreloom_core::{
     library::Shelf,
     place::Injection,
     prompt::PromptMessage,
-    report::Report,
+    report::{Report, TurnFacts},
     state::{StateDelta, StoryState},
-    units::Timestamp,
+    units::{MessageCount, Timestamp, Tokens},
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,13 @@ use super::{Desk, JobQueue, MemoryLog};
 
 /// A turn's number within its chat, in order of commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 
 /// A write's number within its chat: the version of the chat that it made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct WriteId(pub u64);
 
@@ -147,8 +149,54 @@ pub struct TurnRecord {
     pub given: Option<Box<Given>>,
 }
 
+impl TurnRecord {
+    /// A change of a chat's notebooks or scene at the end of a path.
+    pub fn edit(path: &Path, delta: StateDelta, now: Timestamp) -> Self {
+        let (chat, at, answers) = (path.chat().clone(), path.prefix(), path.last_user());
+        let length = u32::try_from(path.items().len()).unwrap_or(u32::MAX);
+        let facts = TurnFacts {
+            chat: chat.clone(),
+            prefix: at,
+            answers,
+            chat_length: MessageCount(length),
+            generation: GenerationType::Edit,
+            speaker: None,
+            persona: None,
+            tokenizer: String::new(),
+            context: Tokens::ZERO,
+            seed: 0,
+            library: LibraryVersion::default(),
+            at: None,
+        };
+        let report = Report {
+            facts,
+            budgets: Vec::new(),
+            verdicts: Vec::new(),
+            untouched: 0,
+            spans: Vec::new(),
+            warnings: Vec::new(),
+            cache: None,
+            selection: None,
+        };
+        Self {
+            chat,
+            at,
+            answers,
+            generation: GenerationType::Edit,
+            library: LibraryVersion::default(),
+            delta,
+            injections: Vec::new(),
+            prompt: Vec::new(),
+            report,
+            created: now,
+            given: None,
+        }
+    }
+}
+
 /// A line of the list of turns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnSummary {
     /// The turn.
     pub id: TurnId,

@@ -26,7 +26,7 @@ use loreloom_llm::{
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{Clock, Node, Store, StoryStore, Upstream},
+    ports::{ChatModel, Clock, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
@@ -79,6 +79,7 @@ pub(crate) struct Setup {
     /// What is told of chats.
     pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
     pub(crate) choosing: Option<Choosing>,
+    pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
@@ -100,6 +101,7 @@ impl Default for Setup {
             lore: None,
             told: std::collections::BTreeMap::new(),
             choosing: None,
+            noting: None,
             options: Options::default(),
             notes_model: None,
         }
@@ -126,7 +128,7 @@ impl Loreloom {
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, lore, told, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
@@ -134,6 +136,7 @@ impl Loreloom {
             stacks: Stacks::new([everywhere(lore.unwrap_or_else(book))], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
+            noting,
             memory: memory.clone(),
             connections: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());

@@ -6,12 +6,14 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod api;
 mod cache;
 mod choosing;
 mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
+mod noting;
 mod proxy;
 mod remembering;
 mod safety;

@@ -1,6 +1,6 @@
 //! Which turns make up the state of a path.
 //!
-//! One rule for all stores, see [`loreloom_memory::ports::StoryStore::state`].
+//! One rule for all stores, see [`crate::ports::StoryStore::state`].
 
 use loreloom_core::{
     chat::{GenerationType, Path},
@@ -10,19 +10,19 @@ use rustc_hash::FxHashMap;
 
 /// What the rule needs to know about a turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// The node it was computed on.
-    pub(crate) at: PrefixHash,
+    pub at: PrefixHash,
     /// The message of that node; `None` for the empty path.
-    pub(crate) message: Option<MessageId>,
+    pub message: Option<MessageId>,
     /// What was asked for.
-    pub(crate) generation: GenerationType,
+    pub generation: GenerationType,
 }
 
 /// Chooses among turns that are offered newest first: the first that fits a message is the
 /// one that counts, so that of a much swiped story only the deltas that count are read.
 #[derive(Debug)]
-pub(crate) struct Choice<D> {
+pub struct Choice<D> {
     /// Places on the path, from 1; 0 is the empty path.
     prefixes: FxHashMap<PrefixHash, usize>,
     messages: FxHashMap<MessageId, usize>,
@@ -30,11 +30,14 @@ pub(crate) struct Choice<D> {
     exact: Vec<Option<D>>,
     /// Computed on a path that ended in this message.
     near: Vec<Option<D>>,
+    /// Changes by hand, newest first. Unlike turns, of which a swipe makes another, all
+    /// count.
+    edits: Vec<Vec<D>>,
 }
 
 impl<D> Choice<D> {
     /// Nothing is chosen yet.
-    pub(crate) fn on(path: &Path) -> Self {
+    pub fn on(path: &Path) -> Self {
         let items = path.items();
         let prefixes = items.iter().map(|item| item.prefix).zip(1..);
         let nothing = || std::iter::repeat_with(|| None).take(items.len() + 1).collect();
@@ -43,11 +46,12 @@ impl<D> Choice<D> {
             messages: items.iter().map(|item| item.id).zip(1..).collect(),
             exact: nothing(),
             near: nothing(),
+            edits: items.iter().map(|_| Vec::new()).chain([Vec::new()]).collect(),
         }
     }
 
     /// Offers the next older turn; its `delta` is asked for only if it may count.
-    pub(crate) fn offer<E>(
+    pub fn offer<E>(
         &mut self,
         turn: Candidate,
         delta: impl FnOnce() -> Result<D, E>,
@@ -55,7 +59,15 @@ impl<D> Choice<D> {
         if turn.generation == GenerationType::Quiet {
             return Ok(());
         }
-        if let Some(&at) = self.prefixes.get(&turn.at) {
+        let exact = self.prefixes.get(&turn.at);
+        if turn.generation == GenerationType::Edit {
+            let near = || turn.message.and_then(|message| self.messages.get(&message));
+            if let Some(&at) = exact.or_else(near) {
+                self.edits[at].push(delta()?);
+            }
+            return Ok(());
+        }
+        if let Some(&at) = exact {
             if self.exact[at].is_none() {
                 self.exact[at] = Some(delta()?);
             }
@@ -68,8 +80,11 @@ impl<D> Choice<D> {
     }
 
     /// The deltas to fold, in path order.
-    pub(crate) fn chosen(self) -> impl Iterator<Item = D> {
-        self.exact.into_iter().zip(self.near).filter_map(|(exact, near)| exact.or(near))
+    pub fn chosen(self) -> impl Iterator<Item = D> {
+        let turns = self.exact.into_iter().zip(self.near).map(|(exact, near)| exact.or(near));
+        turns
+            .zip(self.edits)
+            .flat_map(|(turn, edits)| turn.into_iter().chain(edits.into_iter().rev()))
     }
 }
 
@@ -95,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_exact_prefix_counts_before_the_message_and_the_last_turn_before_earlier_ones() {
-        use GenerationType::{Normal, Quiet, Swipe};
+        use GenerationType::{Edit, Normal, Quiet, Swipe};
         let turns = [
             turn(&[], Normal, 0),
             turn(&["a"], Normal, 1),
@@ -103,13 +118,15 @@ mod tests {
             turn(&["a", "b"], Swipe, 3),
             turn(&["x", "b"], Normal, 4),
             turn(&["a"], Quiet, 5),
+            turn(&["a"], Edit, 6),
+            turn(&["z", "a"], Edit, 7),
         ];
         for (texts, expected) in [
             (&[][..], &[0][..]),
-            (&["a", "b"], &[0, 1, 3]),
+            (&["a", "b"], &[0, 1, 6, 7, 3]),
             (&["x", "b"], &[0, 4]),
             (&["new", "b"], &[0, 4]),
-            (&["b", "a"], &[0, 4, 1]),
+            (&["b", "a"], &[0, 4, 1, 6, 7]),
             (&["new"], &[0]),
         ] {
             let mut choice = Choice::on(&path(texts));
