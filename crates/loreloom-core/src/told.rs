@@ -82,15 +82,15 @@ impl Told {
         *self == Self::default()
     }
 
-    /// The scene, if there is anything to it.
-    pub fn scene(&self) -> Option<Scene> {
+    /// The scene, if anything is told of it; what is not is as it was `before`.
+    pub fn scene(&self, before: &Scene) -> Option<Scene> {
         let scene = Scene {
-            context: self.scene.clone().unwrap_or_default(),
-            folders: self.folders.clone().unwrap_or_default(),
-            pins: self.pins.clone().unwrap_or_default(),
-            blocks: self.blocks.clone().unwrap_or_default(),
+            context: self.scene.clone().unwrap_or_else(|| before.context.clone()),
+            folders: self.folders.clone().unwrap_or_else(|| before.folders.clone()),
+            pins: self.pins.clone().unwrap_or_else(|| before.pins.clone()),
+            blocks: self.blocks.clone().unwrap_or_else(|| before.blocks.clone()),
         };
-        (scene != Scene::default()).then_some(scene)
+        (scene != *before).then_some(scene)
     }
 
     /// The author's note, if it is due after so many messages of the user.
@@ -146,7 +146,9 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(&both).unwrap(), expected);
         assert_eq!(told(json!({"pins": []})).after(&both).pins, Some(Vec::new()));
-        assert!(Told::default().after(&Told::default()).scene().is_none());
+        assert!(Told::default().after(&Told::default()).scene(&Scene::default()).is_none());
+        let scene = later.scene(&Scene { folders: vec!["a".to_owned()], ..Scene::default() });
+        assert_eq!(scene.map(|scene| (scene.folders.len(), scene.pins.len())), Some((1, 1)));
         assert!(serde_json::from_value::<Told>(json!({"pin": []})).is_err());
     }
 

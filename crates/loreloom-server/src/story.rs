@@ -15,7 +15,7 @@ use loreloom_core::{
     stable::Ledger,
     state::StoryState,
     told::Told,
-    turn::{Speaker, Transcript},
+    turn::{Near, Speaker, Transcript},
     weave::Woven,
     wrap::strip_echo,
 };
@@ -112,11 +112,7 @@ impl App {
         self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
-        let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
-        let near = near.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no entry is found by meaning");
-            Vec::new()
-        });
+        let near = self.near(runtime, &lore, &transcript);
         let (user, dry_run) = (names.user.clone(), !is_story);
         let telling = told.after(&state.told);
         let holds = telling.after(&self.defaults.told_in(path.chat()));
@@ -130,7 +126,7 @@ impl App {
                 speaker,
                 near,
                 dry_run,
-                scene: holds.scene(),
+                scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
                 ..Given::default()
             },
@@ -164,6 +160,15 @@ impl App {
             names,
             path: Arc::unwrap_or_clone(path),
         }))
+    }
+
+    /// The entries found by meaning; a turn goes on without them.
+    fn near(&self, runtime: &Handle, lore: &Lore, transcript: &Transcript) -> Vec<Near> {
+        let near = runtime.block_on(lore.near(transcript, self.stacks.embedder()));
+        near.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no entry is found by meaning");
+            Vec::new()
+        })
     }
 
     /// Who speaks next, and what everybody is called.

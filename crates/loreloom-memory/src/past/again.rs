@@ -176,8 +176,7 @@ pub fn as_stored(record: &TurnRecord) -> Woven {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    // What notebooks hold is woven anew from the state; the author's note is what the host
-    // told.
+    // What notebooks hold is woven anew from the state; the author's note was told.
     let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
         Provenance::AuthorsNote => true,
