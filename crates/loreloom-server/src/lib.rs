@@ -9,11 +9,18 @@ mod app;
 mod bookcase;
 mod catalog;
 mod chat_import;
+mod choosing;
+mod connections;
 mod events;
+mod gate;
 mod guard;
+mod keys;
+mod limits;
 mod live;
 mod looking_back;
 mod lore;
+mod metrics;
+mod notices;
 mod pages;
 mod prompt_map;
 mod proxy;
@@ -31,7 +38,14 @@ pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    choosing::Choosing,
+    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
+    gate::Access,
+    guard::Origins,
+    keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    limits::Limits,
     lore::{Lore, LoreError},
+    notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     router::router,
     serve::serve,

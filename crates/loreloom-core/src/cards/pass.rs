@@ -311,9 +311,7 @@ impl<'a> Scanner<'a> {
 
     fn located(&mut self, key: &CompiledKey, terms: &Terms) -> (KeyMatch, Option<Location>) {
         let probe = self.probe(key);
-        let location = self.texts.locate(key, &probe, Self::reach(terms));
-        let others =
-            location.map(|first| self.texts.locate_others(key, &probe, Self::reach(terms), &first));
+        let (location, others) = self.texts.locate_all(key, &probe, Self::reach(terms)).unzip();
         let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
         let place = |at: Location| self.window.place(&at, self.library, self.turn);
         let told = KeyMatch {

@@ -65,14 +65,12 @@ impl Scanner<'_> {
     fn located(&mut self, at: u32, key: &CompiledKey, reach: Reach) -> Located {
         let resolved = matches!(key.probe, Probe::Dynamic).then(|| self.resolve(key));
         let probe = resolved.as_ref().unwrap_or(&key.probe);
-        let place = self.texts.locate(key, probe, reach);
-        let also = place.map(|first| self.texts.locate_others(key, probe, reach, &first));
+        let (place, also) = self.texts.locate_all(key, probe, reach).unzip();
         let expanded = matches!(key.probe, Probe::Dynamic).then(|| {
             let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
             Box::from(&*expanded)
         });
-        let also = also.unwrap_or_default().into_boxed_slice();
-        Located { key: at, at: place, also, expanded }
+        Located { key: at, at: place, also: also.unwrap_or_default(), expanded }
     }
 }
 

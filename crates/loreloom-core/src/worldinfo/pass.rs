@@ -374,7 +374,9 @@ impl<'a> Scanner<'a> {
 
     fn finish(mut self) -> Scan {
         if !self.turn.dry_run {
-            for activated in &self.activated {
+            let may_last =
+                |one: &&Activated| one.instead.is_some() || !self.library.compiled(one.ix).plain;
+            for activated in self.activated.iter().filter(may_last) {
                 let entry = (activated.ix, activated.instead.as_deref());
                 self.effects.activate(self.library, entry, self.turn.length());
             }

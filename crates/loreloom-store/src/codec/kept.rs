@@ -32,6 +32,10 @@ impl Kept {
     pub(crate) fn says(&self, message: &Message) -> bool {
         self.role == message.role && self.text == message.text
     }
+
+    fn bytes(&self) -> usize {
+        self.text.len() + size_of::<Self>()
+    }
 }
 
 /// A path of stored nodes, oldest first.
@@ -70,7 +74,7 @@ impl RecentPaths {
     /// Remembers the last path of a chat.
     pub(crate) fn put(&mut self, tenant: &TenantId, chat: &ChatId, path: KeptPath) {
         self.forget(tenant, chat);
-        let bytes = path.iter().map(|kept| kept.text.len() + size_of::<Kept>()).sum();
+        let bytes = path.iter().map(|kept| kept.bytes()).sum();
         self.bytes += bytes;
         self.recent.push_front(Recent { tenant: tenant.clone(), chat: chat.clone(), path, bytes });
         while self.bytes > LIMIT {
@@ -89,14 +93,17 @@ impl RecentPaths {
 
     /// Puts a stored reply at the end of its chat's path, if that is where it belongs.
     pub(crate) fn extend(&mut self, tenant: &TenantId, chat: &ChatId, node: &Node, number: i64) {
-        let path = self.get(tenant, chat);
-        if path.last().is_none_or(|end| end.prefix != node.parent) {
+        let Some(recent) = self.recent.iter_mut().find(|recent| recent.is(tenant, chat)) else {
+            return;
+        };
+        if recent.path.last().is_none_or(|end| end.prefix != node.parent) {
             return;
         }
         let Message { role, text, .. } = node.message.clone();
-        let mut longer = Vec::clone(&path);
-        longer.push(Arc::new(Kept { prefix: node.prefix, number: Some(number), role, text }));
-        self.put(tenant, chat, Arc::new(longer));
+        let kept = Kept { prefix: node.prefix, number: Some(number), role, text };
+        recent.bytes += kept.bytes();
+        self.bytes += kept.bytes();
+        Arc::make_mut(&mut recent.path).push(Arc::new(kept));
     }
 
     fn forget(&mut self, tenant: &TenantId, chat: &ChatId) {

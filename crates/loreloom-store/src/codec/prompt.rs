@@ -13,7 +13,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::Span,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
 use super::Told;
@@ -178,19 +178,58 @@ fn cut<'text>(content: &'text str, at: usize, spans: &[Span]) -> Vec<&'text str>
 }
 
 /// The path, searchable by text. The index is built at the first message that does not
-/// simply follow the one before, and looks only at both ends of a text: the exact
-/// comparison decides.
+/// simply follow the one before, and looks only at the length and both ends of a text: the
+/// exact comparison decides.
 struct Story<'path> {
     items: &'path [PathItem],
-    index: Option<FxHashMap<Ends<'path>, Vec<usize>>>,
+    index: Option<Index>,
 }
 
-type Ends<'text> = (usize, &'text [u8], &'text [u8]);
+/// Items by the shape of their text. Those of one shape are a chain from the first on:
+/// a list for each of some thousand shapes would cost more than all the rest of a draft.
+struct Index {
+    chains: FxHashMap<Shape, Chain>,
+    /// The next item of the same shape.
+    later: Vec<Option<usize>>,
+}
 
-fn ends(text: &str) -> Ends<'_> {
+struct Chain {
+    first: usize,
+    last: usize,
+}
+
+/// A text's length and both its ends.
+type Shape = (usize, u64, u64);
+
+fn shape(text: &str) -> Shape {
     let bytes = text.as_bytes();
-    let some = bytes.len().min(24);
-    (bytes.len(), &bytes[..some], &bytes[bytes.len() - some..])
+    let begin = bytes.first_chunk().copied().unwrap_or_default();
+    let end = bytes.last_chunk().copied().unwrap_or_default();
+    (bytes.len(), u64::from_le_bytes(begin), u64::from_le_bytes(end))
+}
+
+impl Index {
+    fn of(items: &[PathItem]) -> Self {
+        let mut chains: FxHashMap<Shape, Chain> =
+            FxHashMap::with_capacity_and_hasher(items.len(), FxBuildHasher);
+        let mut later = vec![None; items.len()];
+        for (at, item) in items.iter().enumerate() {
+            chains
+                .entry(shape(&item.message.text))
+                .and_modify(|chain| {
+                    later[chain.last] = Some(at);
+                    chain.last = at;
+                })
+                .or_insert(Chain { first: at, last: at });
+        }
+        Self { chains, later }
+    }
+
+    /// Items that may have this text, oldest first.
+    fn candidates(&self, text: &str) -> impl Iterator<Item = usize> + Clone {
+        let first = self.chains.get(&shape(text)).map(|chain| chain.first);
+        std::iter::successors(first, |at| self.later[*at])
+    }
 }
 
 impl<'path> Story<'path> {
@@ -202,10 +241,9 @@ impl<'path> Story<'path> {
         }
         let unspoken = message.content.split_once(": ").map(|(_, text)| text);
         [Some(message.content.as_str()), unspoken].into_iter().flatten().find_map(|text| {
-            let found = self.places(text);
-            let (later, earlier) = (found.iter(), found.iter());
-            let order = later.filter(|item| **item >= next).chain(earlier);
-            order.copied().find_map(|item| told(message, &self.items[item], item))
+            let (items, found) = (self.items, self.index().candidates(text));
+            let order = found.clone().filter(|item| *item >= next).chain(found);
+            order.map(|item| (item, &items[item])).find_map(|(at, item)| told(message, item, at))
         })
     }
 
@@ -214,19 +252,11 @@ impl<'path> Story<'path> {
             return None;
         }
         let items = self.items;
-        self.places(text).iter().copied().find(|&item| items[item].message.text == text)
+        self.index().candidates(text).find(|&item| items[item].message.text == text)
     }
 
-    fn places(&mut self, text: &str) -> Vec<usize> {
-        let items = self.items;
-        let index = self.index.get_or_insert_with(|| {
-            let mut index: FxHashMap<Ends<'path>, Vec<usize>> = FxHashMap::default();
-            for (at, item) in items.iter().enumerate() {
-                index.entry(ends(&item.message.text)).or_default().push(at);
-            }
-            index
-        });
-        index.get(&ends(text)).cloned().unwrap_or_default()
+    fn index(&mut self) -> &Index {
+        self.index.get_or_insert_with(|| Index::of(self.items))
     }
 }
 
