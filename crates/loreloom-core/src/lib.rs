@@ -15,6 +15,7 @@ pub mod ids;
 pub mod library;
 pub mod macros;
 pub mod note;
+pub mod notebook;
 pub mod place;
 pub mod prompt;
 pub mod recognise;

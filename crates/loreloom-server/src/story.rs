@@ -8,13 +8,15 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::ChatId,
     macros::MacroValues,
-    place::{Injection, Provenance},
+    place::Provenance,
     prompt::PromptMessage,
     recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
-    report::{Report, Span, Warning},
-    state::{StateDelta, StoryState},
+    report::{Span, Warning},
+    stable::Ledger,
+    state::StoryState,
     turn::{Speaker, Transcript},
     units::Tokens,
+    weave::Woven,
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -29,14 +31,14 @@ use crate::{
 pub(crate) struct Decided {
     pub(crate) lore: Arc<Lore>,
     pub(crate) path: Path,
-    pub(crate) injections: Vec<Injection>,
+    pub(crate) woven: Woven,
+    /// Where texts stood in earlier turns.
+    pub(crate) ledger: Ledger,
+    pub(crate) given: Given,
     pub(crate) generation: GenerationType,
     /// Whether it becomes story; a background generation does not.
     pub(crate) is_story: bool,
     pub(crate) names: Names,
-    delta: StateDelta,
-    report: Report,
-    given: Given,
 }
 
 /// Everything a turn is decided from, besides the lore.
@@ -73,6 +75,14 @@ pub(crate) struct Telling {
     pub(crate) names: Names,
 }
 
+/// A reply.
+pub(crate) struct Spoken {
+    /// What of it is story.
+    pub(crate) answer: Answer,
+    /// What the model noted in it.
+    pub(crate) notes: Option<String>,
+}
+
 /// What was sent to the model.
 pub(crate) struct Sent {
     /// The prompt.
@@ -83,6 +93,10 @@ pub(crate) struct Sent {
     pub(crate) already: Vec<Provenance>,
     /// How the texts were sewn in.
     pub(crate) seams: Seams,
+    /// Sources whose texts stand elsewhere in the next prompt.
+    pub(crate) moving: Vec<Provenance>,
+    /// What it was sent over.
+    pub(crate) line: Line,
 }
 
 /// The last turn of a chat, for pages and tests.
@@ -137,6 +151,7 @@ impl App {
         let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
+        self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -172,9 +187,8 @@ impl App {
         Decided {
             lore,
             given,
-            injections: woven.injections,
-            delta: woven.delta,
-            report: woven.report,
+            woven,
+            ledger: state.ledger,
             generation,
             is_story,
             names,
@@ -245,14 +259,19 @@ impl App {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
         let lore = self.stacks.lore();
-        strip_echo(text, lore.rules(), lore.library(), &macros).into_owned()
+        let told = strip_echo(text, lore.rules(), lore.library(), &macros);
+        lore.rules().notebooks.read(&told).1
     }
 
-    /// Tells the recogniser the reply; what of it is story.
-    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Answer> {
+    /// Tells the recogniser the reply; what of it is story, and what the model noted.
+    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
+        let rules = self.stacks.lore().rules().notebooks.clone();
+        let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
         let texts: Vec<String> =
             texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
-        self.recogniser.reply(&telling.ticket, &texts)
+        let answers = self.recogniser.reply(&telling.ticket, &texts);
+        let notes = notes.into_iter().chain(std::iter::repeat(None));
+        answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -262,9 +281,10 @@ impl App {
         sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, path, injections, delta, mut report, given, generation, names, .. } =
-            decided;
-        let Sent { prompt, spans, already, seams } = sent;
+        let Decided { lore, path, woven, given, generation, names, .. } = decided;
+        let Woven { injections, delta, mut report, .. } = woven;
+        let Sent { prompt, spans, already, seams, moving, line } = sent;
+        report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
@@ -297,11 +317,11 @@ impl App {
     pub(crate) async fn commit_replies(
         &self,
         committed: Committed,
-        answers: Vec<Answer>,
+        spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
         let Committed { path, turn, names, .. } = committed;
         let mut told = None;
-        for Answer { message, replaces } in answers {
+        for Spoken { answer: Answer { message, replaces }, notes } in spoken {
             if message.text.is_empty() {
                 continue;
             }
@@ -313,8 +333,9 @@ impl App {
             let reply = Reply { turn, node, created: self.clock.now() };
             let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             let chat = path.chat().to_string();
-            self.api().metrics.reply();
             self.tell(events::Happened::Chat { chat, version: write.0 });
+            self.api().metrics.reply();
+            self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }
@@ -333,7 +354,9 @@ impl App {
             return Ok(None);
         };
         let chat = chat.chat.id;
-        let Some(summary) = self.store.turns(&self.tenant, &chat).await?.pop() else {
+        let turns = self.store.turns(&self.tenant, &chat).await?;
+        let last = turns.into_iter().rfind(|turn| turn.generation != GenerationType::Edit);
+        let Some(summary) = last else {
             return Ok(None);
         };
         let Some(record) = self.store.turn(&self.tenant, &chat, summary.id).await? else {
@@ -354,13 +377,6 @@ pub(crate) struct Committed {
     turn: TurnId,
     version: u64,
     names: Names,
-}
-
-impl Decided {
-    /// Why it was decided so.
-    pub(crate) fn report(&self) -> &Report {
-        &self.report
-    }
 }
 
 impl Committed {

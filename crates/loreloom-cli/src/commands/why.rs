@@ -15,6 +15,7 @@ use loreloom_core::{
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
+    turn::TurnCache,
     weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
@@ -36,6 +37,7 @@ use super::{
 use crate::{
     lore::LoreArguments,
     moment,
+    stages::{self, StageLine, Stages},
     store::StoreArguments,
     stored::{self, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
@@ -62,6 +64,10 @@ pub(crate) struct Why {
     /// show the difference
     #[arg(long)]
     with_today: bool,
+
+    /// Also tell how the stages of vaults went, and how long each took now
+    #[arg(long)]
+    trace: bool,
 
     /// Print one JSON object for scripts
     #[arg(long)]
@@ -94,6 +100,9 @@ struct Answer {
     messages: Vec<PromptMessage>,
     report: Report,
     verdicts: Vec<Verdict>,
+    /// How the stages of vaults went, with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<Today>,
 }
@@ -177,11 +186,15 @@ impl Why {
             messages: record.prompt.clone(),
             report: record.report.clone(),
             verdicts: record.report.verdicts.clone(),
+            stages: Vec::new(),
             today: None,
         };
+        let mut stages = Stages::default();
         let then = match (record.given.as_deref(), library) {
             (Some(given), Some((library, rules))) => {
-                Some((Again::decide(past, given, library, rules, counter)?, library))
+                let both = (library, rules);
+                let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+                Some((Again::decide_watched(past, given, both, counter, watch)?, library))
             }
             _ => None,
         };
@@ -191,6 +204,9 @@ impl Why {
                 answer.notes = differences.iter().map(ToString::to_string).collect();
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
+                if self.trace {
+                    answer.stages = stages.told();
+                }
                 if turn.trimmed {
                     answer.report.clone_from(&again.woven.report);
                 }
@@ -286,6 +302,13 @@ impl Answer {
         }
         let empty = Library::under([], &Rules::default());
         table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        if let Some(selection) = &self.report.selection {
+            writeln!(out, "{}", words::selection(selection))?;
+        }
+        if !self.stages.is_empty() {
+            writeln!(out)?;
+            stages::print(out, &self.stages)?;
+        }
         match &self.today {
             Some(today) => today.print(out, self),
             None => Ok(()),

@@ -83,6 +83,7 @@ pub fn weave(
         after.variables.clone_from(&state.variables);
     }
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
+    injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
     if let Some(notes) = notes {
         injections.extend(notes.injections);
         verdicts.extend(notes.verdicts);
@@ -99,6 +100,7 @@ pub fn weave(
             verdicts,
             spans: Vec::new(),
             warnings,
+            cache: None,
             selection,
         },
         injections,

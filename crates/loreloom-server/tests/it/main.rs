@@ -7,11 +7,13 @@
 )]
 
 mod api;
+mod cache;
 mod choosing;
 mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
+mod noting;
 mod proxy;
 mod remembering;
 mod safety;

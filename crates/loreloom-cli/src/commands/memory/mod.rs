@@ -4,6 +4,7 @@ mod by_hand;
 mod exchange;
 mod list;
 mod reading;
+mod sessions;
 
 use std::{
     io::Write,
@@ -86,6 +87,10 @@ enum Deed {
     Recap(reading::Recap),
     /// Read a chat that is there already, and remember
     CatchUp(reading::CatchUp),
+    /// Try something out from which nothing is remembered
+    Scratch(sessions::Scratch),
+    /// Ask at once for a summary, canon, a profile or a check
+    Now(sessions::Now),
 }
 
 impl Memory {
@@ -116,6 +121,8 @@ impl Memory {
                 Deed::Search(search) => search.run(&desk, out).await,
                 Deed::Recap(recap) => recap.run(&desk, out).await,
                 Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
+                Deed::Scratch(scratch) => scratch.run(&desk, out).await,
+                Deed::Now(now) => now.run(&desk, out).await,
             }
         })
     }

@@ -11,6 +11,7 @@ use loreloom_core::{
     chat::Role,
     prompt::PromptMessage,
     recognise::{Body as Prompt, Request, wire},
+    stable::Mark,
 };
 use serde_json::Value;
 
@@ -94,12 +95,17 @@ impl Body {
         self.field.fixed()
     }
 
-    /// The body with a plan for its prompt carried out. With nothing to do it is what came.
-    pub(super) fn woven(self, plan: &Plan, came: &Bytes) -> Bytes {
-        if plan.is_empty() {
-            return if self.untouched { came.clone() } else { Bytes::from(self.text) };
+    /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
+    /// set. With nothing to do it is what came.
+    pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
+        let text =
+            if plan.is_empty() { None } else { Some(write::woven(&self.text, &self.field, plan)) };
+        let marked = write::marked(text.as_ref().unwrap_or(&self.text), &self.field, breakpoints);
+        match marked.or(text) {
+            Some(text) => Bytes::from(text),
+            None if self.untouched => came.clone(),
+            None => Bytes::from(self.text),
         }
-        Bytes::from(write::woven(&self.text, &self.field, plan))
     }
 }
 
