@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
+    place::Provenance,
     told::Told,
     turn::Speaker,
     units::Tokens,
@@ -165,6 +166,18 @@ impl App {
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
         }))
+    }
+
+    /// What people call a source of text.
+    pub(crate) fn source_title(&self, source: &Provenance) -> String {
+        match source {
+            Provenance::Lore { entry, .. } => {
+                let lore = self.stacks.lore();
+                lore.library().title(entry).unwrap_or(entry.as_str()).to_owned()
+            }
+            Provenance::AuthorsNote => "authors_note".to_owned(),
+            Provenance::Memory(slot) => slot.clone(),
+        }
     }
 
     /// Tells whoever listens that something happened.

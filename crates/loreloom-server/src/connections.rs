@@ -201,7 +201,7 @@ impl App {
         let model = model.unwrap_or_default().to_owned();
         let counter = (connection.counting)(&model);
         let context = connection.context.or_else(|| self.told_size(connection, &model));
-        let context = context.unwrap_or(self.defaults.context);
+        let context = context.unwrap_or(self.live().defaults.context);
         Line { connection: Arc::clone(connection), model, counter, context }
     }
 

@@ -42,6 +42,11 @@ pub(crate) enum Happened {
         /// Why.
         reason: String,
     },
+    /// Something else went wrong beside a generation.
+    Trouble {
+        /// What.
+        reason: String,
+    },
     /// Books, rules or settings changed.
     Desk {
         /// The revision now.
@@ -57,25 +62,43 @@ pub(crate) enum Happened {
         /// The write.
         write: String,
     },
+    /// A job was queued, went on or ended.
+    Job {
+        /// The job.
+        job: u64,
+        /// How it stands.
+        state: String,
+    },
+    /// A replay went on.
+    Run {
+        /// The run.
+        run: u64,
+        /// Chats done.
+        done: usize,
+        /// Chats in all.
+        total: usize,
+        /// How it stands.
+        state: String,
+    },
     /// Events were missed: read everything again.
     Gap,
 }
 
 impl Happened {
-    /// What watchers are told of something that was noticed, if anything.
-    pub(crate) fn noticed(what: &notices::Happened) -> Option<Self> {
-        match what {
-            notices::Happened::FailedOpen { reason, .. } => {
-                Some(Self::FailOpen { reason: reason.clone() })
+    /// The event that watchers are told of a notice, if they are.
+    pub(crate) fn noticed(notice: &notices::Happened) -> Option<Self> {
+        use notices::Happened as Notice;
+        Some(match notice {
+            Notice::FailedOpen { reason, .. } => Self::FailOpen { reason: reason.clone() },
+            Notice::WithoutMemory { reason, .. }
+            | Notice::NotStored { reason, .. }
+            | Notice::UpstreamFailed { reason } => Self::Trouble { reason: reason.clone() },
+            Notice::TurnStored { chat, turn } => {
+                Self::Turn { chat: chat.to_string(), turn: turn.0 }
             }
-            notices::Happened::TurnStored { chat, turn } => {
-                Some(Self::Turn { chat: chat.to_string(), turn: turn.0 })
-            }
-            notices::Happened::WithoutMemory { .. }
-            | notices::Happened::ReplyStored { .. }
-            | notices::Happened::NotStored { .. }
-            | notices::Happened::UpstreamFailed { .. } => None,
-        }
+            // The chat's own event says more.
+            Notice::ReplyStored { .. } => return None,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod app;
 mod bookcase;
 mod caching;
 mod catalog;
+mod chat_import;
 mod choosing;
 mod connections;
 mod events;
@@ -16,8 +17,10 @@ mod gate;
 mod guard;
 mod keys;
 mod limits;
+mod live;
 mod looking_back;
 mod lore;
+mod metrics;
 mod notices;
 mod noting;
 mod pages;
@@ -25,16 +28,19 @@ mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
+mod replays;
 mod router;
 mod serve;
 mod stacks;
 mod story;
+mod trying;
 
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     caching::{Placement, SentLog},
+    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,
     connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
     gate::Access,

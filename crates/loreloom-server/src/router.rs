@@ -52,7 +52,8 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
         .route("/api/last-turn", get(pages::last_turn_json))
-        .nest(api::ROOT, api::router())
+        .route("/metrics", get(api::prometheus))
+        .nest(api::ROOT, api::router(&app))
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));

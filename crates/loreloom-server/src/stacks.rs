@@ -90,6 +90,11 @@ impl Stacks {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The rules of those who set none.
+    pub(crate) fn own_rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Tells whoever follows that one more turn is decided.
     pub(crate) fn count_turn(&self) {
         self.turns.send_modify(|turns| *turns += 1);
@@ -188,6 +193,7 @@ impl App {
     /// Takes up what changed in the bookcase, and tells watchers.
     pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
         if self.stacks.refresh(self.store.as_ref(), tenant).await? {
+            self.take_up_settings(tenant).await?;
             let revision = self.store.revision(tenant).await?;
             let version = self.stacks.lore().library().version().to_string();
             self.api().events.tell(tenant, Happened::Desk { revision });

@@ -16,6 +16,7 @@ use loreloom_core::{
     state::StoryState,
     told::Told,
     turn::{Near, Speaker, Transcript},
+    units::Tokens,
     weave::Woven,
     wrap::strip_echo,
 };
@@ -39,6 +40,27 @@ pub(crate) struct Decided {
     /// Whether it becomes story; a background generation does not.
     pub(crate) is_story: bool,
     pub(crate) names: Names,
+}
+
+/// Everything a turn is decided from, besides the lore.
+pub(crate) struct Wish {
+    pub(crate) path: Arc<Path>,
+    /// The state before the newest message.
+    pub(crate) state: StoryState,
+    pub(crate) speaker: Option<Speaker>,
+    pub(crate) names: Names,
+    pub(crate) generation: GenerationType,
+    pub(crate) context: Tokens,
+    pub(crate) seed: u64,
+    pub(crate) group: Option<String>,
+    /// What the host tells besides the messages.
+    pub(crate) told: Told,
+    /// Whether it becomes story.
+    pub(crate) is_story: bool,
+    /// Whether a model may be asked which notes it needs.
+    pub(crate) asks: bool,
+    /// The first message that the model sees.
+    pub(crate) seen_from: usize,
 }
 
 /// Who tells the story.
@@ -105,25 +127,51 @@ impl App {
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
-        let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
         let (speaker, names) = self.cast(found);
+        let wish = Wish {
+            path: Arc::new(path),
+            state,
+            speaker,
+            names,
+            generation: found.generation,
+            context: line.context,
+            seed: self.live().defaults.seed,
+            group: None,
+            told: told.clone(),
+            is_story: found.kind == Kind::Story,
+            asks: true,
+            seen_from: found.before,
+        };
+        Ok(Some(self.decide_on(runtime, wish, line, waiting)))
+    }
+
+    /// Decides a turn of which everything is known.
+    pub(crate) fn decide_on(
+        &self,
+        runtime: &Handle,
+        wish: Wish,
+        line: &Line,
+        waiting: &Waiting,
+    ) -> Decided {
+        let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
         let remembering =
-            is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
+            is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
         self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = self.near(runtime, &lore, &transcript);
-        let (user, dry_run) = (names.user.clone(), !is_story);
-        let telling = told.after(&state.told);
-        let holds = telling.after(&self.defaults.told_in(path.chat()));
+        let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
+        let telling = wish.told.after(&state.told);
+        let holds = telling.after(&self.live().defaults.told_in(path.chat()));
         let mut asked = Asked {
-            generation: found.generation,
-            context: line.context,
-            seed: self.defaults.seed,
+            generation,
+            context: wish.context,
+            seed: wish.seed,
             at: Some(self.clock.now()),
             given: Given {
                 user,
                 speaker,
+                group,
                 near,
                 dry_run,
                 scene: holds.scene(&state.scene),
@@ -131,7 +179,7 @@ impl App {
                 ..Given::default()
             },
         };
-        if is_story {
+        if is_story && wish.asks {
             let turn = asked.turn(&path, &transcript);
             let by = (&*lore, line.counter.as_ref());
             asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
@@ -150,16 +198,16 @@ impl App {
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
-        Ok(Some(Decided {
+        Decided {
             lore,
             given,
             woven,
             ledger: state.ledger,
-            generation: found.generation,
+            generation,
             is_story,
             names,
             path: Arc::unwrap_or_clone(path),
-        }))
+        }
     }
 
     /// The entries found by meaning; a turn goes on without them.
@@ -175,9 +223,9 @@ impl App {
     fn cast(&self, found: &Recognition) -> (Option<Speaker>, Names) {
         let speaker = match &found.speakers.next {
             Some(name) => Some(Speaker::named(name.as_str())),
-            None => self.defaults.speaker.clone(),
+            None => self.live().defaults.speaker.clone(),
         };
-        let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
+        let user = found.speakers.user.as_ref().unwrap_or(&self.live().defaults.user).clone();
         let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
         (speaker, Names { user, speaker: speaks, card: card(found) })
     }
@@ -213,7 +261,11 @@ impl App {
     /// wrappers that the model repeated.
     pub(crate) fn unwrap_echoes(&self, request: &mut Request) {
         let names = Names {
-            user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
+            user: request
+                .explicit
+                .user
+                .clone()
+                .unwrap_or_else(|| self.live().defaults.user.clone()),
             speaker: request.explicit.char.clone(),
             card: Arc::default(),
         };
@@ -277,9 +329,10 @@ impl App {
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
         self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+        self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
         let (chat, version) = (path.chat().to_string(), stored.write.0);
         self.tell(events::Happened::Chat { chat, version });
-        Ok(Committed { path, turn: stored.id, names })
+        Ok(Committed { path, turn: stored.id, version, names })
     }
 
     /// Stores the replies to a turn: one for each choice, each a version of the next
@@ -289,7 +342,7 @@ impl App {
         committed: Committed,
         spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
-        let Committed { path, turn, names } = committed;
+        let Committed { path, turn, names, .. } = committed;
         let mut told = None;
         for Spoken { answer: Answer { message, replaces }, notes } in spoken {
             if message.text.is_empty() {
@@ -304,6 +357,7 @@ impl App {
             let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             let chat = path.chat().to_string();
             self.tell(events::Happened::Chat { chat, version: write.0 });
+            self.api().metrics.reply();
             self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
@@ -352,10 +406,21 @@ fn user_messages(path: &Path) -> u32 {
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
+    version: u64,
     names: Names,
 }
 
 impl Committed {
+    /// The turn.
+    pub(crate) fn turn(&self) -> TurnId {
+        self.turn
+    }
+
+    /// The chat's version that it made.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(crate) fn chat(&self) -> &ChatId {
         self.path.chat()
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// A step of a diagnosis, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The host's name has an address.
@@ -63,6 +64,7 @@ impl Step {
 
 /// How a step went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
     /// As it should.
@@ -89,6 +91,7 @@ impl StepOutcome {
 
 /// What a step found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = StepFinding))]
 pub struct Finding {
     /// The step.
     pub step: Step,

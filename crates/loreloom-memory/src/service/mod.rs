@@ -44,7 +44,7 @@ pub use self::{
     by_hand::{ByHandError, NewMemory},
     demand::{Answered, DemandError},
     embedder::KeptEmbedder,
-    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError},
+    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,
     options::OptionsError,
     queue::Spoken,

@@ -69,15 +69,19 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
         }
     };
+    app.api().metrics.passed_on();
     if !wire::asks(parts.method.as_str(), parts.uri.path()) {
         return pass(&app, parts, body, named, None).await;
     }
     let off = parts.headers.get(headers::WEAVE).is_some_and(|value| value == "off");
-    if off || !app.weaving.on {
+    if off || !app.live().weaving.on {
         let body = without_own_field(&body);
         return pass(&app, parts, body, named, None).await;
     }
-    match weaving::weave(&app, &parts, &body, named.as_ref()).await {
+    let begun = std::time::Instant::now();
+    let woven = weaving::weave(&app, &parts, &body, named.as_ref()).await;
+    app.api().metrics.weaving_took(begun.elapsed(), woven.is_err());
+    match woven {
         Ok(outgoing) => {
             // The story is read from the reply as it passes, so it must come as it is.
             parts.headers.remove(ACCEPT_ENCODING);

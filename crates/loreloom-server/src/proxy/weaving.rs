@@ -47,7 +47,8 @@ pub(super) async fn weave(
     body: &Bytes,
     named: Option<&Arc<Connection>>,
 ) -> Result<Outgoing, String> {
-    let waiting = Arc::new(Waiting::new(&app.weaving.room));
+    let live = app.live();
+    let waiting = Arc::new(Waiting::new(&live.weaving.room));
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let (app, body) = (app.clone(), body.clone());
@@ -61,7 +62,7 @@ pub(super) async fn weave(
         });
         working.await.map_err(|_panicked| "the engine failed".to_owned())?
     };
-    in_time(app.weaving.deadline, &waiting, work).await
+    in_time(live.weaving.deadline, &waiting, work).await
 }
 
 /// The result of some work, unless it takes longer than the deadline, waiting for others not
