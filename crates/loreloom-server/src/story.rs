@@ -109,7 +109,6 @@ impl App {
         let (speaker, names) = self.cast(found);
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, found.before, line));
-        self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
