@@ -189,24 +189,14 @@ impl Why {
             stages: Vec::new(),
             today: None,
         };
-        let mut stages = Stages::default();
-        let then = match (record.given.as_deref(), library) {
-            (Some(given), Some((library, rules))) => {
-                let both = (library, rules);
-                let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
-                Some((Again::decide_watched(past, given, both, counter, watch)?, library))
-            }
-            _ => None,
-        };
+        let (then, stages) = again(past, library, counter)?;
         match &then {
             Some((again, _)) => {
                 let differences = again.differences(record, turn.trimmed);
                 answer.notes = differences.iter().map(ToString::to_string).collect();
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
-                if self.trace {
-                    answer.stages = stages.told();
-                }
+                answer.stages = if self.trace { stages } else { Vec::new() };
                 if turn.trimmed {
                     answer.report.clone_from(&again.woven.report);
                 }
@@ -243,6 +233,25 @@ impl Why {
         }
         Ok(answer)
     }
+}
+
+/// A turn decided again, and the books of that day.
+type Then<'a> = (Again, &'a Library);
+
+/// The turn decided again with the books of that day, where both are known, and how its stages
+/// went.
+fn again<'a>(
+    past: &Revisited,
+    library: Option<&'a (Library, Rules)>,
+    counter: &dyn TokenCounter,
+) -> anyhow::Result<(Option<Then<'a>>, Vec<StageLine>)> {
+    let (Some(given), Some((library, rules))) = (past.record.given.as_deref(), library) else {
+        return Ok((None, Vec::new()));
+    };
+    let mut stages = Stages::default();
+    let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+    let again = Again::decide_watched(past, given, (library, rules), counter, watch)?;
+    Ok((Some((again, library)), stages.told()))
 }
 
 /// A prompt as lines, to be compared.

@@ -21,7 +21,6 @@ use crate::{files, vault_folder::Reading};
 /// How vaults behind Obsidian's REST API are reached.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Vaults")]
-#[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(crate) struct RestAccess {
     /// The environment variable that holds the key of Obsidian's Local REST API
     #[arg(long, value_name = "VARIABLE")]

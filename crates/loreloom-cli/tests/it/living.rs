@@ -39,8 +39,8 @@ fn home() -> TempDir {
     home
 }
 
-#[tokio::test]
-async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
+#[test]
+fn a_key_that_obsidian_refuses_is_told() {
     let home = home();
     let obsidian = ObsidianServer::start_encrypted("k").unwrap();
     obsidian.put("places/Bell.md", BELL);
@@ -62,8 +62,11 @@ async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
         .unwrap();
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && told.contains("refuses the key (status 401)"), "{told}");
-    drop(obsidian);
+}
 
+#[tokio::test]
+async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
+    let home = home();
     let key = home.path().to_str().unwrap();
     let obsidian = ObsidianServer::start_encrypted(key).unwrap();
     obsidian.put("places/Bell.md", BELL);
@@ -101,9 +104,13 @@ async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
     }
     assert_eq!(found, "", "an emptied vault has no notes");
     drop(server);
-    // World Info becomes notes there.
+    world_info_becomes_notes(home.path(), &obsidian);
+}
+
+fn world_info_becomes_notes(home: &Path, obsidian: &ObsidianServer) {
+    let url = obsidian.base_url();
     let book = r#"{"entries":{"0":{"uid":0,"key":["gate"],"comment":"Gate","content":"Bone.","order":70}}}"#;
-    write(home.path(), "book.json", book);
+    write(home, "book.json", book);
     let import = [
         "import",
         "book.json",
@@ -115,7 +122,7 @@ async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
         "--vault-certificate",
         "o.crt",
     ];
-    printed(home.path(), &import);
+    printed(home, &import);
     let note = obsidian.text("book/Gate.md").unwrap_or_else(|| panic!("{:?}", obsidian.asked()));
     assert!(note.contains("gate") && note.contains("Bone."), "{note}");
 }
