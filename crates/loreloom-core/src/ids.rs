@@ -8,6 +8,7 @@ macro_rules! text_id {
     ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
         #[$doc]
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         #[serde(transparent)]
         pub struct $name(pub String);
 
@@ -128,6 +129,11 @@ macro_rules! digest_id {
         #[$doc]
         #[derive(
             Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+        #[cfg_attr(
+            feature = "schema",
+            schema(value_type = String, pattern = "^[0-9a-f]{32}$", min_length = 32, max_length = 32)
         )]
         #[serde(transparent)]
         pub struct $name(pub Digest);

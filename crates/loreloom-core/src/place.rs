@@ -10,6 +10,7 @@ use crate::{
 
 /// A place in a prompt that text can be put into. Every source of text uses these.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// Before the main prompt.
@@ -41,6 +42,7 @@ pub const LOREBOOK_SLOT: &str = "lorebook";
 
 /// Where an injected text comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {
     /// An entry of a book.
@@ -58,6 +60,7 @@ pub enum Provenance {
 
 /// A text to be put into the prompt. Within a place, injections stand in prompt order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Injection {
     /// Where it goes.
     pub place: Place,

@@ -6,6 +6,7 @@ use crate::chat::Role;
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PromptMessage {
     /// Its role.
     pub role: Role,

@@ -35,6 +35,7 @@ pub mod migrate;
 pub mod model_test;
 mod number;
 pub mod pass;
+pub mod past;
 pub mod ports;
 pub mod recall;
 pub mod recap;

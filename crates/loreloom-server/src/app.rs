@@ -10,11 +10,17 @@ use loreloom_memory::{
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{recogniser::Recogniser, stacks::Stacks};
+use crate::{api::ApiState, events::Happened, recogniser::Recogniser, stacks::Stacks};
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
-pub struct App(Arc<AppParts>);
+pub struct App(Arc<Shared>);
+
+/// What an [`App`] was made of, and what it gathers while it runs.
+struct Shared {
+    parts: AppParts,
+    api: ApiState,
+}
 
 /// What an [`App`] is made of.
 pub struct AppParts {
@@ -84,7 +90,19 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
+        Self(Arc::new(Shared { parts, api: ApiState::default() }))
+    }
+}
+
+impl App {
+    /// Tells watchers what happened to the data it serves.
+    pub(crate) fn tell(&self, what: Happened) {
+        self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What the API keeps between calls.
+    pub(crate) fn api(&self) -> &ApiState {
+        &self.0.api
     }
 }
 
@@ -92,6 +110,6 @@ impl std::ops::Deref for App {
     type Target = AppParts;
 
     fn deref(&self) -> &AppParts {
-        &self.0
+        &self.0.parts
     }
 }

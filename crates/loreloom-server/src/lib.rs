@@ -4,11 +4,16 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-memory`; it names no database and no HTTP client.
 
+mod api;
 mod app;
 mod bookcase;
+mod catalog;
+mod events;
 mod guard;
+mod looking_back;
 mod lore;
 mod pages;
+mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
@@ -18,6 +23,7 @@ mod stacks;
 mod story;
 
 pub use self::{
+    api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     lore::{Lore, LoreError},

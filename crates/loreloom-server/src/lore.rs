@@ -153,6 +153,11 @@ impl Lore {
         Given { attachments, ..Given::of(turn, path) }
     }
 
+    /// The books in order, each with whom it follows.
+    pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
+        self.shelf.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
+    }
+
     /// The compiled books.
     pub fn library(&self) -> &Library {
         &self.library

@@ -5,13 +5,17 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, guard, pages, proxy};
+use crate::{App, api, guard, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
-/// below `/api`, llama.cpp's at the root.
-const UPSTREAM: [&str; 17] = [
+/// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
+const UPSTREAM: [&str; 21] = [
     "/v1/{*path}",
     "/api/{*path}",
+    "/api/v1/generate",
+    "/api/v1/model",
+    "/api/v1/info/{*path}",
+    "/api/v1/config/{*path}",
     "/chat/completions",
     "/completions",
     "/completion",
@@ -35,7 +39,8 @@ pub fn router(app: App) -> Router {
         .route("/", get(pages::last_turn))
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
-        .route("/api/last-turn", get(pages::last_turn_json));
+        .route("/api/last-turn", get(pages::last_turn_json))
+        .nest(api::ROOT, api::router());
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));
     routes.layer(axum::middleware::from_fn(guard::only_local)).with_state(app)

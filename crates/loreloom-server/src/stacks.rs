@@ -10,7 +10,7 @@ use std::{
 
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
     vault::{FieldDefinition, Note},
@@ -22,6 +22,7 @@ use tokio::sync::Mutex;
 use crate::{
     app::App,
     bookcase::{Bookcase, Contents},
+    events::Happened,
     lore::{Lore, LoreError},
 };
 
@@ -80,6 +81,11 @@ impl Stacks {
     /// The lore as it is now.
     pub fn lore(&self) -> Arc<Lore> {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a book was named at start.
+    pub(crate) fn is_mounted(&self, book: &BookId) -> bool {
+        self.mounted.iter().any(|(volume, _)| volume.book.id == *book)
     }
 
     /// What entries are found by meaning with.
@@ -162,6 +168,17 @@ impl Stacks {
 }
 
 impl App {
+    /// Takes up what changed in the bookcase, and tells watchers.
+    pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
+        if self.stacks.refresh(self.store.as_ref(), tenant).await? {
+            let revision = self.store.revision(tenant).await?;
+            let version = self.stacks.lore().library().version().to_string();
+            self.api().events.tell(tenant, Happened::Desk { revision });
+            self.api().events.tell(tenant, Happened::Lore { version });
+        }
+        Ok(())
+    }
+
     /// Keeps the lore in step with the bookcase, until the server stops.
     pub async fn keep_in_step(&self) {
         loop {
@@ -169,7 +186,7 @@ impl App {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOKS) => {}
             }
-            if let Err(error) = self.stacks.refresh(self.store.as_ref(), &self.tenant).await {
+            if let Err(error) = self.take_up(&self.tenant).await {
                 tracing::warn!(%error, "the books stay as they were");
             }
         }

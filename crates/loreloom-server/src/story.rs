@@ -19,7 +19,7 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, lore::Lore, remembering::budget};
+use crate::{app::App, events::Happened, lore::Lore, remembering::budget};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -219,6 +219,9 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        let chat = path.chat().to_string();
+        self.tell(Happened::Turn { chat: chat.clone(), turn: stored.id.0 });
+        self.tell(Happened::Chat { chat, version: stored.write.0 });
         Ok(Committed { path, turn: stored.id, names })
     }
 
@@ -241,7 +244,9 @@ impl App {
             let node =
                 Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
             let reply = Reply { turn, node, created: self.clock.now() };
-            self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let chat = path.chat().to_string();
+            self.tell(Happened::Chat { chat, version: write.0 });
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }

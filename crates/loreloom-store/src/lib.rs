@@ -22,20 +22,19 @@
 //! ```
 
 mod address;
-pub mod archive;
-mod checks;
 mod codec;
 mod desk;
 pub mod doctor;
-mod fold;
 mod in_process;
 mod memory;
 mod memory_desk;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
-pub mod travel;
 mod undo;
+
+pub use loreloom_memory::past::{archive, travel};
+use loreloom_memory::past::{checks, fold};
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::PostgresStore;

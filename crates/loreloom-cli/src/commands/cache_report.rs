@@ -26,7 +26,7 @@ use serde::Serialize;
 use super::serve::runtime;
 use crate::{
     store::StoreArguments,
-    stored::StoredChat,
+    stored,
     tokenizer::{self, TokenizerArguments},
 };
 
@@ -134,12 +134,12 @@ impl CacheReport {
 
     /// The turns of the current path; of several on one message the last one counts.
     async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Read> {
-        let chat = StoredChat::read(store, &self.chat).await?;
+        let chat = stored::read(store, &self.chat).await?;
         let mut read = Read { told: Vec::new(), left_out: 0, restless: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
-            let record = chat.turn(store, turn.id).await?;
+            let record = chat.turn(store, &TenantId::local(), turn.id).await?;
             let seams = record.given.as_deref().map(|given| &given.seams);
             let Some(bare) = seams.and_then(|seams| seams.unpick(&record.prompt)) else {
                 read.left_out += 1;

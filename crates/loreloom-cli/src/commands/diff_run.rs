@@ -11,7 +11,7 @@ use loreloom_core::{
 use loreloom_formats::diff::as_versions_of;
 use serde::Serialize;
 
-use super::runs::RunArguments;
+use super::runs::{NamedRun, RunArguments};
 use crate::{lore::RulesArguments, tokenizer::TokenizerArguments};
 
 /// Say which turns of chats a new version of a book changes: which entries appear or vanish,
@@ -59,12 +59,12 @@ impl DiffRun {
         let volumes = books.into_iter().map(Arc::new).zip(read);
         new.volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
         let (before, after) = (old.compile(), new.compile());
-        for run in self.runs.read()? {
+        for NamedRun { name, run } in self.runs.read()? {
             let before = run.lines(&before, &old.rules, counter.as_ref());
             let changed = compare(&before, &run.lines(&after, &new.rules, counter.as_ref()));
             let over_budget = changed.iter().filter(|change| change.now_over_budget).count();
             let turns = before.len();
-            let difference = Difference { chat: &run.name, turns, over_budget, changed: &changed };
+            let difference = Difference { chat: &name, turns, over_budget, changed: &changed };
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&difference)?)?;
             } else {

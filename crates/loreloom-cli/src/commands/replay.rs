@@ -6,7 +6,7 @@ use clap::Args;
 use loreloom_core::replay::TurnLine;
 use serde::Serialize;
 
-use super::runs::{Run, RunArguments};
+use super::runs::{NamedRun, RunArguments};
 use crate::{lore::LoreArguments, tokenizer::TokenizerArguments};
 
 /// Run whole chats through the engine and print what fires at each turn.
@@ -40,21 +40,22 @@ impl Replay {
         let named = !self.lore.is_empty();
         let shelf = self.lore.shelf()?;
         let (library, rules) = (shelf.compile(), &shelf.rules);
-        for run in self.runs.read()? {
+        for named_run in self.runs.read()? {
+            let run = &named_run.run;
             let lines = match &run.library {
                 Some(kept) if !named => run.lines_as_told(kept, counter.as_ref()),
                 None if !named => anyhow::bail!(
                     "the books of `{}` were not kept: say them with `--book FILE` or `--vault DIR`",
-                    run.name
+                    named_run.name
                 ),
                 Some(_) | None => run.lines(&library, rules, counter.as_ref()),
             };
-            self.print(out, &run, &lines)?;
+            self.print(out, &named_run, &lines)?;
         }
         Ok(())
     }
 
-    fn print(&self, out: &mut dyn Write, run: &Run, lines: &[TurnLine]) -> anyhow::Result<()> {
+    fn print(&self, out: &mut dyn Write, run: &NamedRun, lines: &[TurnLine]) -> anyhow::Result<()> {
         if self.json {
             let timeline = Timeline { chat: &run.name, turns: lines };
             writeln!(out, "{}", serde_json::to_string(&timeline)?)?;

@@ -5,21 +5,18 @@ use std::path::{Path as FilePath, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    chat::{GenerationType, Message, Role},
+    chat::{Message, Role},
     given::{Asked, Given},
     ids::{ChatId, TenantId},
-    library::{Library, Roster, Shelf},
-    replay::{Event, Loom, Replay, TurnLine, events},
-    rules::Rules,
-    tokens::TokenCounter,
+    replay::events,
     turn::Speaker,
     units::Tokens,
 };
 use loreloom_formats::{Limits, chat::import_chat};
-use loreloom_memory::ports::{StoryStore, TurnRecord};
+use loreloom_memory::{past::runs::Run, ports::StoryStore};
 
 use super::serve::runtime;
-use crate::{files, store::StoreArguments, stored::StoredChat};
+use crate::{files, store::StoreArguments};
 
 /// Which chats are run, and how the model is asked where a chat does not say it.
 #[derive(Debug, Args)]
@@ -48,19 +45,15 @@ pub(crate) struct RunArguments {
     seed: u64,
 }
 
-/// A chat to be run.
-pub(super) struct Run {
-    /// Its id, or its file.
+/// A chat to be run, under its id or its file's name.
+pub(super) struct NamedRun {
     pub(super) name: String,
-    id: ChatId,
-    events: Vec<Event>,
-    /// The books of its last turn, where they were kept.
-    pub(super) library: Option<Shelf>,
+    pub(super) run: Run,
 }
 
 impl RunArguments {
     /// Reads all chats.
-    pub(super) fn read(&self) -> anyhow::Result<Vec<Run>> {
+    pub(super) fn read(&self) -> anyhow::Result<Vec<NamedRun>> {
         let runtime = runtime()?;
         let mut store = None;
         let mut runs = Vec::new();
@@ -90,7 +83,7 @@ impl RunArguments {
         }
     }
 
-    fn read_file(&self, name: &str, file: &FilePath) -> anyhow::Result<Run> {
+    fn read_file(&self, name: &str, file: &FilePath) -> anyhow::Result<NamedRun> {
         let limits = Limits::default();
         let chat = import_chat(&files::read_within(file, limits.text_bytes)?, &limits);
         let chat = chat.with_context(|| format!("`{name}`"))?;
@@ -100,73 +93,17 @@ impl RunArguments {
         let events = events(messages.filter(is_story), |_, speaker| {
             self.asked(&user, speaker.or(character.as_deref()))
         });
-        Ok(Run { name: name.to_owned(), id: ChatId(files::stem(file)), events, library: None })
+        let run = Run { chat: ChatId(files::stem(file)), events, library: None };
+        Ok(NamedRun { name: name.to_owned(), run })
     }
 
-    async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<Run> {
-        let chat = StoredChat::read(store, name).await?;
-        let mut records = Vec::with_capacity(chat.nodes.len());
-        for node in &chat.nodes {
-            let loud = chat.turns_at(node.prefix);
-            let last = loud.filter(|turn| turn.generation != GenerationType::Quiet).last();
-            records.push(match last {
-                Some(turn) => Some(chat.turn(store, turn.id).await?),
-                None => None,
-            });
-        }
-        let mut library = None;
-        if let Some(last) = records.iter().flatten().last() {
-            library = store.library(&TenantId::local(), last.library).await?;
-        }
-        let messages = chat.nodes.into_iter().map(|node| node.message);
-        let events = events(messages, |said, speaker| {
-            let record = said.checked_sub(1).and_then(|at| records[at].as_ref());
-            record.and_then(asked).unwrap_or_else(|| self.asked(&self.user, speaker))
-        });
-        Ok(Run { name: name.to_owned(), id: chat.record.id, events, library })
+    async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<NamedRun> {
+        let unknown = |speaker: Option<&str>| self.asked(&self.user, speaker);
+        let run = Run::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
+        Ok(NamedRun { name: name.to_owned(), run })
     }
 }
 
 fn is_story(message: &Message) -> bool {
     message.role != Role::System
-}
-
-/// How the model was asked at a turn, where that was kept.
-fn asked(record: &TurnRecord) -> Option<Asked> {
-    Some(Asked::of(record.given.as_deref()?.clone(), &record.report.facts))
-}
-
-impl Run {
-    /// Runs the chat with the books it was told with.
-    pub(super) fn lines_as_told(&self, shelf: &Shelf, counter: &dyn TokenCounter) -> Vec<TurnLine> {
-        self.run(&shelf.compile(), &shelf.rules, counter, self.events.iter().cloned())
-    }
-
-    /// Runs the chat with other books, all of them active at every turn.
-    pub(super) fn lines(
-        &self,
-        library: &Library,
-        rules: &Rules,
-        counter: &dyn TokenCounter,
-    ) -> Vec<TurnLine> {
-        let events = self.events.iter().cloned().map(|mut event| {
-            if let Event::Asked(asked) = &mut event {
-                asked.given.attachments = None;
-            }
-            event
-        });
-        self.run(library, rules, counter, events)
-    }
-
-    fn run(
-        &self,
-        library: &Library,
-        rules: &Rules,
-        counter: &dyn TokenCounter,
-        events: impl Iterator<Item = Event>,
-    ) -> Vec<TurnLine> {
-        let roster = Roster::all(library, rules.world_info.strategy);
-        let loom = Loom { library, roster: &roster, rules, counter };
-        Replay::new(self.id.clone(), loom).run(events)
-    }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::Args;
 use loreloom_core::{
     chat::Message,
+    ids::TenantId,
     place::Injection,
     report::{BudgetUse, Outcome},
     units::Tokens,
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::serve::runtime;
 use crate::{
     store::StoreArguments,
-    stored::{StoredChat, speaker},
+    stored::{self, speaker},
 };
 
 /// Show a chat's current path and what was woven in at each message.
@@ -78,9 +79,9 @@ impl Show {
     }
 
     async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Shown> {
-        let chat = StoredChat::read(store, &self.chat).await?;
+        let chat = stored::read(store, &self.chat).await?;
         if let Some(at) = self.at {
-            chat.message(at)?;
+            stored::message(&chat, at)?;
         }
         let mut messages = Vec::new();
         for (number, node) in (1..).zip(&chat.nodes) {
@@ -89,7 +90,7 @@ impl Show {
             }
             let mut turns = Vec::new();
             for summary in chat.turns_at(node.prefix) {
-                let record = chat.turn(store, summary.id).await?;
+                let record = chat.turn(store, &TenantId::local(), summary.id).await?;
                 turns.push(ShownTurn::of(summary.clone(), record));
             }
             messages.push(ShownMessage { number, message: node.message.clone(), turns });

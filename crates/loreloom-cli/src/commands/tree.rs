@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::serve::runtime;
 use crate::{
     store::StoreArguments,
-    stored::{StoredChat, excerpt, speaker},
+    stored::{self, excerpt, speaker},
 };
 
 /// Messages of a run that are drawn at its beginning and at its end.
@@ -67,7 +67,7 @@ impl Tree {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (chat, nodes) = runtime()?.block_on(async {
             let store = self.store.open().await?;
-            let chat = StoredChat::read(store.as_ref(), &self.chat).await?;
+            let chat = stored::read(store.as_ref(), &self.chat).await?;
             let nodes = store.tree(&TenantId::local(), &chat.record.id).await?;
             anyhow::Ok((chat, nodes))
         })?;

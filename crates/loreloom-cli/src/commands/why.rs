@@ -7,23 +7,24 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout},
-    dice::TurnDice,
-    given::{Asked, Given},
+    given::Given,
     ids::{EntryId, TenantId},
     library::{Library, Shelf},
-    place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
-    turn::{Instruments, Transcript, TurnCache},
-    weave::{self, Woven},
+    weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::ports::{TurnRecord, TurnSummary};
-use loreloom_store::travel::{Revisited, revisit};
+use loreloom_memory::{
+    past::{
+        again::{Again, as_stored},
+        travel::{Revisited, revisit},
+    },
+    ports::TurnSummary,
+};
 use serde::Serialize;
 
 use self::today::TodaysBooks;
@@ -36,7 +37,7 @@ use crate::{
     lore::LoreArguments,
     moment,
     store::StoreArguments,
-    stored::{StoredChat, excerpt, speaker},
+    stored::{self, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
 };
 
@@ -118,13 +119,6 @@ struct Read {
     today: Option<TodaysBooks>,
 }
 
-/// A turn decided again.
-struct Again {
-    woven: Woven,
-    messages: Vec<PromptMessage>,
-    verdicts: Vec<Verdict>,
-}
-
 impl Why {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(
@@ -133,8 +127,8 @@ impl Why {
         );
         let read = runtime()?.block_on(async {
             let store = self.store.open().await?;
-            let chat = StoredChat::read(store.as_ref(), &self.chat).await?;
-            let node = chat.message(self.at)?;
+            let chat = stored::read(store.as_ref(), &self.chat).await?;
+            let node = stored::message(&chat, self.at)?;
             let turn = chat.turn_of(node);
             let turn = turn.with_context(|| format!("message {} has no turn", self.at))?;
             let tenant = TenantId::local();
@@ -193,7 +187,8 @@ impl Why {
         };
         match &then {
             Some((again, _)) => {
-                answer.notes = again.differences(record, turn.trimmed);
+                let differences = again.differences(record, turn.trimmed);
+                answer.notes = differences.iter().map(ToString::to_string).collect();
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
                 if turn.trimmed {
@@ -218,7 +213,7 @@ impl Why {
                 Some((then, _)) if turn.trimmed => &then.woven,
                 Some(_) | None => &stored,
             };
-            let mut today = again.today(before, &library, self.entry.as_deref());
+            let mut today = todays(again, before, &library, self.entry.as_deref());
             today.names = names(&library, library_of(then.as_ref()));
             answer.today = Some(today);
         }
@@ -231,16 +226,6 @@ impl Why {
             anyhow::ensure!(!answer.verdicts.is_empty(), "no entry is called `{name}`");
         }
         Ok(answer)
-    }
-}
-
-/// What a turn wove, as it was stored.
-fn as_stored(record: &TurnRecord) -> Woven {
-    Woven {
-        injections: record.injections.clone(),
-        delta: record.delta.clone(),
-        report: record.report.clone(),
-        hide_prompts: Vec::new(),
     }
 }
 
@@ -261,79 +246,16 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
     entries.map(|entry| (entry.id.clone(), entry.title().to_owned())).collect()
 }
 
-/// What memory gave to the turn is part of what it was given: it is taken as it was.
-fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
-    woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
-    let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
-    woven.report.budgets.extend(budgets.cloned());
-}
-
-impl Again {
-    fn decide(
-        past: &Revisited,
-        given: &Given,
-        library: &Library,
-        rules: &Rules,
-        counter: &dyn TokenCounter,
-    ) -> anyhow::Result<Self> {
-        let transcript = Transcript::of(&past.path, rules.world_info.include_names);
-        let asked = Asked::of(given.clone(), &past.record.report.facts);
-        let turn = asked.turn(&past.path, &transcript);
-        let roster = given.roster(library, rules);
-        let (mut dice, mut cache) =
-            (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
-        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
-        recollect(&mut woven, &past.record);
-        let prompt = given.seams.unpick(&past.record.prompt);
-        let prompt = prompt.context("the stored prompt does not fit its seams")?;
-        let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));
-        let plan = layout.plan(&prompt, &woven.injections);
-        let Assembled { messages, spans } = plan.apply(&prompt);
-        plan.tell(&mut woven.report, spans);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
-        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let verdicts = weave::verdicts(
-            &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
-            &mut instruments,
-        );
-        Ok(Self { woven, messages, verdicts })
+/// The turn with today's books, beside what it was.
+fn todays(mut again: Again, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
+    let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &again.woven)]).pop();
+    if let Some(name) = entry {
+        let found = find_entry(library, name);
+        // An entry that is no longer in the books has no verdict today.
+        again.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
     }
-
-    /// What is not as it was stored. Of a trimmed turn only its effects and budgets are.
-    fn differences(&self, record: &TurnRecord, trimmed: bool) -> Vec<String> {
-        let woven = &self.woven;
-        let report = &record.report;
-        let same_report =
-            if trimmed { woven.report.budgets == report.budgets } else { woven.report == *report };
-        [
-            (trimmed || self.messages == record.prompt, "the prompt differs"),
-            (trimmed || woven.injections == record.injections, "the woven texts differ"),
-            (woven.delta == record.delta, "the effects on later turns differ"),
-            (same_report, "the report differs"),
-        ]
-        .into_iter()
-        .filter(|(same, _)| !same)
-        .map(|(_, what)| what.to_owned())
-        .collect()
-    }
-
-    fn today(mut self, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
-        let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &self.woven)]).pop();
-        if let Some(name) = entry {
-            let found = find_entry(library, name);
-            // An entry that is no longer in the books has no verdict today.
-            self.verdicts.retain(|one| found.as_ref().is_ok_and(|entry| one.entry == *entry));
-        }
-        let Self { woven, messages, verdicts } = self;
-        Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
-    }
+    let Again { woven, messages, verdicts } = again;
+    Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
 }
 
 impl Answer {

@@ -7,6 +7,7 @@ use crate::ids::EntryId;
 
 /// A piece of lore and the rules for when and where the model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Entry {
     /// Unique over all books: made from the book's id, the original id and the place.
     pub id: EntryId,
@@ -37,9 +38,11 @@ pub struct Entry {
     /// The fields that decide nothing.
     pub rest: EntryRest,
     /// Every key of the file that is not modelled.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub extensions: Extensions,
     /// The entry's own text in the file (JSON formats), for fingerprints and for writing
     /// back what was not edited.
+    #[cfg_attr(feature = "schema", schema(ignore))]
     pub raw: Option<Box<str>>,
 }
 
@@ -79,6 +82,7 @@ impl Entry {
 
 /// An id as the file has it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum OriginalId {
     /// A number.
@@ -98,6 +102,7 @@ impl std::fmt::Display for OriginalId {
 
 /// When an entry fires.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Activation {
     /// Whether the entry takes part at all.
     pub enabled: bool,
@@ -106,14 +111,18 @@ pub struct Activation {
     /// Forced on or off.
     pub force: Option<Force>,
     /// Any of these must be found.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub keys: Vec<Key>,
     /// Further keys and how they combine.
     pub secondary: Secondary,
     /// From each list one key must be found (`@@additional_keys`).
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<String>>))]
     pub require: Vec<Vec<Key>>,
     /// Any key of any list stops the entry (`@@exclude_keys`).
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<String>>))]
     pub exclude_any: Vec<Vec<Key>>,
     /// All keys of a list together stop the entry (`@@exclude_keys_all`).
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<String>>))]
     pub exclude_all: Vec<Vec<Key>>,
     /// `None` leaves it to the engine.
     pub case_sensitive: Option<bool>,
@@ -164,6 +173,7 @@ impl Default for Activation {
 
 /// An entry that is forced on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Force {
     /// `@@activate`.
@@ -174,17 +184,20 @@ pub enum Force {
 
 /// The secondary keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Secondary {
     /// Whether they count at all (SillyTavern's `selective`).
     pub active: bool,
     /// How they combine.
     pub logic: SelectiveLogic,
     /// The keys.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     pub keys: Vec<Key>,
 }
 
 /// How secondary keys combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SelectiveLogic {
     /// At least one is found.
@@ -202,6 +215,7 @@ pub enum SelectiveLogic {
 
 /// How much text is scanned for keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ScanRange {
     /// Messages; `None` leaves it to the book or the engine. Negative numbers occur in
     /// files and scan nothing.
@@ -214,6 +228,7 @@ pub struct ScanRange {
 
 /// Texts besides the chat that an entry's keys are looked for in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "a set of six independent sources")]
 pub struct MatchSources {
     /// The persona's description.
@@ -232,6 +247,7 @@ pub struct MatchSources {
 
 /// Conditions on the state of the chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Gates {
     /// Not before this many messages (`@@activate_only_after`).
     pub after: Option<u32>,
@@ -247,6 +263,7 @@ pub struct Gates {
 
 /// Conditions on who speaks and what is generated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Filters {
     /// Character names (SillyTavern: avatar file without extension).
     pub characters: Vec<String>,
@@ -260,6 +277,7 @@ pub struct Filters {
 
 /// What an earlier match does to later turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MatchOnce {
     /// Once matched, always active (`@@keep_activate_after_match`).
@@ -270,6 +288,7 @@ pub enum MatchOnce {
 
 /// Effects that last for some messages; `None` and 0 are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Timed {
     /// Stays active for so many messages.
     pub sticky: Option<u32>,
@@ -281,6 +300,7 @@ pub struct Timed {
 
 /// How an entry takes part in recursion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Recursion {
     /// Cannot be activated by other entries.
     pub exclude: bool,
@@ -294,6 +314,7 @@ pub struct Recursion {
 
 /// Membership in inclusion groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Group {
     /// The names as written, separated by commas.
     pub names: String,
@@ -313,6 +334,7 @@ impl Default for Group {
 
 /// How an entry fares when tokens are short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BudgetRules {
     /// Higher survives longer; `None` falls back to the order.
     pub priority: Option<f64>,
@@ -330,6 +352,7 @@ pub struct BudgetRules {
 
 /// How an entry may be shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Trim {
     /// Which side is cut.
     pub side: TrimSide,
@@ -339,6 +362,7 @@ pub struct Trim {
 
 /// The side that is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrimSide {
     /// Never.
@@ -351,6 +375,7 @@ pub enum TrimSide {
 
 /// The unit that is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrimUnit {
     /// Whole lines.
@@ -363,6 +388,7 @@ pub enum TrimUnit {
 
 /// Text put somewhere else than the entry's own place (Risu `@@inject_*`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Inject {
     /// What happens there.
     pub op: InjectOp,
@@ -372,6 +398,7 @@ pub struct Inject {
 
 /// What an injection does at its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InjectOp {
     /// Appends to another entry.
@@ -386,6 +413,7 @@ pub enum InjectOp {
 
 /// Fields that decide nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct EntryRest {
     /// Quick replies started by this entry.
     pub automation_id: String,

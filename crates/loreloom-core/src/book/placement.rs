@@ -6,6 +6,7 @@ use crate::{chat::Role, units::Depth};
 
 /// A place in the prompt, as lore formats name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
     /// Wherever the engine's lorebook slot is.
@@ -48,6 +49,7 @@ pub enum Position {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DepthFrom {
     /// From the newest message: 0 is the very end of the chat.
@@ -59,6 +61,7 @@ pub enum DepthFrom {
 
 /// Position, depth, role and order of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Placement {
     /// The place.
     pub position: Position,

@@ -22,6 +22,7 @@ pub struct Known {
 
 /// Why a decorator line does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = DecoratorProblem))]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
     /// Nobody knows the name.

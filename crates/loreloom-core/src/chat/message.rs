@@ -8,6 +8,7 @@ use crate::book::Extensions;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Instructions.
@@ -35,6 +36,7 @@ impl Role {
 
 /// What the front end asks the model for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GenerationType {
     /// The next reply.
@@ -80,6 +82,7 @@ impl GenerationType {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Message {
     /// Who it is from.
     pub role: Role,
@@ -92,6 +95,7 @@ pub struct Message {
     pub hidden: bool,
     /// Fields of the front end that we do not model.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub extensions: Extensions,
 }
 

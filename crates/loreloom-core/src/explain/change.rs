@@ -6,6 +6,7 @@ use crate::units::{MessageCount, Tokens};
 
 /// One change to the turn, the entry or the rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FixChange))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
     /// Switch the entry on.

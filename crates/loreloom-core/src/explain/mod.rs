@@ -28,6 +28,7 @@ const MOST_CHANGES: usize = 5;
 
 /// Changes that together make an entry fire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Fix {
     /// The entry.
     pub entry: EntryId,

@@ -9,6 +9,7 @@ use crate::ids::ChatId;
 
 /// What makes a book active.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "to", content = "name", rename_all = "snake_case")]
 pub enum Binding {
     /// Active in every chat.

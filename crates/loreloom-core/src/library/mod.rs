@@ -38,6 +38,7 @@ use crate::{
 
 /// The rules a book is read by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// SillyTavern's World Info.

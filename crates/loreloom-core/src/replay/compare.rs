@@ -7,6 +7,7 @@ use crate::units::Tokens;
 
 /// A turn that two sets of books decide differently.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnChange {
     /// The turn's place in the replay, from 0.
     pub turn: usize,

@@ -13,6 +13,7 @@ use crate::{
 
 /// What a turn wove in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnLine {
     /// Messages on the path, hidden ones too: the number of the last one.
     pub at: usize,
@@ -32,6 +33,7 @@ pub struct TurnLine {
 
 /// An entry that fired.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Fired {
     /// The book.
     pub book: BookId,
@@ -42,11 +44,13 @@ pub struct Fired {
     /// Its tokens.
     pub tokens: Tokens,
     /// Hash of the text that was woven in; `None` if the entry has no place in the prompt.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub text: Option<Digest>,
 }
 
 /// An entry that did not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Cut {
     /// The entry.
     pub entry: EntryId,

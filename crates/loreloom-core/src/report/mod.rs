@@ -8,6 +8,7 @@
 //! from the book and the turn's facts, and is derived when somebody asks
 //! (`weave::verdicts`).
 
+mod class;
 mod trigger;
 mod verdict;
 pub mod words;
@@ -15,6 +16,7 @@ pub mod words;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    class::VerdictClass,
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
 };
@@ -28,6 +30,7 @@ use crate::{
 
 /// The report of one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Report {
     /// What the decision was based on.
     pub facts: TurnFacts,
@@ -45,6 +48,7 @@ pub struct Report {
 
 /// What a turn's decision was based on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnFacts {
     /// The chat.
     pub chat: ChatId,
@@ -74,6 +78,7 @@ pub struct TurnFacts {
 
 /// How one pool of lore used its budget.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct BudgetUse {
     /// The pool, for example `world_info`.
     pub pool: String,
@@ -87,6 +92,7 @@ pub struct BudgetUse {
 
 /// Where an injected text stands in the final prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Span {
     /// Where the text comes from.
     pub source: Provenance,
@@ -102,6 +108,7 @@ pub struct Span {
 
 /// Something a person should know about a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Warning {
     /// A regular expression key needed more steps than allowed and was taken as no match.

@@ -6,6 +6,7 @@ use crate::{chat::Role, ids::EntryId};
 
 /// Trigger metadata of an activated entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Trigger {
     /// The rule that let it in.
     pub reason: super::Reason,
@@ -25,6 +26,7 @@ pub struct Trigger {
 
 /// A phase of the scan loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ScanPhase {
     /// The chat and its sources.
@@ -37,6 +39,7 @@ pub enum ScanPhase {
 
 /// A key that was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct KeyMatch {
     /// The key as written.
     pub key: String,
@@ -59,6 +62,7 @@ impl KeyMatch {
 
 /// Where a key was found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MatchPlace {
     /// The text it was found in.
     pub source: TextSource,
@@ -70,6 +74,7 @@ pub struct MatchPlace {
 
 /// A text that is scanned for keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TextSource {
     /// A message of the chat.

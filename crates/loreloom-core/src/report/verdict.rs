@@ -12,6 +12,7 @@ use crate::{
 
 /// What was decided about one entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// The entry's book.
     pub book: BookId,
@@ -25,6 +26,7 @@ pub struct Verdict {
 
 /// The decision about an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Outcome {
     /// It fired.
@@ -42,6 +44,7 @@ pub enum Outcome {
 
 /// The rule that let an entry in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Reason {
     /// A key was found.
@@ -102,6 +105,7 @@ pub enum Reason {
 
 /// A condition on the state of the chat that does not hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "gate", rename_all = "snake_case")]
 pub enum Gate {
     /// The chat has too few messages.
@@ -138,6 +142,7 @@ pub enum Gate {
 
 /// The rule that stopped an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Stop {
     /// The entry is switched off.
@@ -346,6 +351,7 @@ fn is_none(tokens: &Tokens) -> bool {
 
 /// Why a member of a group lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GroupRule {
     /// Another member is sticky.

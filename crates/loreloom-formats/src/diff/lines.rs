@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Lines that became other lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LineChange {
     /// The line of the older text before which the change stands, from 0.
     pub at: usize,

@@ -22,11 +22,13 @@ use super::{Desk, JobQueue, MemoryLog};
 
 /// A turn's number within its chat, in order of commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct TurnId(pub u64);
 
 /// A write's number within its chat: the version of the chat that it made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct WriteId(pub u64);
 
@@ -149,6 +151,7 @@ pub struct TurnRecord {
 
 /// A line of the list of turns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnSummary {
     /// The turn.
     pub id: TurnId,

@@ -34,6 +34,7 @@ use self::{
 };
 use crate::{
     app::App,
+    events::Happened,
     story::{Committed, Decided, Sent, Telling},
 };
 
@@ -65,6 +66,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         }
         Err(reason) => {
             tracing::warn!(%reason, "passed on without lore");
+            app.tell(Happened::FailOpen { reason: reason.clone() });
             pass(&app, parts, without_own_field(&body), Some(&reason)).await
         }
     }

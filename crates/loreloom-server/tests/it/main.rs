@@ -6,6 +6,7 @@
     reason = "a test whose surroundings cannot be set up has failed"
 )]
 
+mod api;
 mod endpoints;
 mod harness;
 mod proxy;

@@ -9,9 +9,8 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
-use loreloom_memory::ports::Desk;
+use loreloom_memory::{past::travel::Revisited, ports::Desk};
 use loreloom_server::Bookcase;
-use loreloom_store::travel::Revisited;
 
 use crate::lore::LoreArguments;
 

@@ -1,14 +1,14 @@
 //! Rules that every store holds its callers to, before anything is written.
 
+use crate::ports::{ChatRecord, Node, StoreError, TurnRecord};
 use loreloom_core::{
     chat::{Path, identity},
     ids::LibraryVersion,
     library::Shelf,
 };
-use loreloom_memory::ports::{ChatRecord, Node, StoreError, TurnRecord};
 
 /// A turn must hang on the end of the path it comes with.
-pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
+pub fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
     if turn.chat != *path.chat() {
         return Err(StoreError::Contradiction {
             rule: "a turn and its path belong to one chat",
@@ -25,7 +25,7 @@ pub(crate) fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreEr
 }
 
 /// A writer that names a version must have seen the last one.
-pub(crate) fn version_was_seen(chat: &ChatRecord, seen: Option<u64>) -> Result<(), StoreError> {
+pub fn version_was_seen(chat: &ChatRecord, seen: Option<u64>) -> Result<(), StoreError> {
     match seen {
         Some(expected) if expected != chat.version => {
             Err(StoreError::Conflict { chat: chat.id.clone(), expected, found: chat.version })
@@ -35,7 +35,7 @@ pub(crate) fn version_was_seen(chat: &ChatRecord, seen: Option<u64>) -> Result<(
 }
 
 /// A node's name must follow from its parent and its message.
-pub(crate) fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
+pub fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
     let expected = identity::extend(node.parent, node.message_id);
     if node.prefix == expected {
         return Ok(());
@@ -47,10 +47,7 @@ pub(crate) fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
 }
 
 /// A library's name must follow from what it holds.
-pub(crate) fn library_is_named_right(
-    version: LibraryVersion,
-    library: &Shelf,
-) -> Result<(), StoreError> {
+pub fn library_is_named_right(version: LibraryVersion, library: &Shelf) -> Result<(), StoreError> {
     let expected = library.version();
     if version == expected {
         return Ok(());

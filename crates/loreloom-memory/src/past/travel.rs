@@ -1,17 +1,15 @@
 //! Going back to a turn: everything it was decided from.
 
+use crate::ports::{Node, StoreError, StoryStore, TurnId, TurnRecord, WriteKind, WriteRecord};
 use loreloom_core::{
     chat::Path,
     given::Given,
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     state::StoryState,
 };
-use loreloom_memory::ports::{
-    Node, StoreError, StoryStore, TurnId, TurnRecord, WriteKind, WriteRecord,
-};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::fold::{Candidate, Choice};
+use super::fold::{Candidate, Choice};
 
 /// A turn and what it was decided from.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! Which turns make up the state of a path.
 //!
-//! One rule for all stores, see [`loreloom_memory::ports::StoryStore::state`].
+//! One rule for all stores, see [`crate::ports::StoryStore::state`].
 
 use loreloom_core::{
     chat::{GenerationType, Path},
@@ -10,19 +10,19 @@ use rustc_hash::FxHashMap;
 
 /// What the rule needs to know about a turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// The node it was computed on.
-    pub(crate) at: PrefixHash,
+    pub at: PrefixHash,
     /// The message of that node; `None` for the empty path.
-    pub(crate) message: Option<MessageId>,
+    pub message: Option<MessageId>,
     /// What was asked for.
-    pub(crate) generation: GenerationType,
+    pub generation: GenerationType,
 }
 
 /// Chooses among turns that are offered newest first: the first that fits a message is the
 /// one that counts, so that of a much swiped story only the deltas that count are read.
 #[derive(Debug)]
-pub(crate) struct Choice<D> {
+pub struct Choice<D> {
     /// Places on the path, from 1; 0 is the empty path.
     prefixes: FxHashMap<PrefixHash, usize>,
     messages: FxHashMap<MessageId, usize>,
@@ -34,7 +34,7 @@ pub(crate) struct Choice<D> {
 
 impl<D> Choice<D> {
     /// Nothing is chosen yet.
-    pub(crate) fn on(path: &Path) -> Self {
+    pub fn on(path: &Path) -> Self {
         let items = path.items();
         let prefixes = items.iter().map(|item| item.prefix).zip(1..);
         let nothing = || std::iter::repeat_with(|| None).take(items.len() + 1).collect();
@@ -47,7 +47,7 @@ impl<D> Choice<D> {
     }
 
     /// Offers the next older turn; its `delta` is asked for only if it may count.
-    pub(crate) fn offer<E>(
+    pub fn offer<E>(
         &mut self,
         turn: Candidate,
         delta: impl FnOnce() -> Result<D, E>,
@@ -68,7 +68,7 @@ impl<D> Choice<D> {
     }
 
     /// The deltas to fold, in path order.
-    pub(crate) fn chosen(self) -> impl Iterator<Item = D> {
+    pub fn chosen(self) -> impl Iterator<Item = D> {
         self.exact.into_iter().zip(self.near).filter_map(|(exact, near)| exact.or(near))
     }
 }

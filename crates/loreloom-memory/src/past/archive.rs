@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::ports::{
+    ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
+};
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     library::Shelf,
-};
-use loreloom_memory::ports::{
-    ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord, TurnSummary,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ impl<'archive> Tree<'archive> {
         }
         for archived in &archive.turns {
             let path = tree.path(archived.turn.at)?;
-            crate::checks::turn_belongs(&path, &archived.turn)?;
+            super::checks::turn_belongs(&path, &archived.turn)?;
             if let Some(reply) = archived.reply
                 && tree.path(reply)?.items().is_empty()
             {

@@ -1,0 +1,157 @@
+//! Books: which there are and whom they follow.
+
+use axum::extract::State;
+use loreloom_core::{
+    book::{Book, Folder},
+    ids::{BookId, BookVersion},
+    library::{Binding, Dialect},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{caller::Caller, extract::Path, problem::Problem, tags::Tagged};
+use crate::{
+    app::App,
+    bookcase::{Bookcase, Contents, Standing},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one))
+}
+
+/// Where a book is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum BookSource {
+    /// It was named when the server was started, and cannot be changed here.
+    Start,
+    /// It stands in the bookcase.
+    Bookcase,
+}
+
+/// A book.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BookView {
+    /// Its id.
+    id: BookId,
+    /// Its name.
+    name: String,
+    /// What it says about itself.
+    description: String,
+    /// How many entries it has.
+    entries: usize,
+    /// How it is read.
+    dialect: Dialect,
+    /// Whom it follows; nobody if it only stands there.
+    bindings: Vec<Binding>,
+    /// Where it is from.
+    source: BookSource,
+    /// The format of its file.
+    format: Option<String>,
+    /// How many messages its entries scan, where it says so.
+    scan_depth: Option<u32>,
+    /// Its own budget, where it says so.
+    token_budget: Option<u32>,
+    /// Whether its entries bring in others, where it says so.
+    recursive: Option<bool>,
+    /// Its folders.
+    folders: Vec<FolderView>,
+    /// The revision that last changed it; none for books named at start.
+    revision: Option<u64>,
+    /// The book as it is kept; none for books named at start.
+    version: Option<BookVersion>,
+}
+
+/// A folder of a book.
+#[derive(Debug, Serialize, ToSchema)]
+struct FolderView {
+    /// Its id.
+    id: String,
+    /// Its name.
+    name: String,
+    /// Whether its entries are switched on.
+    enabled: bool,
+}
+
+impl FolderView {
+    fn of(folder: &Folder) -> Self {
+        Self { id: folder.id.clone(), name: folder.name.clone(), enabled: folder.enabled }
+    }
+}
+
+impl BookView {
+    fn of(
+        book: &Book,
+        dialect: Dialect,
+        bindings: &[Binding],
+        standing: Option<&Standing>,
+    ) -> Self {
+        Self {
+            id: book.id.clone(),
+            name: book.name.clone(),
+            description: book.description.clone(),
+            entries: book.entries.len(),
+            dialect,
+            bindings: bindings.to_vec(),
+            source: if standing.is_some() { BookSource::Bookcase } else { BookSource::Start },
+            format: book.origin.as_ref().map(|origin| origin.format.clone()),
+            scan_depth: book.scan_depth,
+            token_budget: book.token_budget,
+            recursive: book.recursive,
+            folders: book.folders.iter().map(FolderView::of).collect(),
+            revision: standing.map(|standing| standing.revision),
+            version: standing.map(|standing| standing.shelved.version),
+        }
+    }
+
+    /// The version that `If-Match` takes.
+    fn tag(&self) -> String {
+        self.revision.map_or_else(|| "start".to_owned(), |revision| revision.to_string())
+    }
+}
+
+/// All books in the order they are woven in.
+#[derive(Debug, Serialize, ToSchema)]
+struct BooksView {
+    /// The revision of the bookcase.
+    revision: u64,
+    /// The books.
+    items: Vec<BookView>,
+}
+
+async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Problem> {
+    app.take_up(&caller.tenant).await?;
+    let case = Bookcase { desk: app.store.as_ref(), tenant: &caller.tenant };
+    let Contents { revision, books, .. } = case.contents().await?;
+    let lore = app.stacks.lore();
+    let views = lore.volumes().map(|(volume, bindings)| {
+        let standing = books.iter().find(|standing| standing.id == volume.book.id);
+        let standing = standing.filter(|_| !app.stacks.is_mounted(&volume.book.id));
+        BookView::of(&volume.book, volume.dialect, bindings, standing)
+    });
+    Ok((revision, views.collect()))
+}
+
+/// All books, in the order they are woven in.
+#[utoipa::path(get, path = "/books", tag = "books", responses((status = 200, body = BooksView)))]
+async fn list(State(app): State<App>, caller: Caller) -> Result<Tagged<BooksView>, Problem> {
+    let (revision, items) = views(&app, &caller).await?;
+    Ok(Tagged { tag: revision.to_string(), body: BooksView { revision, items } })
+}
+
+/// One book.
+#[utoipa::path(
+    get, path = "/books/{book}", tag = "books", params(("book" = String, Path, description = "The book's id")),
+    responses((status = 200, body = BookView))
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    Path(book): Path<String>,
+) -> Result<Tagged<BookView>, Problem> {
+    let (_, items) = views(&app, &caller).await?;
+    let found = items.into_iter().find(|view| view.id.as_str() == book);
+    let body = found.ok_or_else(|| Problem::missing("book", &book))?;
+    Ok(Tagged { tag: body.tag(), body })
+}

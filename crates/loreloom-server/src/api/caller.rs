@@ -1,0 +1,26 @@
+//! Who calls.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use loreloom_core::ids::TenantId;
+
+use super::problem::Problem;
+use crate::app::App;
+
+/// Who calls, and what they may do.
+///
+/// Every handler takes one and passes its tenant to the services: authentication fills it in
+/// here and nowhere else.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Whose data they see.
+    pub(crate) tenant: TenantId,
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        Ok(Self { tenant: app.tenant.clone() })
+    }
+}

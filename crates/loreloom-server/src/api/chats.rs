@@ -1,0 +1,360 @@
+//! Chats: the list, one of them, its path with what was woven, its tree.
+
+use axum::extract::State;
+use loreloom_core::{
+    chat::{GenerationType, Role},
+    ids::{ChatId, MessageId, PrefixHash, TenantId},
+    report::BudgetUse,
+    units::Timestamp,
+};
+use loreloom_memory::{
+    past::stored::StoredChat,
+    ports::{ChatRecord, ChatSummary, Node, StoreError, TurnId, TurnSummary},
+};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path, Query},
+    paging::{self, Page},
+    problem::Problem,
+    tags::Tagged,
+    threads::{Thread, threads},
+};
+use crate::app::App;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(path))
+        .routes(routes!(tree))
+}
+
+/// A chat.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChatView {
+    /// Its id.
+    id: ChatId,
+    /// Its name.
+    title: String,
+    /// The node the story is at; all zeros before the first message.
+    tip: PrefixHash,
+    /// When it was made, in milliseconds since 1970.
+    created: Timestamp,
+    /// When it last changed.
+    updated: Timestamp,
+    /// Grows with every write.
+    version: u64,
+    /// Messages on the current path.
+    messages: u64,
+    /// Turns of all branches.
+    turns: u64,
+}
+
+impl ChatView {
+    pub(super) fn of(record: ChatRecord, messages: u64, turns: u64) -> Self {
+        let ChatRecord { id, title, tip, created, updated, version } = record;
+        Self { id, title, tip, created, updated, version, messages, turns }
+    }
+}
+
+/// Which chats.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ChatsParams {
+    /// Only chats whose name or id contains this, whatever its case.
+    q: Option<String>,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// All chats, last changed first.
+#[utoipa::path(
+    get, path = "/chats", tag = "chats", params(ChatsParams),
+    responses((status = 200, body = Page<ChatView>))
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<ChatsParams>,
+) -> Result<Json<Page<ChatView>>, Problem> {
+    let mut chats = app.store.chats(&caller.tenant).await?;
+    if let Some(wanted) = params.q.as_deref().map(str::to_lowercase) {
+        chats.retain(|one| {
+            one.chat.title.to_lowercase().contains(&wanted)
+                || one.chat.id.as_str().to_lowercase().contains(&wanted)
+        });
+    }
+    let key = |one: &ChatSummary| (-one.chat.updated.0, one.chat.id.0.clone());
+    chats.sort_by_key(key);
+    let page = paging::page(chats, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(|one| ChatView::of(one.chat, one.messages, one.turns))))
+}
+
+/// One chat.
+#[utoipa::path(
+    get, path = "/chats/{chat}", tag = "chats", params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, body = ChatView))
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Tagged<ChatView>, Problem> {
+    view(&app, &caller.tenant, &chat.into()).await
+}
+
+/// A chat with its counts.
+pub(super) async fn view(
+    app: &App,
+    tenant: &TenantId,
+    chat: &ChatId,
+) -> Result<Tagged<ChatView>, Problem> {
+    let chat = StoredChat::read(app.store.as_ref(), tenant, chat).await?;
+    let (messages, turns) = (chat.nodes.len() as u64, chat.turns.len() as u64);
+    let tag = chat.record.version.to_string();
+    Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
+}
+
+/// A turn as a message of the path shows it.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TurnBrief {
+    /// Its number in the chat.
+    id: TurnId,
+    /// What was asked for.
+    generation: GenerationType,
+    /// When.
+    created: Timestamp,
+    /// The node of the reply, once it is there.
+    reply: Option<PrefixHash>,
+    /// Whether its prompt and verdicts were given up to save space: then `threads` is empty.
+    trimmed: bool,
+    /// What was woven in, carried on or cut.
+    threads: Vec<Thread>,
+    /// How the pools used their budgets.
+    budgets: Vec<BudgetUse>,
+}
+
+/// A message of a path.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PathMessage {
+    /// Its number on the path, from 1.
+    number: usize,
+    /// The node: names the story up to here.
+    node: PrefixHash,
+    /// The message, wherever it stands.
+    message: MessageId,
+    /// Who speaks.
+    role: Role,
+    /// The speaker's name.
+    name: Option<String>,
+    /// What is said.
+    text: String,
+    /// Whether the model does not see it.
+    hidden: bool,
+    /// All versions of this message, itself among them: the swipes.
+    versions: Vec<PrefixHash>,
+    /// The turn that was computed on it.
+    turn: Option<TurnBrief>,
+    /// The turn that it is the reply to.
+    reply_to: Option<TurnId>,
+}
+
+/// A part of a path.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PathView {
+    /// The chat.
+    chat: ChatId,
+    /// The chat's version.
+    version: u64,
+    /// The end of the path.
+    tip: PrefixHash,
+    /// Whether the path ends where the story is.
+    current: bool,
+    /// Messages on the whole path.
+    total: usize,
+    /// The messages, oldest first.
+    messages: Vec<PathMessage>,
+    /// Asks for the messages before these, as `before`; none at the beginning.
+    before: Option<usize>,
+}
+
+/// Which part of which path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct PathParams {
+    /// The node the path ends at; where the story is without it.
+    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    tip: Option<PrefixHash>,
+    /// Only messages before this number.
+    #[param(minimum = 1)]
+    before: Option<usize>,
+    /// The most messages; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// The messages up to a node with what was woven in at each, newest part first.
+#[utoipa::path(
+    get, path = "/chats/{chat}/path", tag = "chats",
+    params(("chat" = String, Path, description = "The chat's id"), PathParams),
+    responses((status = 200, body = PathView))
+)]
+async fn path(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<PathParams>,
+) -> Result<Tagged<PathView>, Problem> {
+    let (store, chat) = (app.store.as_ref(), ChatId(chat));
+    let stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
+    let tree = store.tree(&caller.tenant, &chat).await?;
+    let total = stored.nodes.len();
+    let end = params.before.map_or(total, |before| before.saturating_sub(1).min(total));
+    let start = end.saturating_sub(paging::length(params.limit)?);
+    let mut messages = Vec::with_capacity(end - start);
+    for (at, node) in stored.nodes.iter().enumerate().take(end).skip(start) {
+        let turn = match stored.turn_at(node.prefix) {
+            Some(turn) => Some(brief(&app, &caller.tenant, &stored, turn).await?),
+            None => None,
+        };
+        messages.push(path_message(at + 1, node, &stored, &tree, turn));
+    }
+    let tip = stored.nodes.last().map(|node| node.prefix).unwrap_or_default();
+    let body = PathView {
+        chat,
+        version: stored.record.version,
+        tip,
+        current: tip == stored.record.tip,
+        total,
+        messages,
+        before: (start > 0).then_some(start + 1),
+    };
+    Ok(Tagged { tag: format!("{}-{}", stored.record.version, tip), body })
+}
+
+async fn brief(
+    app: &App,
+    tenant: &TenantId,
+    chat: &StoredChat,
+    turn: &TurnSummary,
+) -> Result<TurnBrief, StoreError> {
+    let record = chat.turn(app.store.as_ref(), tenant, turn.id).await?;
+    let lore = app.stacks.lore();
+    let vault = lore.library().vault();
+    let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
+    Ok(TurnBrief {
+        id: turn.id,
+        generation: turn.generation,
+        created: turn.created,
+        reply: turn.reply,
+        trimmed: turn.trimmed,
+        threads: threads(&record, &record.report, is_note),
+        budgets: record.report.budgets,
+    })
+}
+
+fn path_message(
+    number: usize,
+    node: &Node,
+    chat: &StoredChat,
+    tree: &[Node],
+    turn: Option<TurnBrief>,
+) -> PathMessage {
+    let versions = tree.iter().filter(|other| other.parent == node.parent);
+    let reply_to = chat.turns.iter().rfind(|turn| turn.reply == Some(node.prefix));
+    let message = node.message.clone();
+    PathMessage {
+        number,
+        node: node.prefix,
+        message: node.message_id,
+        role: message.role,
+        name: message.name,
+        text: message.text,
+        hidden: message.hidden,
+        versions: versions.map(|other| other.prefix).collect(),
+        turn,
+        reply_to: reply_to.map(|turn| turn.id),
+    }
+}
+
+/// A node of the tree.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TreeNode {
+    /// Names the node.
+    node: PrefixHash,
+    /// The node before; all zeros for a first message.
+    parent: PrefixHash,
+    /// The message.
+    message: MessageId,
+    /// How deep it stands, from 1.
+    number: usize,
+    /// Who speaks.
+    role: Role,
+    /// The speaker's name.
+    name: Option<String>,
+    /// The beginning of what is said.
+    excerpt: String,
+    /// Whether it is on the current path.
+    current: bool,
+    /// The turns that were computed on it.
+    turns: Vec<TurnId>,
+}
+
+/// All branches of a chat.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TreeView {
+    /// The chat.
+    chat: ChatId,
+    /// The chat's version.
+    version: u64,
+    /// Where the story is.
+    tip: PrefixHash,
+    /// The nodes, parents before children.
+    nodes: Vec<TreeNode>,
+}
+
+/// How much of a message the tree tells.
+const EXCERPT: usize = 80;
+
+/// All branches of a chat.
+#[utoipa::path(
+    get, path = "/chats/{chat}/tree", tag = "chats", params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, body = TreeView))
+)]
+async fn tree(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Tagged<TreeView>, Problem> {
+    let (store, chat) = (app.store.as_ref(), ChatId(chat));
+    let stored = StoredChat::read(store, &caller.tenant, &chat).await?;
+    let mut depths: FxHashMap<PrefixHash, usize> = FxHashMap::default();
+    let mut nodes = Vec::new();
+    for Node { prefix, parent, message_id, message } in store.tree(&caller.tenant, &chat).await? {
+        let number = depths.get(&parent).map_or(1, |depth| depth + 1);
+        depths.insert(prefix, number);
+        nodes.push(TreeNode {
+            node: prefix,
+            parent,
+            message: message_id,
+            number,
+            role: message.role,
+            name: message.name,
+            excerpt: message.text.chars().take(EXCERPT).collect(),
+            current: stored.nodes.iter().any(|node| node.prefix == prefix),
+            turns: stored.turns_at(prefix).map(|turn| turn.id).collect(),
+        });
+    }
+    let (version, tip) = (stored.record.version, stored.record.tip);
+    Ok(Tagged { tag: version.to_string(), body: TreeView { chat, version, tip, nodes } })
+}

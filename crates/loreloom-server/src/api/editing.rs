@@ -1,0 +1,148 @@
+//! Changing books, entry by entry or all at once, so that nothing is lost.
+//!
+//! A change reads the book, changes a copy and puts it back only if nobody else changed
+//! anything meanwhile; else it is tried again on what is there now. Every change is one
+//! revision of the desk, which can be undone.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::Book,
+    ids::{BookId, EntryId, TenantId},
+    library::Volume,
+};
+use loreloom_memory::ports::StoreError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::problem::{Code, Problem};
+use crate::{
+    app::App,
+    bookcase::{Bookcase, BookcaseError, Standing},
+    catalog,
+};
+
+/// How often a change is tried when others change things too.
+const TRIES: usize = 5;
+
+/// What a write gives back.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Wrote<T> {
+    /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
+    pub(super) undo: Option<String>,
+    /// The revision of the desk after it.
+    pub(super) revision: u64,
+    /// What was written, as it now is.
+    pub(super) item: T,
+}
+
+/// A change that was made.
+pub(super) struct Done<T> {
+    pub(super) undo: Option<String>,
+    pub(super) revision: u64,
+    pub(super) made: T,
+}
+
+impl<T> Done<T> {
+    /// What a write gives back, with the thing as it now is.
+    pub(super) fn with<U>(self, item: U) -> Wrote<U> {
+        Wrote { undo: self.undo, revision: self.revision, item }
+    }
+}
+
+/// Names a revision of the desk for `POST /undo`.
+pub(super) fn undo_of(revision: u64) -> String {
+    format!("desk.{revision}")
+}
+
+/// The books of one tenant, to be changed.
+#[derive(Clone, Copy)]
+pub(super) struct Editing<'a> {
+    pub(super) app: &'a App,
+    pub(super) tenant: &'a TenantId,
+}
+
+impl<'a> Editing<'a> {
+    pub(super) fn case(&self) -> Bookcase<'a> {
+        Bookcase { desk: self.app.store.as_ref(), tenant: self.tenant }
+    }
+
+    /// Changes books: `change` is given each with where it stands, in the order named, and
+    /// may be called again on what others made of them.
+    pub(super) async fn books<T>(
+        &self,
+        ids: &[BookId],
+        mut change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+    ) -> Result<Done<T>, Problem> {
+        for id in ids {
+            if self.app.stacks.is_mounted(id) {
+                let detail = format!("book `{id}` was named at start and cannot be changed here");
+                return Err(Problem::new(Code::Conflict, detail).with(id.to_string()));
+            }
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let contents = self.case().contents().await?;
+            let mut books = Vec::with_capacity(ids.len());
+            for id in ids {
+                let standing = contents.books.iter().find(|standing| standing.id == *id);
+                let missing = || BookcaseError::NoBook { id: id.clone() };
+                let standing = standing.ok_or_else(missing)?.clone();
+                let book = self.case().book(&standing).await?;
+                books.push((standing, book));
+            }
+            let made = change(&mut books)?;
+            let volumes = books.into_iter().map(|(Standing { shelved, .. }, book)| {
+                let volume = Volume { book: Arc::new(book), dialect: shelved.dialect };
+                (volume, shelved.bindings)
+            });
+            let seen = Some(contents.revision);
+            let put = self.case().put(volumes.collect(), seen, self.app.clock.now()).await;
+            match put {
+                Err(StoreError::Outdated { .. }) if tries < TRIES => {}
+                put => return self.done(contents.revision, put?, made).await,
+            }
+        }
+    }
+
+    /// Changes one book.
+    pub(super) async fn book<T>(
+        &self,
+        id: &BookId,
+        mut change: impl FnMut(&mut Book) -> Result<T, Problem>,
+    ) -> Result<Done<T>, Problem> {
+        let ids = [id.clone()];
+        self.books(&ids, |books| match books {
+            [(_, book)] => change(book),
+            _ => Err(Problem::missing("book", id.as_str())),
+        })
+        .await
+    }
+
+    /// Tells the rest of the server what was changed.
+    pub(super) async fn done<T>(
+        &self,
+        before: u64,
+        revision: u64,
+        made: T,
+    ) -> Result<Done<T>, Problem> {
+        self.app.take_up(self.tenant).await?;
+        let undo = (revision != before).then(|| undo_of(revision));
+        Ok(Done { undo, revision, made })
+    }
+
+    /// The book that an entry stands in; notes of vaults stand in none.
+    pub(super) async fn book_of(&self, entry: &EntryId) -> Result<BookId, Problem> {
+        self.app.take_up(self.tenant).await?;
+        let lore = self.app.stacks.lore();
+        let rows = catalog::rows(&lore);
+        let row = rows.iter().find(|row| row.id == entry);
+        let row = row.ok_or_else(|| Problem::missing("entry", entry.as_str()))?;
+        if row.is_note() {
+            let detail = format!("`{entry}` is a note of vault `{}`: change its file", row.book);
+            return Err(Problem::new(Code::Conflict, detail).with(entry.to_string()));
+        }
+        Ok(BookId::from(row.book))
+    }
+}

@@ -1,0 +1,148 @@
+//! Entries of all books, as a table and one by one.
+
+use axum::extract::State;
+use loreloom_core::{
+    book::Entry,
+    ids::{BookId, EntryId, LibraryVersion},
+    library::Dialect,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    entry_json,
+    extract::{Path, Query},
+    paging::{self, Page},
+    problem::Problem,
+    tags::Tagged,
+};
+use crate::{
+    app::App,
+    catalog::{self, EntryRow, Filter, Fires, Order, Row, Subject},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one))
+}
+
+/// Which entries.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct EntriesParams {
+    /// A filter such as `key:bell book:reach -is:disabled tokens>200 cracked`.
+    f: Option<String>,
+    /// `book`, `title`, `tokens`, `order` or `fired`; with `-` before it, the other way
+    /// round.
+    #[param(pattern = "^-?(book|title|tokens|order|fired)$")]
+    sort: Option<String>,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// A page of the table of entries.
+#[derive(Debug, Serialize, ToSchema)]
+struct EntriesView {
+    /// The compiled books that the table shows.
+    library: LibraryVersion,
+    /// The rows.
+    #[serde(flatten)]
+    page: Page<EntryRow>,
+}
+
+/// All entries of all books, and the notes of vaults, as rows.
+#[utoipa::path(
+    get, path = "/lore/entries", tag = "entries", params(EntriesParams),
+    responses((status = 200, body = EntriesView))
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<EntriesParams>,
+) -> Result<Tagged<EntriesView>, Problem> {
+    let filter = Filter::parse(params.f.as_deref().unwrap_or_default())
+        .map_err(|error| Problem::value("f", error.rule, error.term))?;
+    let order = match params.sort.as_deref() {
+        Some(sort) => {
+            let rule = "must be `book`, `title`, `tokens`, `order` or `fired`";
+            Order::parse(sort).ok_or_else(|| Problem::value("sort", rule, sort))?
+        }
+        None => Order::default(),
+    };
+    app.take_up(&caller.tenant).await?;
+    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
+    let fires = |id: &EntryId| firings.get(id).copied().unwrap_or_default();
+    let (lore, counter) = (app.stacks.lore(), app.counter.as_ref());
+    let rows = catalog::rows(&lore).into_iter();
+    let rows = rows.filter(|row| filter.fits(row, fires(row.id), counter));
+    let mut rows: Vec<((i64, String, i64), Row<'_>)> =
+        rows.map(|row| (order.key(&row, fires(row.id), counter), row)).collect();
+    rows.sort_by(|one, other| one.0.cmp(&other.0));
+    let page = paging::page(rows, params.cursor.as_deref(), params.limit, |row| row.0.clone())?;
+    let page = page.map(|(_, row)| row.shown(counter, fires(row.id), is_editable(&app, &row)));
+    let library = lore.library().version();
+    let tag = format!("{library}-{}", app.api().events.last());
+    Ok(Tagged { tag, body: EntriesView { library, page } })
+}
+
+/// Whether an entry stands in a book that can be changed.
+fn is_editable(app: &App, row: &Row<'_>) -> bool {
+    !row.is_note() && !app.stacks.is_mounted(&BookId::from(row.book))
+}
+
+/// An entry with everything it says.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct EntryView {
+    /// The row of the table.
+    #[serde(flatten)]
+    row: EntryRow,
+    /// How its book is read; none for notes.
+    dialect: Option<Dialect>,
+    /// The entry; none for notes. Keys are texts as the format writes them: `/…/i` is a
+    /// regular expression.
+    #[schema(value_type = Option<Entry>)]
+    entry: Option<Value>,
+    /// The text.
+    content: String,
+}
+
+/// An entry as it is shown.
+pub(super) async fn view(
+    app: &App,
+    caller: &Caller,
+    id: &EntryId,
+) -> Result<Tagged<EntryView>, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
+    let fires: Fires = firings.get(id).copied().unwrap_or_default();
+    let lore = app.stacks.lore();
+    let found = catalog::rows(&lore).into_iter().find(|row| row.id == id);
+    let row = found.ok_or_else(|| Problem::missing("entry", id.as_str()))?;
+    let (dialect, entry) = match row.subject {
+        Subject::Entry { entry, dialect } => (Some(dialect), Some(entry_json::shown(entry))),
+        Subject::Note(_) => (None, None),
+    };
+    let content = row.content().to_owned();
+    let row = row.shown(app.counter.as_ref(), fires, is_editable(app, &row));
+    Ok(Tagged { tag: row.version.clone(), body: EntryView { row, dialect, entry, content } })
+}
+
+/// One entry.
+#[utoipa::path(
+    get, path = "/lore/entries/{entry}", tag = "entries",
+    params(("entry" = String, Path, description = "The entry's id, its slash written as %2F")),
+    responses((status = 200, body = EntryView))
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    Path(entry): Path<String>,
+) -> Result<Tagged<EntryView>, Problem> {
+    view(&app, &caller, &EntryId(entry)).await
+}

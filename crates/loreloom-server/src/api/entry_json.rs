@@ -1,0 +1,148 @@
+//! An entry as the API writes and reads it.
+//!
+//! Keys are plain texts there, as every format writes them: what is a regular expression is
+//! told from its slashes, by one rule ([`Key::parse`]). What an entry's file said besides
+//! stays with the entry and is not shown.
+
+use loreloom_core::book::{Entry, Key};
+use serde_json::{Map, Value};
+
+use super::{extract::read_value, problem::Problem};
+
+/// Where keys are: lists of them.
+const KEYS: [&str; 2] = ["/activation/keys", "/activation/secondary/keys"];
+/// Lists of lists of them.
+const KEY_LISTS: [&str; 3] =
+    ["/activation/require", "/activation/exclude_any", "/activation/exclude_all"];
+/// What only we need.
+const OWN: &str = "raw";
+
+/// An entry as it is shown.
+pub(super) fn shown(entry: &Entry) -> Value {
+    let mut value = serde_json::to_value(entry).unwrap_or_default();
+    each_key_list(&mut value, |keys| {
+        for key in keys {
+            if let Ok(read) = serde_json::from_value::<Key>(key.take()) {
+                *key = Value::from(read.raw());
+            }
+        }
+    });
+    if let Some(entry) = value.as_object_mut() {
+        entry.remove(OWN);
+    }
+    value
+}
+
+/// Reads an entry that was shown, back into what `before` was; refuses unknown fields by
+/// name.
+pub(super) fn read(mut value: Value, before: &Entry) -> Result<Entry, Problem> {
+    if value.get(OWN).is_some() {
+        return Err(Problem::unknown_field(OWN));
+    }
+    let mut wrong = None;
+    each_key_list(&mut value, |keys| {
+        for key in keys {
+            match key.as_str() {
+                Some(text) => *key = serde_json::to_value(Key::parse(text)).unwrap_or_default(),
+                None => wrong = Some(key.clone()),
+            }
+        }
+    });
+    if let Some(found) = wrong {
+        return Err(Problem::value("activation.keys", "must be a list of texts", found));
+    }
+    let mut entry: Entry = read_value(value)?;
+    entry.raw.clone_from(&before.raw);
+    Ok(entry)
+}
+
+/// Changes an entry: fields that are given replace those it has, `null` takes them away
+/// (RFC 7396).
+pub(super) fn patched(entry: &Entry, patch: &Map<String, Value>) -> Result<Entry, Problem> {
+    let mut value = shown(entry);
+    merge(&mut value, &Value::Object(patch.clone()));
+    let patched = read(value, entry)?;
+    if patched.id != entry.id {
+        return Err(Problem::value("id", "stays as it is", patched.id.0));
+    }
+    Ok(patched)
+}
+
+fn merge(value: &mut Value, patch: &Value) {
+    let Some(patch) = patch.as_object() else {
+        *value = patch.clone();
+        return;
+    };
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    let Some(fields) = value.as_object_mut() else { return };
+    for (name, change) in patch {
+        if change.is_null() {
+            // A field that may be empty is told so; one that may not is refused when read.
+            fields.insert(name.clone(), Value::Null);
+        } else {
+            merge(fields.entry(name.clone()).or_insert(Value::Null), change);
+        }
+    }
+}
+
+fn each_key_list(value: &mut Value, mut change: impl FnMut(&mut Vec<Value>)) {
+    for pointer in KEYS {
+        if let Some(Value::Array(keys)) = value.pointer_mut(pointer) {
+            change(keys);
+        }
+    }
+    for pointer in KEY_LISTS {
+        if let Some(Value::Array(lists)) = value.pointer_mut(pointer) {
+            for list in lists {
+                if let Value::Array(keys) = list {
+                    change(keys);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn patch(value: Value) -> Result<Entry, String> {
+        let mut entry = Entry::new("b/0");
+        entry.activation.keys = vec![Key::parse("bell"), Key::parse("/gongs?/i")];
+        entry.raw = Some("{}".into());
+        let Value::Object(patch) = value else { return Err("no patch".to_owned()) };
+        patched(&entry, &patch).map_err(|problem| problem.detail().to_owned())
+    }
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_keeps_the_rest() {
+        let changed = patch(json!({"content": "x", "activation": {"keys": ["/a/", "b"]}})).unwrap();
+        assert_eq!(changed.content, "x");
+        assert_eq!(changed.activation.keys, [Key::parse("/a/"), Key::parse("b")]);
+        assert_eq!(changed.raw.as_deref(), Some("{}"));
+        let same = patch(json!({})).unwrap();
+        assert_eq!(same.activation.keys, [Key::parse("bell"), Key::parse("/gongs?/i")]);
+        let none = patch(json!({"activation": {"probability": null}})).unwrap();
+        assert_eq!(none.activation.probability, None);
+    }
+
+    #[test]
+    fn what_an_entry_does_not_have_is_refused_by_name() {
+        for (value, detail) in [
+            (json!({"colour": 1}), "there is no field `colour`"),
+            (json!({"activation": {"kes": []}}), "there is no field `activation.kes`"),
+            (json!({"raw": "x"}), "there is no field `raw`"),
+            (json!({"id": "b/1"}), "`id` stays as it is, found `b/1`"),
+            (
+                json!({"activation": {"keys": [1]}}),
+                "`activation.keys` must be a list of texts, found `1`",
+            ),
+        ] {
+            assert_eq!(patch(value).unwrap_err(), detail);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What handlers take out of a call, with problems for whatever cannot be read.
+//!
+//! Unknown fields are refused by name: a misspelt field must not pass as one left out.
+
+use axum::{
+    extract::{
+        FromRequest, FromRequestParts, Request,
+        rejection::{BytesRejection, PathRejection},
+    },
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::problem::{Code, Problem};
+
+/// A JSON body.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_json(request.headers()) {
+            let found = content_type(request.headers()).unwrap_or_default().to_owned();
+            let detail = format!("the body must be `application/json`, found `{found}`");
+            return Err(Problem::new(Code::WrongType, detail).at("content-type").with(found));
+        }
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        read_json(&bytes).map(Self)
+    }
+}
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        axum::Json(self.0).into_response()
+    }
+}
+
+fn unread(rejection: &BytesRejection) -> Problem {
+    let too_large = rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE;
+    let code = if too_large { Code::TooLarge } else { Code::Unreadable };
+    Problem::new(code, rejection.body_text())
+}
+
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_TYPE)?.to_str().ok()
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let essence = content_type(headers).and_then(|all| all.split(';').next()).map(str::trim);
+    essence.is_some_and(|essence| {
+        essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")
+    })
+}
+
+/// Reads a JSON document, refusing unknown fields by name.
+pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut reading = serde_json::Deserializer::from_slice(bytes);
+    let value = read_strictly(&mut reading)?;
+    reading.end().map_err(|error| Problem::new(Code::Unreadable, error.to_string()))?;
+    Ok(value)
+}
+
+/// Reads a JSON value, refusing unknown fields by name.
+pub(crate) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+    read_strictly(value)
+}
+
+fn read_strictly<'de, T, D>(reading: D) -> Result<T, Problem>
+where
+    T: DeserializeOwned,
+    D: serde::Deserializer<'de, Error = serde_json::Error>,
+{
+    let (mut unknown, mut track) = (None, serde_path_to_error::Track::new());
+    let tracked = serde_path_to_error::Deserializer::new(reading, &mut track);
+    let read = serde_ignored::deserialize(tracked, |path| {
+        unknown.get_or_insert(path.to_string());
+    });
+    match (read, unknown) {
+        (Ok(value), None) => Ok(value),
+        (Ok(_), Some(field)) => Err(Problem::unknown_field(&field.replace(".?", ""))),
+        (Err(error), _) => Err(misread(&error, &track.path().to_string())),
+    }
+}
+
+fn misread(error: &serde_json::Error, path: &str) -> Problem {
+    if error.is_syntax() || error.is_eof() {
+        return Problem::new(Code::Unreadable, format!("the body is no JSON: {error}"));
+    }
+    let said = error.to_string();
+    if let Some(rest) = said.strip_prefix("unknown field `")
+        && let Some((field, _)) = rest.split_once('`')
+    {
+        return Problem::unknown_field(field);
+    }
+    let at = if path.is_empty() || path == "." { "the body" } else { path };
+    Problem::new(Code::WrongValue, format!("`{at}`: {said}")).at(at)
+}
+
+/// Parameters after the question mark.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
+            Ok(axum::extract::Query(value)) => Ok(Self(value)),
+            Err(rejection) => {
+                let said = rejection.body_text();
+                let said = said.strip_prefix("Failed to deserialize query string: ");
+                let said = said.map_or_else(|| rejection.body_text(), str::to_owned);
+                Err(misread_query(&said))
+            }
+        }
+    }
+}
+
+fn misread_query(said: &str) -> Problem {
+    if let Some((_, rest)) = said.split_once("unknown field `")
+        && let Some((field, _)) = rest.split_once('`')
+    {
+        let detail = format!("there is no parameter `{field}`");
+        return Problem::new(Code::UnknownField, detail).at(field);
+    }
+    match said.split_once(": ") {
+        Some((field, why)) => Problem::new(Code::WrongValue, format!("`{field}`: {why}")).at(field),
+        None => Problem::new(Code::WrongValue, said),
+    }
+}
+
+/// The parts of the path.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
+        match read {
+            Ok(axum::extract::Path(value)) => Ok(Self(value)),
+            Err(rejection) => Err(misread_path(&rejection)),
+        }
+    }
+}
+
+/// A path that names nothing is a thing that is not there.
+fn misread_path(rejection: &PathRejection) -> Problem {
+    Problem::new(Code::NotFound, rejection.body_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Outer {
+        #[serde(rename = "inner")]
+        _inner: Inner,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Inner {
+        #[serde(rename = "size")]
+        _size: u32,
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        for (body, detail) in [
+            (r#"{"inner":{"size":1}}"#, None),
+            (r#"{"inner":{"size":1,"colour":2}}"#, Some("there is no field `inner.colour`")),
+            (
+                r#"{"inner":{"size":"x"}}"#,
+                Some("`inner.size`: invalid type: string \"x\", expected u32 at line 1 column 20"),
+            ),
+            (r#"{"inner":{}}"#, Some("`inner`: missing field `size` at line 1 column 11")),
+            ("{", Some("the body is no JSON: EOF while parsing an object at line 1 column 1")),
+            (r#"{"inner":{"size":1}} x"#, Some("trailing characters at line 1 column 22")),
+        ] {
+            let found = read_json::<Outer>(body.as_bytes()).err();
+            assert_eq!(found.as_ref().map(Problem::detail), detail, "{body}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The REST API, below `/api/v1`.
+//!
+//! One file for each resource. A handler reads the call, asks a service and shows the
+//! answer; what a story or a book may do is decided below. The document of the API is made
+//! from the handlers (`openapi`), and `docs/openapi.json` is compared with it by a test.
+
+mod books;
+mod caller;
+mod chats;
+mod editing;
+mod entries;
+mod entry_json;
+mod entry_writes;
+mod extract;
+mod health;
+mod openapi;
+mod paging;
+mod problem;
+mod tags;
+mod threads;
+mod turns;
+mod undoing;
+mod watch;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    response::{IntoResponse as _, Response},
+};
+use http::Uri;
+use utoipa_axum::router::OpenApiRouter;
+
+pub use self::openapi::document;
+use self::problem::{Code, Problem};
+use crate::{app::App, catalog::Firings, events::Events, looking_back::LookingBack};
+
+/// Where the API is.
+pub(crate) const ROOT: &str = "/api/v1";
+
+/// The largest body the API reads: a large lorebook.
+const MOST_BYTES: usize = 32 << 20;
+
+/// What the API keeps between calls.
+#[derive(Default)]
+pub(crate) struct ApiState {
+    pub(crate) events: Events,
+    pub(crate) firings: Firings,
+    pub(crate) looking_back: LookingBack,
+}
+
+/// Routes of the API with what they say about themselves.
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .merge(health::routes())
+        .merge(watch::routes())
+        .merge(chats::routes())
+        .merge(turns::routes())
+        .merge(books::routes())
+        .merge(entries::routes())
+        .merge(entry_writes::routes())
+        .merge(undoing::routes())
+        .merge(openapi::routes())
+}
+
+/// All routes of the API.
+pub(crate) fn router() -> Router<App> {
+    let (own, _) = described().split_for_parts();
+    let own = own
+        .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::from_fn(tags::not_modified))
+        .layer(DefaultBodyLimit::max(MOST_BYTES));
+    // A route and no fallback: the proxy's own wildcard would come before a fallback.
+    own.route("/{*path}", axum::routing::any(nothing))
+}
+
+async fn nothing(uri: Uri) -> Response {
+    Problem::new(Code::NotFound, format!("the API has no `{}`", uri.path())).into_response()
+}
+
+async fn wrong_method(method: http::Method, uri: Uri) -> Response {
+    let detail = format!("`{}` does not know the method `{method}`", uri.path());
+    Problem::new(Code::WrongMethod, detail).with(method.as_str()).into_response()
+}

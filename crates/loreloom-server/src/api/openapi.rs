@@ -1,0 +1,82 @@
+//! The document of the API, made from the handlers.
+
+use utoipa::{
+    OpenApi,
+    openapi::{
+        ContentBuilder, Ref, RefOr, ResponseBuilder,
+        path::{Operation, PathItem},
+    },
+};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{ROOT, extract::Json, problem::ProblemBody};
+use crate::app::App;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Loreloom",
+        description = "Lore and memory for long stories: books, chats, turns and why each was \
+                       decided as it was. Lists come in pages (`cursor`, `limit`); writes answer \
+                       with an `undo`; `ETag` and `If-Match` guard against lost updates; \
+                       `Idempotency-Key` makes a repeated POST safe; refused calls are RFC 9457 \
+                       problems.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    servers((url = "/api/v1")),
+    components(schemas(ProblemBody)),
+    tags(
+        (name = "books", description = "Lorebooks and whom they follow"),
+        (name = "entries", description = "Entries of all books"),
+        (name = "chats", description = "Stories: paths, branches, messages"),
+        (name = "turns", description = "What each turn decided, and why"),
+        (name = "system", description = "Health, events, the API itself"),
+    )
+)]
+struct Base;
+
+/// The document without paths.
+pub(super) fn base() -> utoipa::openapi::OpenApi {
+    Base::openapi()
+}
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(show))
+}
+
+/// The document of this API.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "system",
+    responses((status = 200, description = "The document", body = Object))
+)]
+async fn show() -> Json<utoipa::openapi::OpenApi> {
+    Json(document())
+}
+
+/// The document of the API.
+pub fn document() -> utoipa::openapi::OpenApi {
+    let mut document = super::described().into_openapi();
+    debug_assert_eq!(ROOT, "/api/v1");
+    for item in document.paths.paths.values_mut() {
+        for operation in operations(item) {
+            operation.responses.responses.insert("4XX".to_owned(), refused("The call is refused"));
+            operation.responses.responses.insert("5XX".to_owned(), refused("The server failed"));
+        }
+    }
+    document
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().flatten()
+}
+
+fn refused(description: &str) -> RefOr<utoipa::openapi::Response> {
+    let schema = Ref::from_schema_name("Problem");
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let response = ResponseBuilder::new()
+        .description(description)
+        .content("application/problem+json", content)
+        .build();
+    RefOr::T(response)
+}

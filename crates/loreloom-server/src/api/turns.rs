@@ -1,0 +1,490 @@
+//! Turns: what each decided, the exact prompt, and why.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use loreloom_core::{
+    explain,
+    ids::{BookId, ChatId, EntryId, PrefixHash},
+    place::Provenance,
+    replay::{TurnChange, TurnLine, compare},
+    report::{BudgetUse, Outcome, TurnFacts, Verdict, VerdictClass, Warning, words},
+    units::{Timestamp, Tokens},
+};
+use loreloom_formats::diff::{LineChange, line_changes};
+use loreloom_memory::{
+    past::{again::as_stored, stored::StoredChat},
+    ports::{StoreError, TurnId, TurnRecord, TurnSummary},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path, Query},
+    paging::{self, Page, PageParams},
+    problem::Problem,
+    tags::Tagged,
+    threads::{Thread, threads},
+};
+use crate::{app::App, looking_back::LookedAt, prompt_map::PromptMap};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(prompt))
+        .routes(routes!(verdicts))
+        .routes(routes!(proof))
+        .routes(routes!(diff))
+        .routes(routes!(raw))
+}
+
+/// All turns of a chat, in order.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), PageParams),
+    responses((status = 200, body = Page<TurnSummary>))
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<TurnSummary>>, Problem> {
+    let chat = StoredChat::read(app.store.as_ref(), &caller.tenant, &chat.into()).await?;
+    let key = |turn: &TurnSummary| turn.id.0;
+    Ok(Json(paging::page(chat.turns, params.cursor.as_deref(), params.limit, key)?))
+}
+
+/// A turn.
+#[derive(Debug, Serialize, ToSchema)]
+struct TurnView {
+    /// The chat.
+    chat: ChatId,
+    /// Its line in the list of turns.
+    turn: TurnSummary,
+    /// What the decision was based on.
+    facts: TurnFacts,
+    /// What was woven in, carried on or cut.
+    threads: Vec<Thread>,
+    /// How the pools used their budgets.
+    budgets: Vec<BudgetUse>,
+    /// Things a person should know.
+    warnings: Vec<Warning>,
+    /// Verdicts by class, of all entries.
+    counts: Counts,
+    /// Whether deciding it again gives the same bytes; `None` if its books or circumstances
+    /// were not kept.
+    reproduced: Option<bool>,
+    /// What differs, in words.
+    differences: Vec<String>,
+    /// The reply, once it is there.
+    reply: Option<String>,
+}
+
+/// Verdicts by class.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+struct Counts {
+    /// How many fired.
+    woven: usize,
+    /// How many had no room.
+    cut: usize,
+    /// How many were nearly found.
+    near: usize,
+    /// How many a rule kept out.
+    rule: usize,
+    /// How many were not found.
+    no_match: usize,
+}
+
+impl Counts {
+    fn of<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Self {
+        let mut counts = Self::default();
+        for verdict in verdicts {
+            *match verdict.class() {
+                VerdictClass::Woven => &mut counts.woven,
+                VerdictClass::Cut => &mut counts.cut,
+                VerdictClass::Near => &mut counts.near,
+                VerdictClass::Rule => &mut counts.rule,
+                VerdictClass::NoMatch => &mut counts.no_match,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// One turn with what it wove, what it cut and how many entries were left out.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
+    responses((status = 200, body = TurnView))
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn)): Path<(String, u64)>,
+) -> Result<Tagged<TurnView>, Problem> {
+    let chat = ChatId(chat);
+    let looked = app.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
+    let reply = match looked.summary.reply {
+        Some(node) => app.store.path(&caller.tenant, &chat, node).await?.pop(),
+        None => None,
+    };
+    let report = looked.report();
+    let differences = looked.differences();
+    let view = TurnView {
+        chat,
+        turn: looked.summary.clone(),
+        facts: report.facts.clone(),
+        threads: threads(&looked.past.record, report, |id| is_note(&looked, id)),
+        budgets: report.budgets.clone(),
+        warnings: report.warnings.clone(),
+        counts: Counts::of(looked.verdicts()),
+        reproduced: differences.as_ref().map(Vec::is_empty),
+        differences: differences.iter().flatten().map(ToString::to_string).collect(),
+        reply: reply.map(|node| node.message.text),
+    };
+    Ok(Tagged { tag: tag(&looked), body: view })
+}
+
+fn is_note(looked: &LookedAt, id: &EntryId) -> bool {
+    let vault = looked.books.as_ref().and_then(|books| books.library().vault());
+    vault.is_some_and(|vault| vault.find(id).is_some())
+}
+
+/// A turn's answers change when it gets a reply, is taken back or is trimmed.
+fn tag(looked: &LookedAt) -> String {
+    let TurnSummary { id, reply, undone, trimmed, .. } = &looked.summary;
+    let reply = reply.unwrap_or_default();
+    format!("{}-{reply}-{}{}", id.0, u8::from(*undone), u8::from(*trimmed))
+}
+
+/// The exact prompt of a turn, with the place of every woven text in bytes and tokens.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}/prompt", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
+    responses((status = 200, body = PromptMap))
+)]
+async fn prompt(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn)): Path<(String, u64)>,
+) -> Result<Tagged<PromptMap>, Problem> {
+    let chat = ChatId(chat);
+    let looked = app.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
+    let before = turn_before(&app, &caller, &chat, &looked.past.record).await?;
+    let titles = |source: &Provenance| match source {
+        Provenance::Lore { entry, .. } => looked.title(entry),
+        Provenance::AuthorsNote => "authors_note".to_owned(),
+        Provenance::Memory(slot) => slot.clone(),
+    };
+    let (prompt, spans) = (&looked.past.record.prompt, &looked.past.record.report.spans);
+    let before = before.as_ref().map(|before| before.prompt.as_slice());
+    let map = PromptMap::of(prompt, spans, before, titles, app.counter.as_ref());
+    Ok(Tagged { tag: tag(&looked), body: map })
+}
+
+/// The turn that counts before another on its path.
+async fn turn_before(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    record: &TurnRecord,
+) -> Result<Option<TurnRecord>, StoreError> {
+    let store = app.store.as_ref();
+    let stored = StoredChat::up_to(store, &caller.tenant, chat, Some(record.at)).await?;
+    let earlier = stored.nodes.iter().rev().map(|node| node.prefix);
+    let mut earlier = earlier.filter(|prefix| *prefix != record.at).chain([PrefixHash::default()]);
+    let Some(found) = earlier.find_map(|prefix| stored.turn_at(prefix)) else {
+        return Ok(None);
+    };
+    stored.turn(store, &caller.tenant, found.id).await.map(Some)
+}
+
+/// What was decided about an entry.
+#[derive(Debug, Serialize, ToSchema)]
+struct VerdictRow {
+    /// The entry.
+    entry: EntryId,
+    /// Its book or vault.
+    book: BookId,
+    /// What people call it.
+    title: String,
+    /// The class.
+    class: VerdictClass,
+    /// The deciding rule: `activated` or the rule that stopped it.
+    code: String,
+    /// The decision with its parameters.
+    outcome: Outcome,
+    /// The decision in English.
+    sentence: String,
+    /// The tokens of its text, if it fired.
+    tokens: Option<Tokens>,
+}
+
+impl VerdictRow {
+    fn of(verdict: &Verdict, looked: &LookedAt) -> Self {
+        let names = |id: &EntryId| looked.title(id);
+        Self {
+            entry: verdict.entry.clone(),
+            book: verdict.book.clone(),
+            title: verdict.title.clone(),
+            class: verdict.class(),
+            code: verdict.code().to_owned(),
+            outcome: verdict.outcome.clone(),
+            sentence: words::sentence(verdict, &names),
+            tokens: match verdict.outcome {
+                Outcome::Activated { tokens, .. } => Some(tokens),
+                Outcome::Stopped(_) => None,
+            },
+        }
+    }
+}
+
+/// Verdicts of a turn.
+#[derive(Debug, Serialize, ToSchema)]
+struct VerdictsView {
+    /// Verdicts by class, of all entries that fit `q`.
+    counts: Counts,
+    /// The rows, those that came nearest to firing first and those that fired last.
+    #[serde(flatten)]
+    page: Page<VerdictRow>,
+}
+
+/// Which verdicts.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct VerdictsParams {
+    /// Classes, separated by commas: `woven`, `cut`, `near`, `rule`, `no_match`; all without
+    /// it.
+    #[param(pattern = "^(woven|cut|near|rule|no_match)(,(woven|cut|near|rule|no_match))*$")]
+    v: Option<String>,
+    /// Only entries whose title, id or deciding rule contains this, whatever its case.
+    q: Option<String>,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+    /// Counts alone, no rows.
+    #[serde(default)]
+    counts_only: bool,
+}
+
+fn classes(list: &str) -> Result<Vec<VerdictClass>, Problem> {
+    let named = |name: &str| VerdictClass::ALL.into_iter().find(|class| class.as_str() == name);
+    let rule = "must name `woven`, `cut`, `near`, `rule` or `no_match`";
+    let class = |name: &str| named(name).ok_or_else(|| Problem::value("v", rule, name));
+    list.split(',').map(class).collect()
+}
+
+/// The verdicts of a turn over all entries, by class.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}/verdicts", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number"), VerdictsParams),
+    responses((status = 200, body = VerdictsView))
+)]
+async fn verdicts(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn)): Path<(String, u64)>,
+    Query(params): Query<VerdictsParams>,
+) -> Result<Tagged<VerdictsView>, Problem> {
+    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let wanted = params.v.as_deref().map(classes).transpose()?;
+    let text = params.q.as_deref().map(str::to_lowercase);
+    let fits = |verdict: &&Verdict| {
+        text.as_ref().is_none_or(|text| {
+            let texts = [verdict.title.as_str(), verdict.entry.as_str(), verdict.code()];
+            texts.iter().any(|one| one.to_lowercase().contains(text))
+        })
+    };
+    let fitting: Vec<&Verdict> = looked.verdicts().iter().filter(fits).collect();
+    let counts = Counts::of(fitting.iter().copied());
+    let mut rows = fitting;
+    rows.retain(|one| wanted.as_ref().is_none_or(|wanted| wanted.contains(&one.class())));
+    if params.counts_only {
+        let page = Page { items: Vec::new(), total: rows.len(), next: None };
+        return Ok(Tagged { tag: tag(&looked), body: VerdictsView { counts, page } });
+    }
+    rows.sort_by_cached_key(|verdict| order(verdict));
+    let page = paging::page(rows, params.cursor.as_deref(), params.limit, |one| order(one))?;
+    let page = page.map(|verdict| VerdictRow::of(verdict, &looked));
+    Ok(Tagged { tag: tag(&looked), body: VerdictsView { counts, page } })
+}
+
+/// Nearest to firing first; what fired comes last.
+fn order(verdict: &Verdict) -> (bool, u8, String, String) {
+    let fired = verdict.class() == VerdictClass::Woven;
+    let far = u8::MAX - verdict.nearness();
+    (fired, far, verdict.title.clone(), verdict.entry.0.clone())
+}
+
+/// Why an entry fired or did not.
+#[derive(Debug, Serialize, ToSchema)]
+struct Proof {
+    /// The verdict.
+    #[serde(flatten)]
+    verdict: VerdictRow,
+    /// The verdict in English with all it took: down to what was said.
+    chain: String,
+    /// The smallest change with which it fires. The turn was run again with it, and it did.
+    fix: Option<FixView>,
+    /// The text that was woven in.
+    text: Option<String>,
+    /// Where that text stands in the prompt.
+    spans: Vec<ProofSpan>,
+}
+
+/// Changes that make an entry fire.
+#[derive(Debug, Serialize, ToSchema)]
+struct FixView {
+    /// What to change, in order.
+    changes: Vec<explain::Change>,
+    /// The same in English.
+    words: Vec<String>,
+}
+
+/// Where a text stands.
+#[derive(Debug, Serialize, ToSchema)]
+struct ProofSpan {
+    /// The message of the prompt, counted from 0.
+    message: usize,
+    /// First byte inside that message's text.
+    start: usize,
+    /// One past the last byte.
+    end: usize,
+}
+
+/// The proof of one entry at a turn, with the smallest change that makes it fire.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}/proof/{entry}", tag = "turns",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("turn" = u64, Path, description = "The turn's number"),
+        ("entry" = String, Path, description = "The entry's id, its slash written as %2F")
+    ),
+    responses((status = 200, body = Proof))
+)]
+async fn proof(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn, entry)): Path<(String, u64, String)>,
+) -> Result<Tagged<Proof>, Problem> {
+    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let entry = EntryId(entry);
+    let found = looked.verdicts().iter().find(|verdict| verdict.entry == entry);
+    let verdict = found.ok_or_else(|| Problem::missing("entry", entry.as_str()))?;
+    let names = |id: &EntryId| looked.title(id);
+    let is_it =
+        |source: &Provenance| matches!(source, Provenance::Lore { entry: of, .. } if *of == entry);
+    let record = &looked.past.record;
+    let text = record.injections.iter().find(|one| is_it(&one.source)).map(|one| one.text.clone());
+    let spans = record.report.spans.iter().filter(|span| is_it(&span.source));
+    let spans =
+        spans.map(|span| ProofSpan { message: span.message, start: span.start, end: span.end });
+    let mut proof = Proof {
+        verdict: VerdictRow::of(verdict, &looked),
+        chain: words::chain(verdict, looked.verdicts(), &names),
+        fix: None,
+        text,
+        spans: spans.collect(),
+    };
+    if proof.verdict.class != VerdictClass::Woven {
+        let fix = app.explain_past(std::sync::Arc::clone(&looked), entry).await;
+        proof.fix = fix.map(|fix| FixView {
+            words: fix.changes.iter().map(explain::words).collect(),
+            changes: fix.changes,
+        });
+    }
+    Ok(Tagged { tag: tag(&looked), body: proof })
+}
+
+/// What two turns did differently.
+#[derive(Debug, Serialize, ToSchema)]
+struct TurnsDiff {
+    /// The turn that is compared.
+    from: TurnId,
+    /// The turn it is compared with.
+    to: TurnId,
+    /// Which texts came, went or changed; `None` if they wove the same.
+    lore: Option<TurnChange>,
+    /// What changed in the prompt, as lines.
+    prompt: Vec<LineChange>,
+    /// What the second prompt shares with the first.
+    unchanged_messages: usize,
+}
+
+/// The difference between two turns of a chat: texts and prompt.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}/diff/{other}", tag = "turns",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("turn" = u64, Path, description = "The turn's number"),
+        ("other" = u64, Path, description = "The number of the turn it is compared with")
+    ),
+    responses((status = 200, body = TurnsDiff))
+)]
+async fn diff(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn, other)): Path<(String, u64, u64)>,
+) -> Result<Json<TurnsDiff>, Problem> {
+    let chat = ChatId(chat);
+    let (from, to) = (TurnId(turn), TurnId(other));
+    let first = app.look_at(&caller.tenant, &chat, from).await?;
+    let second = app.look_at(&caller.tenant, &chat, to).await?;
+    let (old, new) = (&first.past.record, &second.past.record);
+    let lines = |record: &TurnRecord| [TurnLine::of(0, &as_stored(record))];
+    let shared = old.prompt.iter().zip(&new.prompt).take_while(|(old, new)| old == new).count();
+    let (old_text, new_text) = (prompt_text(old), prompt_text(new));
+    Ok(Json(TurnsDiff {
+        from,
+        to,
+        lore: compare(&lines(old), &lines(new)).pop(),
+        prompt: line_changes(&old_text, &new_text),
+        unchanged_messages: shared,
+    }))
+}
+
+/// A prompt as lines, to be compared.
+fn prompt_text(record: &TurnRecord) -> String {
+    let texts = record.prompt.iter().map(|one| format!("[{}]\n{}", one.role.as_str(), one.content));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// A turn as it is stored.
+#[derive(Debug, Serialize, ToSchema)]
+struct RawTurn {
+    /// Its line in the list of turns.
+    turn: TurnSummary,
+    /// When it was stored.
+    created: Timestamp,
+    /// Everything it decided and was given: the form of an exported chat's turns.
+    #[schema(value_type = Object)]
+    record: BTreeMap<String, serde_json::Value>,
+}
+
+/// Everything that is stored of a turn.
+#[utoipa::path(
+    get, path = "/chats/{chat}/turns/{turn}/raw", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
+    responses((status = 200, body = RawTurn))
+)]
+async fn raw(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn)): Path<(String, u64)>,
+) -> Result<Tagged<RawTurn>, Problem> {
+    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let record = serde_json::to_value(&looked.past.record).unwrap_or_default();
+    let record = record.as_object().cloned().unwrap_or_default().into_iter().collect();
+    let created = looked.summary.created;
+    Ok(Tagged {
+        tag: tag(&looked),
+        body: RawTurn { turn: looked.summary.clone(), created, record },
+    })
+}

@@ -1,0 +1,185 @@
+//! Taking writes back, whatever they wrote.
+
+use axum::extract::State;
+use loreloom_core::ids::ChatId;
+use loreloom_memory::{
+    event,
+    ports::{Revision, WriteId},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    editing::undo_of,
+    extract::{Json, Query},
+    paging::{self, Page},
+    problem::{Code, Problem},
+};
+use crate::{app::App, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(undo)).routes(routes!(revisions))
+}
+
+/// Names a write of a chat for `POST /undo`.
+pub(super) fn of_chat(chat: &ChatId, version: u64) -> String {
+    format!("chat.{version}.{chat}")
+}
+
+/// Names a write of memory for `POST /undo`.
+pub(super) fn of_memory(write: &event::WriteId) -> String {
+    format!("memory.{write}")
+}
+
+/// What an undo names.
+enum Write {
+    Desk(u64),
+    Chat(ChatId, WriteId),
+    Memory(event::WriteId),
+}
+
+impl Write {
+    fn parse(undo: &str) -> Option<Self> {
+        let (kind, rest) = undo.split_once('.')?;
+        match kind {
+            "desk" => rest.parse().ok().map(Self::Desk),
+            "memory" if !rest.is_empty() => Some(Self::Memory(event::WriteId(rest.to_owned()))),
+            "chat" => {
+                let (version, chat) = rest.split_once('.')?;
+                Some(Self::Chat(chat.into(), WriteId(version.parse().ok()?)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A write to take back.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Undo {
+    /// The `undo` that the write was answered with.
+    #[schema(pattern = r"^(desk\.\d+|memory\.[0-9a-f]+|chat\.\d+\..+)$")]
+    undo: String,
+}
+
+/// A write that was taken back.
+#[derive(Debug, Serialize, ToSchema)]
+struct Undone {
+    /// Does it again, as `POST /undo` takes it.
+    undo: String,
+}
+
+/// Takes a write back. What it answers with does the write again.
+#[utoipa::path(
+    post, path = "/undo", tag = "system", request_body = Undo,
+    responses((status = 200, body = Undone))
+)]
+async fn undo(
+    State(app): State<App>,
+    caller: Caller,
+    Json(Undo { undo }): Json<Undo>,
+) -> Result<Json<Undone>, Problem> {
+    let rule = "must be the `undo` of a write";
+    let write = Write::parse(&undo).ok_or_else(|| Problem::value("undo", rule, undo.as_str()))?;
+    let now = app.clock.now();
+    let undo = match write {
+        Write::Desk(revision) => {
+            let made = app.store.undo(&caller.tenant, revision, now).await?;
+            app.take_up(&caller.tenant).await?;
+            undo_of(made)
+        }
+        Write::Chat(chat, write) => {
+            let record = app.store.take_back(&caller.tenant, &chat, write, now).await?;
+            let version = record.version;
+            let happened = Happened::Chat { chat: chat.to_string(), version };
+            app.api().events.tell(&caller.tenant, happened);
+            of_chat(&chat, version)
+        }
+        Write::Memory(write) => {
+            let memory = app.memory.as_ref().ok_or_else(no_memory)?;
+            let made = memory.undo(&caller.tenant, &write).await?;
+            let happened = Happened::Memory { write: made.to_string() };
+            app.api().events.tell(&caller.tenant, happened);
+            of_memory(&made)
+        }
+    };
+    Ok(Json(Undone { undo }))
+}
+
+pub(super) fn no_memory() -> Problem {
+    Problem::new(Code::SwitchedOff, "memory is switched off on this server")
+}
+
+/// A change of books, rules or settings.
+#[derive(Debug, Serialize, ToSchema)]
+struct RevisionView {
+    /// Its number.
+    number: u64,
+    /// Takes it back, as `POST /undo` takes it.
+    undo: String,
+    /// When, in milliseconds since 1970.
+    created: i64,
+    /// The revision that it took back.
+    undoes: Option<u64>,
+    /// What was changed.
+    changes: Vec<ChangedView>,
+}
+
+/// A thing that was changed.
+#[derive(Debug, Serialize, ToSchema)]
+struct ChangedView {
+    /// Its name: `book/ID`, `rules`, `settings`.
+    key: String,
+    /// What it was; `null` if it was not there.
+    before: Option<Value>,
+    /// What it became; `null` if it was taken away.
+    after: Option<Value>,
+}
+
+impl RevisionView {
+    fn of(revision: Revision) -> Self {
+        let Revision { number, created, undoes, changes } = revision;
+        let changes = changes.into_iter().map(|one| {
+            let shown = !one.key.starts_with("secret");
+            let (before, after) = (one.before.filter(|_| shown), one.after.filter(|_| shown));
+            ChangedView { key: one.key, before, after }
+        });
+        let undo = undo_of(number);
+        Self { number, undo, created: created.0, undoes, changes: changes.collect() }
+    }
+}
+
+/// Which changes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct RevisionsParams {
+    /// Only changes of things whose names begin so: `book/reach`, `rules`, `settings`.
+    key: Option<String>,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// Changes of books, rules and settings, newest first.
+#[utoipa::path(
+    get, path = "/revisions", tag = "system", params(RevisionsParams),
+    responses((status = 200, body = Page<RevisionView>))
+)]
+async fn revisions(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<RevisionsParams>,
+) -> Result<Json<Page<RevisionView>>, Problem> {
+    let mut revisions = app.store.revisions(&caller.tenant, None, u32::MAX).await?;
+    if let Some(key) = &params.key {
+        revisions.retain(|one| one.changes.iter().any(|change| change.key.starts_with(key)));
+    }
+    let key = |one: &Revision| std::cmp::Reverse(one.number);
+    let page = paging::page(revisions, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(RevisionView::of)))
+}

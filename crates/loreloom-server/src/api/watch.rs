@@ -1,0 +1,101 @@
+//! Live events over SSE.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    extract::State,
+    response::{
+        IntoResponse, Response,
+        sse::{Event as Frame, KeepAlive, Sse},
+    },
+};
+use futures_util::{Stream, StreamExt as _, stream};
+use http::HeaderMap;
+use loreloom_core::ids::TenantId;
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use utoipa::IntoParams;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::Query,
+    problem::{Code, Problem},
+};
+use crate::{
+    app::App,
+    events::{Event, Happened, Watching},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(events))
+}
+
+/// Where to go on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct EventsParams {
+    /// The last event seen, where a browser cannot send `Last-Event-ID`.
+    after: Option<u64>,
+}
+
+/// Live events: ids and versions, never whole objects.
+///
+/// `Last-Event-ID` goes on after that event; one that is no longer kept is answered with an
+/// event `gap`.
+#[utoipa::path(
+    get, path = "/events", tag = "system", params(EventsParams),
+    responses((status = 200, body = Event, content_type = "text/event-stream"))
+)]
+async fn events(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<EventsParams>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let after = match headers.get("last-event-id") {
+        Some(id) => {
+            let text = String::from_utf8_lossy(id.as_bytes()).into_owned();
+            let wrong = |_| {
+                let detail = format!("`last-event-id` must be a number, found `{text}`");
+                Problem::new(Code::Unreadable, detail).at("last-event-id").with(text.clone())
+            };
+            Some(text.parse().map_err(wrong)?)
+        }
+        None => params.after,
+    };
+    let watching = app.api().events.watch(&caller.tenant, after);
+    let hello = Frame::default().comment(format!("at {}", app.api().events.last()));
+    let stopping = app.stopping.clone();
+    let frames = stream::iter([Ok(hello)])
+        .chain(frames(watching, caller.tenant))
+        .take_until(async move { stopping.cancelled().await });
+    let sse = Sse::new(frames).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)));
+    Ok(sse.into_response())
+}
+
+fn frames(
+    watching: Watching,
+    tenant: TenantId,
+) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
+    let Watching { missed, coming } = watching;
+    let missed = stream::iter(missed.into_iter().map(|event| Ok(frame(&event))));
+    let coming = stream::unfold((coming, tenant), |(mut coming, tenant)| async move {
+        loop {
+            let event = match coming.recv().await {
+                Ok((whose, event)) if whose == tenant => event,
+                Ok(_) => continue,
+                Err(RecvError::Lagged(_)) => Event { id: 0, what: Happened::Gap },
+                Err(RecvError::Closed) => return None,
+            };
+            return Some((Ok(frame(&event)), (coming, tenant)));
+        }
+    });
+    missed.chain(coming)
+}
+
+fn frame(event: &Event) -> Frame {
+    let frame = Frame::default().id(event.id.to_string());
+    frame.json_data(event).unwrap_or_else(|_| Frame::default().comment("an event without a form"))
+}

@@ -1,0 +1,205 @@
+//! Past turns as they are asked about: decided again, with what became of every entry.
+//!
+//! Deciding a turn again costs what the turn cost, and compiling the books of its day costs
+//! more, so the last few are kept: whoever looks at a turn asks about it several times.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loreloom_core::{
+    explain::Fix,
+    given::Given,
+    ids::{ChatId, EntryId, LibraryVersion, TenantId},
+    library::Library,
+    report::{Report, Verdict},
+    rules::Rules,
+};
+use loreloom_memory::{
+    past::{
+        again::{Again, Difference, explained},
+        travel::{Revisited, revisit},
+    },
+    ports::{StoreError, TurnId, TurnSummary},
+};
+
+use crate::{app::App, lore::Lore};
+
+/// How many turns and books of other days are kept.
+const KEPT: usize = 3;
+
+/// Books with the rules of their day.
+type Compiled = Arc<(Library, Rules)>;
+
+/// The books of a turn's day.
+#[derive(Clone)]
+pub(crate) enum Books {
+    /// Those of today.
+    Now(Arc<Lore>),
+    /// Older ones.
+    Then(Compiled),
+}
+
+impl Books {
+    pub(crate) fn library(&self) -> &Library {
+        match self {
+            Self::Now(lore) => lore.library(),
+            Self::Then(then) => &then.0,
+        }
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        match self {
+            Self::Now(lore) => lore.rules(),
+            Self::Then(then) => &then.1,
+        }
+    }
+}
+
+/// A turn that was gone back to.
+pub(crate) struct LookedAt {
+    /// Its line in the list of turns.
+    pub(crate) summary: TurnSummary,
+    /// The turn and what it was decided from.
+    pub(crate) past: Revisited,
+    /// The books of its day, where they were kept.
+    pub(crate) books: Option<Books>,
+    /// The turn decided again, where that was possible.
+    pub(crate) again: Option<Again>,
+}
+
+/// The turns and books that were looked at last.
+#[derive(Default)]
+pub(crate) struct LookingBack {
+    turns: Mutex<Vec<(TenantId, ChatId, Arc<LookedAt>)>>,
+    books: Mutex<Vec<(LibraryVersion, Compiled)>>,
+}
+
+impl LookedAt {
+    /// The report: as stored, or for a turn that gave it up, as decided again.
+    pub(crate) fn report(&self) -> &Report {
+        match &self.again {
+            Some(again) if self.summary.trimmed => &again.woven.report,
+            Some(_) | None => &self.past.record.report,
+        }
+    }
+
+    /// The verdicts of all entries; of those alone that something touched if the turn could
+    /// not be decided again.
+    pub(crate) fn verdicts(&self) -> &[Verdict] {
+        self.again.as_ref().map_or(&self.past.record.report.verdicts, |again| &again.verdicts)
+    }
+
+    /// What deciding again gave otherwise than it was stored; `None` if it was not possible.
+    pub(crate) fn differences(&self) -> Option<Vec<Difference>> {
+        let again = self.again.as_ref()?;
+        Some(again.differences(&self.past.record, self.summary.trimmed))
+    }
+
+    /// What people call an entry.
+    pub(crate) fn title(&self, id: &EntryId) -> String {
+        let now = self.books.as_ref().and_then(|books| books.library().title(id));
+        let stored = || {
+            let verdicts = self.past.record.report.verdicts.iter();
+            verdicts.filter(|one| one.entry == *id).map(|one| one.title.as_str()).next()
+        };
+        now.or_else(stored).unwrap_or(id.as_str()).to_owned()
+    }
+}
+
+impl App {
+    /// Goes back to a turn.
+    pub(crate) async fn look_at(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        turn: TurnId,
+    ) -> Result<Arc<LookedAt>, StoreError> {
+        let missing = || StoreError::NoTurn { chat: chat.clone(), turn };
+        if self.store.chat(tenant, chat).await?.is_none() {
+            return Err(StoreError::NoChat { chat: chat.clone() });
+        }
+        let turns = self.store.turns(tenant, chat).await?;
+        let summary = turns.into_iter().find(|one| one.id == turn).ok_or_else(missing)?;
+        if let Some(known) = self.known_turn(tenant, chat, &summary) {
+            return Ok(known);
+        }
+        let past = revisit(self.store.as_ref(), tenant, chat, turn).await?;
+        let books = self.books_of(tenant, past.record.library).await?;
+        let counter = Arc::clone(&self.counter);
+        let working = tokio::task::spawn_blocking(move || {
+            let given: Option<Given> = past.record.given.as_deref().cloned();
+            let again = given.zip(books.as_ref()).and_then(|(given, books)| {
+                let (library, rules) = (books.library(), books.rules());
+                let again = Again::decide(&past, &given, library, rules, counter.as_ref());
+                again.inspect_err(|error| tracing::warn!(%error, "not decided again")).ok()
+            });
+            LookedAt { summary, past, books, again }
+        });
+        let looked = working.await.map_err(|error| StoreError::Damaged {
+            what: format!("turn {} of chat `{chat}`", turn.0),
+            reason: error.to_string(),
+        })?;
+        let looked = Arc::new(looked);
+        let mut turns = lock(&self.api().looking_back.turns);
+        turns.insert(0, (tenant.clone(), chat.clone(), Arc::clone(&looked)));
+        turns.truncate(KEPT);
+        Ok(looked)
+    }
+
+    fn known_turn(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        summary: &TurnSummary,
+    ) -> Option<Arc<LookedAt>> {
+        let turns = lock(&self.api().looking_back.turns);
+        let is_it = |(whose, of, looked): &&(TenantId, ChatId, Arc<LookedAt>)| {
+            whose == tenant && of == chat && looked.summary == *summary
+        };
+        turns.iter().find(is_it).map(|(_, _, looked)| Arc::clone(looked))
+    }
+
+    /// The books of that version.
+    async fn books_of(
+        &self,
+        tenant: &TenantId,
+        version: LibraryVersion,
+    ) -> Result<Option<Books>, StoreError> {
+        let lore = self.stacks.lore();
+        if lore.library().version() == version {
+            return Ok(Some(Books::Now(lore)));
+        }
+        let known = lock(&self.api().looking_back.books)
+            .iter()
+            .find(|(of, _)| *of == version)
+            .map(|(_, books)| Arc::clone(books));
+        if let Some(known) = known {
+            return Ok(Some(Books::Then(known)));
+        }
+        let Some(shelf) = self.store.library(tenant, version).await? else { return Ok(None) };
+        let working = tokio::task::spawn_blocking(move || Arc::new((shelf.compile(), shelf.rules)));
+        let compiled = working.await.map_err(|error| StoreError::Damaged {
+            what: format!("the books of version {version}"),
+            reason: error.to_string(),
+        })?;
+        let mut books = lock(&self.api().looking_back.books);
+        books.insert(0, (version, Arc::clone(&compiled)));
+        books.truncate(KEPT);
+        Ok(Some(Books::Then(compiled)))
+    }
+
+    /// The smallest change that would have made an entry fire at a turn.
+    pub(crate) async fn explain_past(&self, looked: Arc<LookedAt>, entry: EntryId) -> Option<Fix> {
+        let counter = Arc::clone(&self.counter);
+        let working = tokio::task::spawn_blocking(move || {
+            let given = looked.past.record.given.as_deref()?;
+            let books = looked.books.as_ref()?;
+            let (library, rules) = (books.library(), books.rules());
+            explained(&looked.past, given, library, rules, counter.as_ref(), &entry)
+        });
+        working.await.ok().flatten()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

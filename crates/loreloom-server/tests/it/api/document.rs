@@ -1,0 +1,43 @@
+//! The committed document of the API is the one that the code makes.
+
+use std::path::Path;
+
+use super::Api;
+
+/// Set to write the document instead of comparing it.
+const BLESS: &str = "LORELOOM_BLESS";
+
+#[expect(clippy::disallowed_methods, reason = "the committed document is a file of the repository")]
+#[test]
+fn the_committed_document_is_the_servers() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let mut made = serde_json::to_string_pretty(&loreloom_server::api_document()).unwrap();
+    made.push('\n');
+    if std::env::var(BLESS).is_ok() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == made,
+        "docs/openapi.json is not what the code makes: run `./dev bless-api` and look at the \
+         difference"
+    );
+}
+
+#[tokio::test]
+async fn the_document_is_served() {
+    let api = Api::start().await;
+    let document = api.get("/openapi.json").await.good();
+    assert_eq!(document["info"]["title"], "Loreloom");
+    assert!(document["paths"]["/chats/{chat}/path"]["get"]["responses"]["4XX"].is_object());
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_problem() {
+    let api = Api::start().await;
+    let (code, detail) = api.get("/nowhere").await.refused(404);
+    assert_eq!((code.as_str(), detail.as_str()), ("not_found", "the API has no `/nowhere`"));
+    let answer = api.send(api.request("DELETE", "/health")).await;
+    assert_eq!(answer.headers["allow"], "GET,HEAD");
+    assert_eq!(answer.refused(405).0, "wrong_method");
+}

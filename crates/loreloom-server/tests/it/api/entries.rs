@@ -1,0 +1,144 @@
+//! Entries: the table, one entry, writing with undo.
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+fn ids(page: &Value) -> Vec<&str> {
+    page["items"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn books_and_entries_are_listed() {
+    let api = Api::start().await.with_book().await;
+    let books = api.get("/books").await.good();
+    assert_eq!(books["revision"], 1);
+    let books: Vec<(&str, &str, u64)> = books["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|book| {
+            (
+                book["id"].as_str().unwrap(),
+                book["source"].as_str().unwrap(),
+                book["entries"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(books, [("world", "start", 1), ("reach", "bookcase", 3)]);
+    assert_eq!(api.get("/books/none").await.refused(404).1, "there is no book `none`");
+    let reach = api.get("/books/reach").await;
+    assert_eq!(reach.etag(), "\"1\"");
+    assert_eq!(reach.good()["bindings"], json!([{"to": "everywhere"}]));
+    api.story().await;
+    for (query, expected) in [
+        ("", &["world/0", "reach/0", "reach/1", "reach/2"][..]),
+        ("?f=book:reach%20-is:disabled", &["reach/0", "reach/2"]),
+        ("?f=key:CAUSE", &["reach/0"]),
+        ("?f=is:never-fired", &["reach/0", "reach/1"]),
+        ("?f=is:constant", &["reach/2"]),
+        ("?f=%22sea%20wall%22", &["reach/1"]),
+        ("?f=tokens%3E9", &["reach/2"]),
+        ("?sort=title", &["reach/0", "reach/1", "reach/2", "world/0"]),
+        ("?sort=-fired&limit=1", &["reach/2"]),
+    ] {
+        let found = api.get(&format!("/lore/entries{query}")).await.good();
+        assert_eq!(ids(&found), expected, "{query}");
+    }
+    let wrong = api.get("/lore/entries?f=colour:red").await.refused(422);
+    assert!(wrong.1.ends_with("found `colour:red`"), "{}", wrong.1);
+}
+
+#[tokio::test]
+async fn an_entry_is_changed_undone_and_done_again() {
+    let api = Api::start().await.with_book().await;
+    let before = api.get("/lore/entries/reach%2F0").await;
+    let tag = before.etag();
+    let before = before.good();
+    assert_eq!(before["entry"]["activation"]["keys"], json!(["causeway", "/dykes?/i"]));
+    let patch = json!({"content": "The causeway is gone.", "activation": {"keys": ["dam"]}});
+    let request = api.request("PATCH", "/lore/entries/reach%2F0").header("if-match", &tag);
+    let changed = api.send(request.json(&patch)).await;
+    let new_tag = changed.etag();
+    let changed = changed.good();
+    assert_eq!((&changed["undo"], &changed["revision"]), (&json!("desk.2"), &json!(2)));
+    assert_eq!(changed["item"]["content"], "The causeway is gone.");
+    assert_ne!(tag, new_tag);
+    // Whoever has seen the old one must look again.
+    let request = api.request("PATCH", "/lore/entries/reach%2F0").header("if-match", &tag);
+    let stale = api.send(request.json(&json!({"content": "x"}))).await.refused(412);
+    assert_eq!(stale.0, "outdated");
+    assert!(stale.1.contains(&new_tag), "{}", stale.1);
+    let undone = api.call("POST", "/undo", json!({"undo": "desk.2"})).await.good();
+    assert_eq!(undone["undo"], "desk.3");
+    assert_eq!(api.get("/lore/entries/reach%2F0").await.good()["content"], before["content"]);
+    api.call("POST", "/undo", json!({"undo": "desk.3"})).await.good();
+    let again = api.get("/lore/entries/reach%2F0").await;
+    assert_eq!(again.etag(), new_tag);
+    let nothing = api.call("PATCH", "/lore/entries/reach%2F0", json!({})).await.good();
+    assert_eq!(nothing["undo"], Value::Null);
+    let log = api.get("/revisions?limit=2").await.good();
+    assert_eq!((&log["total"], &log["items"][0]["undoes"]), (&json!(4), &json!(3)));
+    let gone = api.call("POST", "/undo", json!({"undo": "desk.99"})).await.refused(404);
+    assert_eq!(gone.1, "there is no revision 99");
+    let odd = api.call("POST", "/undo", json!({"undo": "x"})).await.refused(422);
+    assert_eq!(odd.1, "`undo` must be the `undo` of a write, found `x`");
+}
+
+#[tokio::test]
+async fn an_entry_is_made_and_taken_out() {
+    let api = Api::start().await.with_book().await;
+    let new = json!({"book": "reach", "entry": {"name": "Weir", "activation": {"keys": ["weir"]}}});
+    let made = api.call("POST", "/lore/entries", new).await;
+    assert_eq!(made.status, 201);
+    let made = made.good();
+    assert_eq!((&made["item"]["id"], &made["item"]["title"]), (&json!("reach/3"), &json!("Weir")));
+    let removed = api.send(api.request("DELETE", "/lore/entries/reach%2F3")).await.good();
+    assert_eq!(removed["item"]["id"], "reach/3");
+    assert_eq!(api.get("/lore/entries/reach%2F3").await.status, 404);
+    api.call("POST", "/undo", json!({"undo": removed["undo"]})).await.good();
+    assert_eq!(api.get("/lore/entries/reach%2F3").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_write_that_makes_no_sense_changes_nothing() {
+    let api = Api::start().await.with_book().await;
+    for (method, path, body, status, detail) in [
+        (
+            "PATCH",
+            "/lore/entries/reach%2F0",
+            json!({"colour": 1}),
+            400,
+            "there is no field `colour`",
+        ),
+        (
+            "PATCH",
+            "/lore/entries/reach%2F0",
+            json!({"content": 1}),
+            422,
+            "`content`: invalid type: integer `1`, expected a string",
+        ),
+        (
+            "PATCH",
+            "/lore/entries/world%2F0",
+            json!({"content": "x"}),
+            409,
+            "book `world` was named at start and cannot be changed here",
+        ),
+        ("PATCH", "/lore/entries/none", json!({}), 404, "there is no entry `none`"),
+        ("POST", "/lore/entries", json!({"book": "none"}), 404, "there is no book `none`"),
+        (
+            "POST",
+            "/lore/entries",
+            json!({"bok": "none"}),
+            422,
+            "`the body`: missing field `book` at line 1 column 14",
+        ),
+    ] {
+        let found = api.call(method, path, body.clone()).await.refused(status);
+        assert_eq!(found.1, detail, "{method} {path} {body}");
+    }
+    let text = api.request("PATCH", "/lore/entries/reach%2F0").body("content");
+    assert_eq!(api.send(text).await.refused(415).0, "wrong_type");
+    assert_eq!(api.get("/revisions").await.good()["total"], 1);
+}

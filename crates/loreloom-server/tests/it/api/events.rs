@@ -1,0 +1,53 @@
+//! Live events.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+/// Reads events until one fits.
+async fn until(response: &mut reqwest::Response, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let (mut text, mut seen) = (String::new(), Vec::new());
+    let last = tokio::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let chunk = tokio::time::timeout_at(last, response.chunk()).await;
+        let Ok(chunk) = chunk else { panic!("none of {seen:?} fits") };
+        text.push_str(&String::from_utf8_lossy(&chunk.unwrap().unwrap()));
+        while let Some((frame, rest)) =
+            text.split_once("\n\n").map(|(a, b)| (a.to_owned(), b.to_owned()))
+        {
+            text = rest;
+            let data = frame.lines().find_map(|line| line.strip_prefix("data: "));
+            let Some(data) = data else { continue };
+            let event: Value = serde_json::from_str(data).unwrap();
+            assert!(frame.contains(&format!("id: {}", event["id"])), "{frame}");
+            seen.push(event);
+            if fits(seen.last().unwrap()) {
+                return seen;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_name_what_changed_and_can_be_resumed() {
+    let api = Api::start().await;
+    let mut watching = api.request("GET", "/events").send().await.unwrap();
+    assert_eq!(watching.headers()["content-type"], "text/event-stream");
+    api.tell("inn", &[("user", "Ring the bell!")], "It rings.").await;
+    let is_reply = |event: &Value| event["event"] == "chat" && event["version"] == 2;
+    let seen = until(&mut watching, is_reply).await;
+    assert_eq!(seen[0], json!({"id": 1, "event": "turn", "chat": "inn", "turn": 1}));
+    assert_eq!(seen.len(), 3);
+    let again = api.request("GET", "/events").header("last-event-id", "1");
+    let mut again = again.send().await.unwrap();
+    assert_eq!(until(&mut again, is_reply).await, seen[1..]);
+    let gap = api.request("GET", "/events").header("last-event-id", "99");
+    let mut gap = gap.send().await.unwrap();
+    let told = until(&mut gap, |event| event["event"] == "gap").await;
+    assert_eq!(told.len(), 1);
+    let wrong = api.request("GET", "/events").header("last-event-id", "x");
+    let wrong = api.send(wrong).await.refused(400);
+    assert_eq!(wrong.1, "`last-event-id` must be a number, found `x`");
+}
