@@ -5,7 +5,7 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, api, guard, pages, proxy};
+use crate::{App, api, assets, guard, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
@@ -36,11 +36,17 @@ const UPSTREAM: [&str; 21] = [
 /// All routes of the server.
 pub fn router(app: App) -> Router {
     let own = Router::new()
-        .route("/", get(pages::last_turn))
+        .route("/", get(assets::document))
+        .route("/assets/{*path}", get(assets::asset))
+        .route("/icon.svg", get(assets::icon))
+        .route("/last-turn", get(pages::last_turn))
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
         .route("/api/last-turn", get(pages::last_turn_json))
         .nest(api::ROOT, api::router());
+    let own = assets::PAGES
+        .into_iter()
+        .fold(own, |routes, path| routes.route(path, get(assets::document)));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));
     routes.layer(axum::middleware::from_fn(guard::only_local)).with_state(app)

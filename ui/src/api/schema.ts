@@ -1,0 +1,1956 @@
+// Made by `npm run types` from docs/openapi.json.
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description When an entry fires. */
+        Activation: {
+            /** @description `None` leaves it to the engine. */
+            case_sensitive?: boolean | null;
+            /** @description Fires without keys. */
+            constant: boolean;
+            /** @description Whether the entry takes part at all. */
+            enabled: boolean;
+            /** @description All keys of a list together stop the entry (`@@exclude_keys_all`). */
+            exclude_all: string[][];
+            /** @description Any key of any list stops the entry (`@@exclude_keys`). */
+            exclude_any: string[][];
+            /** @description Conditions on who speaks and what is generated. */
+            filters: components["schemas"]["Filters"];
+            force?: components["schemas"]["Force"] | null;
+            /** @description Conditions on the state of the chat. */
+            gates: components["schemas"]["Gates"];
+            /** @description Any of these must be found. */
+            keys: string[];
+            once?: components["schemas"]["MatchOnce"] | null;
+            /**
+             * Format: double
+             * @description In per cent; `None` fires always. Values outside 0 to 100 are kept as found.
+             */
+            probability?: number | null;
+            /** @description From each list one key must be found (`@@additional_keys`). */
+            require: string[][];
+            /** @description How much text is scanned. */
+            scan: components["schemas"]["ScanRange"];
+            /** @description Further keys and how they combine. */
+            secondary: components["schemas"]["Secondary"];
+            /** @description Which texts besides the chat are scanned. */
+            sources: components["schemas"]["MatchSources"];
+            /** @description Effects that last for some messages. */
+            timed: components["schemas"]["Timed"];
+            /** @description Found by meaning instead of by keys. */
+            vectorized: boolean;
+            /** @description `None` leaves it to the engine. */
+            whole_words?: boolean | null;
+        };
+        /** @description What makes a book active. */
+        Binding: {
+            /** @enum {string} */
+            to: "everywhere";
+        } | {
+            /** @description Active when this character speaks. */
+            name: string;
+            /** @enum {string} */
+            to: "character";
+        } | {
+            /** @description Active when the user plays this persona. */
+            name: string;
+            /** @enum {string} */
+            to: "persona";
+        } | {
+            /** @description Active in chats of this group. */
+            name: string;
+            /** @enum {string} */
+            to: "group";
+        } | {
+            /** @description Active in this chat. */
+            name: components["schemas"]["ChatId"];
+            /** @enum {string} */
+            to: "chat";
+        };
+        /** @description A lorebook; given by us and never read from a file. */
+        BookId: string;
+        /**
+         * @description Where a book is from.
+         * @enum {string}
+         */
+        BookSource: "start" | "bookcase";
+        /** @description All books in the order they are woven in. */
+        BooksView: {
+            /** @description The books. */
+            items: components["schemas"]["BookView"][];
+            /**
+             * Format: int64
+             * @description The revision of the bookcase.
+             */
+            revision: number;
+        };
+        /** @description A book as it was kept: the hash of all it says. */
+        BookVersion: string;
+        /** @description A book. */
+        BookView: {
+            /** @description Whom it follows; nobody if it only stands there. */
+            bindings: components["schemas"]["Binding"][];
+            /** @description What it says about itself. */
+            description: string;
+            /** @description How it is read. */
+            dialect: components["schemas"]["Dialect"];
+            /** @description How many entries it has. */
+            entries: number;
+            /** @description Its folders. */
+            folders: components["schemas"]["FolderView"][];
+            /** @description The format of its file. */
+            format?: string | null;
+            /** @description Its id. */
+            id: components["schemas"]["BookId"];
+            /** @description Its name. */
+            name: string;
+            /** @description Whether its entries bring in others, where it says so. */
+            recursive?: boolean | null;
+            /**
+             * Format: int64
+             * @description The revision that last changed it; none for books named at start.
+             */
+            revision?: number | null;
+            /**
+             * Format: int32
+             * @description How many messages its entries scan, where it says so.
+             */
+            scan_depth?: number | null;
+            /** @description Where it is from. */
+            source: components["schemas"]["BookSource"];
+            /**
+             * Format: int32
+             * @description Its own budget, where it says so.
+             */
+            token_budget?: number | null;
+            version?: components["schemas"]["BookVersion"] | null;
+        };
+        /** @description How an entry fares when tokens are short. */
+        BudgetRules: {
+            /** @description Leaves before all others (`@@ignore_on_max_context`). */
+            drop_first: boolean;
+            /** @description Not counted against the budget's limit. */
+            ignore: boolean;
+            /**
+             * Format: double
+             * @description The entry's own cap (`NovelAI`; 0 to 1 is a share of the context).
+             */
+            max_tokens?: number | null;
+            /**
+             * Format: double
+             * @description Higher survives longer; `None` falls back to the order.
+             */
+            priority?: number | null;
+            /**
+             * Format: double
+             * @description Tokens kept free for it (`NovelAI`).
+             */
+            reserved_tokens?: number | null;
+            trim?: components["schemas"]["Trim"] | null;
+        };
+        /** @description How one pool of lore used its budget. */
+        BudgetUse: {
+            /** @description The most it may use. */
+            limit: components["schemas"]["Tokens"];
+            /** @description Whether something did not fit. */
+            overflowed: boolean;
+            /** @description The pool, for example `world_info`. */
+            pool: string;
+            /** @description What it used. */
+            used: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description What ended the unchanged beginning.
+         * @enum {string}
+         */
+        Cause: "grew" | "woven" | "message";
+        /** @description A thing that was changed. */
+        ChangedView: {
+            /** @description What it became; `null` if it was taken away. */
+            after?: unknown;
+            /** @description What it was; `null` if it was not there. */
+            before?: unknown;
+            /** @description Its name: `book/ID`, `rules`, `settings`. */
+            key: string;
+        };
+        /** @description One story, with all its branches. */
+        ChatId: string;
+        /** @description A chat. */
+        ChatView: {
+            /** @description When it was made, in milliseconds since 1970. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Its id. */
+            id: components["schemas"]["ChatId"];
+            /**
+             * Format: int64
+             * @description Messages on the current path.
+             */
+            messages: number;
+            /** @description The node the story is at; all zeros before the first message. */
+            tip: components["schemas"]["PrefixHash"];
+            /** @description Its name. */
+            title: string;
+            /**
+             * Format: int64
+             * @description Turns of all branches.
+             */
+            turns: number;
+            /** @description When it last changed. */
+            updated: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Grows with every write.
+             */
+            version: number;
+        };
+        /** @description Verdicts by class. */
+        Counts: {
+            /** @description How many had no room. */
+            cut: number;
+            /** @description How many were nearly found. */
+            near: number;
+            /** @description How many were not found. */
+            no_match: number;
+            /** @description How many a rule kept out. */
+            rule: number;
+            /** @description How many fired. */
+            woven: number;
+        };
+        /**
+         * @description Why a decorator line does nothing.
+         * @enum {string}
+         */
+        DecoratorProblem: "unknown" | "bad_argument" | "conflict" | "unsupported" | "no_decorator_above";
+        /**
+         * Format: int32
+         * @description How many messages from the newest something is: 0 is after the newest message.
+         */
+        Depth: number;
+        /**
+         * @description Which end of the chat a depth is counted from.
+         * @enum {string}
+         */
+        DepthFrom: "newest" | "oldest";
+        /**
+         * @description The rules a book is read by.
+         * @enum {string}
+         */
+        Dialect: "world_info" | "cards";
+        /** @description A page of the table of entries. */
+        EntriesView: components["schemas"]["Page_EntryRow"] & {
+            /** @description The compiled books that the table shows. */
+            library: components["schemas"]["LibraryVersion"];
+        };
+        /** @description A piece of lore and the rules for when and where the model sees it. */
+        Entry: {
+            /** @description When the entry fires. */
+            activation: components["schemas"]["Activation"];
+            /** @description How it fares when tokens are short. */
+            budget: components["schemas"]["BudgetRules"];
+            /** @description Author's remark; several formats have only one of name and comment. */
+            comment: string;
+            /** @description The text with its decorator lines, exactly as stored. */
+            content: string;
+            /** @description Every key of the file that is not modelled. */
+            extensions: Record<string, never>;
+            /** @description Which inclusion group it competes in. */
+            group: components["schemas"]["Group"];
+            /** @description Unique over all books: made from the book's id, the original id and the place. */
+            id: components["schemas"]["EntryId"];
+            inject?: components["schemas"]["Inject"] | null;
+            /** @description Shown name. */
+            name: string;
+            original_id?: components["schemas"]["OriginalId"] | null;
+            /** @description Where it goes. */
+            placement: components["schemas"]["Placement"];
+            /** @description Put before the text. */
+            prefix: string;
+            /** @description How it takes part in recursion. */
+            recursion: components["schemas"]["Recursion"];
+            /** @description The fields that decide nothing. */
+            rest: components["schemas"]["EntryRest"];
+            /** @description Put after the text. */
+            suffix: string;
+        };
+        /** @description An entry of a book; unique over all books. */
+        EntryId: string;
+        /** @description An entry's fields to change (RFC 7396): what is given replaces what is there. */
+        EntryPatch: Record<string, never>;
+        /** @description Fields that decide nothing. */
+        EntryRest: {
+            /** @description Whether the comment is shown. */
+            add_memo: boolean;
+            /** @description Quick replies started by this entry. */
+            automation_id: string;
+            /**
+             * Format: int64
+             * @description Place in the editor.
+             */
+            display_index?: number | null;
+            /** @description The folder's id. */
+            folder?: string | null;
+            /** @description Prompts the entry asks the front end to hide (`@@disable_ui_prompt`). */
+            hide_prompts: string[];
+            /** @description When it was last edited, as the file has it. */
+            last_updated?: unknown;
+            /** @description Author's tags. */
+            tags: string[];
+        };
+        /** @description A row of the table. */
+        EntryRow: {
+            /** @description Its book or vault. */
+            book: components["schemas"]["BookId"];
+            /**
+             * Format: int64
+             * @description At how many turns it had no room.
+             */
+            cut: number;
+            /** @description Whether it can be changed here. */
+            editable: boolean;
+            /**
+             * Format: int64
+             * @description At how many turns it fired.
+             */
+            fired: number;
+            /** @description What lets it in. */
+            fires_by: components["schemas"]["FiresBy"];
+            /** @description Its folder. */
+            folder?: string | null;
+            /** @description Its id. */
+            id: components["schemas"]["EntryId"];
+            /** @description Its keys. */
+            keys: string[];
+            /** @description Whether it is a note of a vault. */
+            note: boolean;
+            /**
+             * Format: double
+             * @description Its place among entries of one position.
+             */
+            order?: number | null;
+            position?: components["schemas"]["Position"] | null;
+            /** @description Its tags. */
+            tags: string[];
+            /** @description What people call it. */
+            title: string;
+            /**
+             * Format: int32
+             * @description The tokens of its text.
+             */
+            tokens: number;
+            /** @description Its version, as `If-Match` takes it. */
+            version: string;
+        };
+        /** @description An entry with everything it says. */
+        EntryView: components["schemas"]["EntryRow"] & {
+            /** @description The text. */
+            content: string;
+            dialect?: components["schemas"]["Dialect"] | null;
+            entry?: components["schemas"]["Entry"] | null;
+        };
+        /** @description An event with its number. */
+        Event: components["schemas"]["Happened"] & {
+            /**
+             * Format: int64
+             * @description Its number; later events have higher ones.
+             */
+            id: number;
+        };
+        /** @description Conditions on who speaks and what is generated. */
+        Filters: {
+            /** @description Character names (SillyTavern: avatar file without extension). */
+            characters: string[];
+            /** @description The lists exclude instead of include. */
+            exclude: boolean;
+            /** @description Tag ids. */
+            tags: string[];
+            /** @description Generation types; empty means all. */
+            triggers: string[];
+        };
+        /** @description An entry that fired. */
+        Fired: {
+            /** @description The book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description Hash of the text that was woven in; `None` if the entry has no place in the prompt. */
+            text?: string | null;
+            /** @description Its title. */
+            title: string;
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description What lets an entry in.
+         * @enum {string}
+         */
+        FiresBy: "nothing" | "constant" | "meaning" | "keys";
+        /** @description One change to the turn, the entry or the rules. */
+        FixChange: {
+            /** @enum {string} */
+            change: "enable";
+        } | {
+            /** @enum {string} */
+            change: "make_constant";
+        } | {
+            /** @enum {string} */
+            change: "any_generation";
+        } | {
+            /** @enum {string} */
+            change: "any_character";
+        } | {
+            /** @enum {string} */
+            change: "scan_depth";
+            /**
+             * Format: int32
+             * @description Messages.
+             */
+            messages: number;
+        } | {
+            /** @enum {string} */
+            change: "say";
+            /** @description The words. */
+            words: string[];
+        } | {
+            /** @enum {string} */
+            change: "ignore_secondary";
+        } | {
+            /** @enum {string} */
+            change: "wait";
+            /** @description Messages. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            change: "allow_recursion";
+        } | {
+            /** @enum {string} */
+            change: "no_recursion_level";
+        } | {
+            /** @enum {string} */
+            change: "drop_decorator";
+        } | {
+            /** @enum {string} */
+            change: "leave_groups";
+        } | {
+            /** @enum {string} */
+            change: "probability";
+            /**
+             * Format: double
+             * @description In per cent.
+             */
+            percent: number;
+        } | {
+            /** @enum {string} */
+            change: "nearness";
+            /**
+             * Format: double
+             * @description The least cosine.
+             */
+            threshold: number;
+        } | {
+            /** @enum {string} */
+            change: "near_entries";
+            /**
+             * Format: int32
+             * @description The most entries.
+             */
+            most: number;
+        } | {
+            /** @enum {string} */
+            change: "budget";
+            /** @description Tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description Changes that make an entry fire. */
+        FixView: {
+            /** @description What to change, in order. */
+            changes: components["schemas"]["FixChange"][];
+            /** @description The same in English. */
+            words: string[];
+        };
+        /** @description A folder of a book. */
+        FolderView: {
+            /** @description Whether its entries are switched on. */
+            enabled: boolean;
+            /** @description Its id. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /**
+         * @description An entry that is forced on or off.
+         * @enum {string}
+         */
+        Force: "activate" | "suppress";
+        /** @description A condition on the state of the chat that does not hold. */
+        Gate: {
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
+            count: number;
+            /** @enum {string} */
+            gate: "after";
+            /**
+             * Format: int32
+             * @description How many it waits for.
+             */
+            wanted: number;
+        } | {
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
+            count: number;
+            /** @enum {string} */
+            gate: "every";
+            /**
+             * Format: int32
+             * @description How many.
+             */
+            wanted: number;
+        } | {
+            /**
+             * Format: int32
+             * @description The greeting of the chat.
+             */
+            found: number;
+            /** @enum {string} */
+            gate: "greeting";
+            /**
+             * Format: int32
+             * @description The greeting it is for.
+             */
+            wanted: number;
+        } | {
+            /** @enum {string} */
+            gate: "greeting_over";
+        } | {
+            /** @description The user's. */
+            found: string;
+            /** @enum {string} */
+            gate: "user_icon";
+            /** @description The icon it is for. */
+            wanted: string;
+        };
+        /** @description Conditions on the state of the chat. */
+        Gates: {
+            /**
+             * Format: int32
+             * @description Not before this many messages (`@@activate_only_after`).
+             */
+            after?: number | null;
+            /**
+             * Format: int32
+             * @description Only every so many messages (`@@activate_only_every`).
+             */
+            every?: number | null;
+            /**
+             * Format: int32
+             * @description Only with this greeting (`@@is_greeting`).
+             */
+            greeting?: number | null;
+            /**
+             * Format: int32
+             * @description Not in chats shorter than this (`JanitorAI`).
+             */
+            min_messages?: number | null;
+            /** @description Only with this user icon (`@@is_user_icon`). */
+            user_icon?: string | null;
+        };
+        /**
+         * @description What the front end asks the model for.
+         * @enum {string}
+         */
+        GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet";
+        /** @description Membership in inclusion groups. */
+        Group: {
+            /** @description The names as written, separated by commas. */
+            names: string;
+            /** @description Wins by order instead of by weight. */
+            prioritize: boolean;
+            /** @description Whether the number of matched keys decides; `None` leaves it to the engine. */
+            use_scoring?: boolean | null;
+            /**
+             * Format: double
+             * @description Share in the draw; `None` where the file has none (100).
+             */
+            weight?: number | null;
+        };
+        /**
+         * @description Why a member of a group lost.
+         * @enum {string}
+         */
+        GroupRule: "sticky" | "timed" | "score" | "already_active" | "priority" | "weight" | "double_removal";
+        /** @description What happened. */
+        Happened: {
+            /** @description The chat. */
+            chat: string;
+            /** @enum {string} */
+            event: "chat";
+            /**
+             * Format: int64
+             * @description Its version now.
+             */
+            version: number;
+        } | {
+            /** @description The chat. */
+            chat: string;
+            /** @enum {string} */
+            event: "turn";
+            /**
+             * Format: int64
+             * @description The turn.
+             */
+            turn: number;
+        } | {
+            /** @enum {string} */
+            event: "fail_open";
+            /** @description Why. */
+            reason: string;
+        } | {
+            /** @enum {string} */
+            event: "desk";
+            /**
+             * Format: int64
+             * @description The revision now.
+             */
+            revision: number;
+        } | {
+            /** @enum {string} */
+            event: "lore";
+            /** @description Its version. */
+            version: string;
+        } | {
+            /** @enum {string} */
+            event: "memory";
+            /** @description The write. */
+            write: string;
+        } | {
+            /** @enum {string} */
+            event: "gap";
+        };
+        /** @description How the server is. */
+        Health: {
+            /** @description Books in use. */
+            books: number;
+            /** @description Entries and notes in use. */
+            entries: number;
+            /**
+             * Format: int64
+             * @description The number of the last event.
+             */
+            last_event: number;
+            /** @description The compiled books. */
+            library: components["schemas"]["LibraryVersion"];
+            /** @description Whether stories are remembered. */
+            memory: boolean;
+            /** @description `ok`. */
+            status: string;
+            /** @description The tokenizer that counts. */
+            tokenizer: string;
+            /** @description The server's version. */
+            version: string;
+            /** @description Whether lore is woven into requests. */
+            weaving: boolean;
+        };
+        /** @description Text put somewhere else than the entry's own place (Risu `@@inject_*`). */
+        Inject: {
+            /** @description What happens there. */
+            op: components["schemas"]["InjectOp"];
+            /** @description The name of the entry or place. */
+            target: string;
+        };
+        /** @description What an injection does at its target. */
+        InjectOp: "into_lore" | "at" | "prepend" | {
+            /** @description Replaces this text. */
+            replace: string;
+        };
+        /** @description A key that was found. */
+        KeyMatch: {
+            /** @description Where else it was found: the other messages, card texts and prompts that were scanned. */
+            also?: components["schemas"]["MatchPlace"][];
+            at?: components["schemas"]["MatchPlace"] | null;
+            /** @description The key after macros, when that differs. */
+            expanded?: string | null;
+            /** @description The key as written. */
+            key: string;
+        };
+        /** @description A compiled library: equal versions decide alike. */
+        LibraryVersion: string;
+        /** @description Lines that became other lines. */
+        LineChange: {
+            /** @description Lines that are new. */
+            added: string[];
+            /** @description The line of the older text before which the change stands, from 0. */
+            at: number;
+            /** @description Lines that are gone. */
+            removed: string[];
+        };
+        /** @description A message of a prompt. */
+        MappedMessage: {
+            /** @description Its text, to the byte as it was sent. */
+            content: string;
+            /** @description The speaker's name, where the model is told. */
+            name?: string | null;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+            /**
+             * Format: int32
+             * @description Tokens up to its end.
+             */
+            token_end: number;
+            /**
+             * Format: int32
+             * @description Tokens of the messages before it.
+             */
+            token_start: number;
+        };
+        /** @description A woven text in a prompt. */
+        MappedSpan: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description Names the span for links. */
+            id: number;
+            /** @description The message, counted from 0. */
+            message: number;
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description Whether it stands in what the prompt before had already. */
+            stable: boolean;
+            /** @description First byte inside that message's text (UTF-8). */
+            start: number;
+            /** @description What people call it. */
+            title: string;
+            /**
+             * Format: int32
+             * @description Tokens of the prompt up to its end.
+             */
+            token_end: number;
+            /**
+             * Format: int32
+             * @description Tokens of the prompt before it.
+             */
+            token_start: number;
+            /** @description Tokens of the text alone. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description What an earlier match does to later turns.
+         * @enum {string}
+         */
+        MatchOnce: "keep" | "once_only";
+        /** @description Where a key was found. */
+        MatchPlace: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description The text it was found in. */
+            source: components["schemas"]["TextSource"];
+            /** @description First byte of the match in that text. */
+            start: number;
+        };
+        /** @description Texts besides the chat that an entry's keys are looked for in. */
+        MatchSources: {
+            /** @description The creator's notes. */
+            creator_notes: boolean;
+            /** @description The character's note, inserted at depth. */
+            depth_prompt: boolean;
+            /** @description The character's description. */
+            description: boolean;
+            /** @description The persona's description. */
+            persona: boolean;
+            /** @description The character's personality. */
+            personality: boolean;
+            /** @description The scenario. */
+            scenario: boolean;
+        };
+        /**
+         * Format: int32
+         * @description A number of messages on a path, used wherever a rule counts the story's length.
+         */
+        MessageCount: number;
+        /** @description A message, independent of its ancestors (see [`crate::chat::identity`]). */
+        MessageId: string;
+        /** @description A new entry. */
+        NewEntry: {
+            /** @description The book it is for. */
+            book: components["schemas"]["BookId"];
+            /** @description Its fields; those not given have their defaults. Its id is given by the server. */
+            entry?: Record<string, never>;
+        };
+        /** @description An id as the file has it. */
+        OriginalId: number | string;
+        /** @description The decision about an entry. */
+        Outcome: {
+            place?: components["schemas"]["Place"] | null;
+            /** @description The tokens of its text. */
+            tokens: components["schemas"]["Tokens"];
+            /** @description How it came to fire. */
+            trigger: components["schemas"]["Trigger"];
+            /** @enum {string} */
+            verdict: "activated";
+        } | (components["schemas"]["Stop"] & {
+            /** @enum {string} */
+            verdict: "stopped";
+        });
+        /** @description A page of a list. */
+        Page_ChatView: {
+            /** @description The items. */
+            items: {
+                /** @description When it was made, in milliseconds since 1970. */
+                created: components["schemas"]["Timestamp"];
+                /** @description Its id. */
+                id: components["schemas"]["ChatId"];
+                /**
+                 * Format: int64
+                 * @description Messages on the current path.
+                 */
+                messages: number;
+                /** @description The node the story is at; all zeros before the first message. */
+                tip: components["schemas"]["PrefixHash"];
+                /** @description Its name. */
+                title: string;
+                /**
+                 * Format: int64
+                 * @description Turns of all branches.
+                 */
+                turns: number;
+                /** @description When it last changed. */
+                updated: components["schemas"]["Timestamp"];
+                /**
+                 * Format: int64
+                 * @description Grows with every write.
+                 */
+                version: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_EntryRow: {
+            /** @description The items. */
+            items: {
+                /** @description Its book or vault. */
+                book: components["schemas"]["BookId"];
+                /**
+                 * Format: int64
+                 * @description At how many turns it had no room.
+                 */
+                cut: number;
+                /** @description Whether it can be changed here. */
+                editable: boolean;
+                /**
+                 * Format: int64
+                 * @description At how many turns it fired.
+                 */
+                fired: number;
+                /** @description What lets it in. */
+                fires_by: components["schemas"]["FiresBy"];
+                /** @description Its folder. */
+                folder?: string | null;
+                /** @description Its id. */
+                id: components["schemas"]["EntryId"];
+                /** @description Its keys. */
+                keys: string[];
+                /** @description Whether it is a note of a vault. */
+                note: boolean;
+                /**
+                 * Format: double
+                 * @description Its place among entries of one position.
+                 */
+                order?: number | null;
+                position?: components["schemas"]["Position"] | null;
+                /** @description Its tags. */
+                tags: string[];
+                /** @description What people call it. */
+                title: string;
+                /**
+                 * Format: int32
+                 * @description The tokens of its text.
+                 */
+                tokens: number;
+                /** @description Its version, as `If-Match` takes it. */
+                version: string;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_RevisionView: {
+            /** @description The items. */
+            items: {
+                /** @description What was changed. */
+                changes: components["schemas"]["ChangedView"][];
+                /**
+                 * Format: int64
+                 * @description When, in milliseconds since 1970.
+                 */
+                created: number;
+                /**
+                 * Format: int64
+                 * @description Its number.
+                 */
+                number: number;
+                /** @description Takes it back, as `POST /undo` takes it. */
+                undo: string;
+                /**
+                 * Format: int64
+                 * @description The revision that it took back.
+                 */
+                undoes?: number | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_TurnSummary: {
+            /** @description The items. */
+            items: {
+                /** @description The node it was computed on. */
+                at: components["schemas"]["PrefixHash"];
+                /** @description When. */
+                created: components["schemas"]["Timestamp"];
+                /** @description What was asked for. */
+                generation: components["schemas"]["GenerationType"];
+                /** @description The turn. */
+                id: components["schemas"]["TurnId"];
+                reply?: components["schemas"]["PrefixHash"] | null;
+                /** @description Whether its prompt, injections and verdicts were given up to save space. */
+                trimmed?: boolean;
+                /** @description Whether it was taken back: it is part of no state. */
+                undone?: boolean;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_VerdictRow: {
+            /** @description The items. */
+            items: {
+                /** @description Its book or vault. */
+                book: components["schemas"]["BookId"];
+                /** @description The class. */
+                class: components["schemas"]["VerdictClass"];
+                /** @description The deciding rule: `activated` or the rule that stopped it. */
+                code: string;
+                /** @description The entry. */
+                entry: components["schemas"]["EntryId"];
+                /** @description The decision with its parameters. */
+                outcome: components["schemas"]["Outcome"];
+                /** @description The decision in English. */
+                sentence: string;
+                /** @description What people call it. */
+                title: string;
+                tokens?: components["schemas"]["Tokens"] | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A message of a path. */
+        PathMessage: {
+            /** @description Whether the model does not see it. */
+            hidden: boolean;
+            /** @description The message, wherever it stands. */
+            message: components["schemas"]["MessageId"];
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description The node: names the story up to here. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description Its number on the path, from 1. */
+            number: number;
+            reply_to?: components["schemas"]["TurnId"] | null;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+            /** @description What is said. */
+            text: string;
+            turn?: components["schemas"]["TurnBrief"] | null;
+            /** @description All versions of this message, itself among them: the swipes. */
+            versions: components["schemas"]["PrefixHash"][];
+        };
+        /** @description A part of a path. */
+        PathView: {
+            /** @description Asks for the messages before these, as `before`; none at the beginning. */
+            before?: number | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Whether the path ends where the story is. */
+            current: boolean;
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["PathMessage"][];
+            /** @description The end of the path. */
+            tip: components["schemas"]["PrefixHash"];
+            /** @description Messages on the whole path. */
+            total: number;
+            /**
+             * Format: int64
+             * @description The chat's version.
+             */
+            version: number;
+        };
+        /** @description A place in a prompt that text can be put into. Every source of text uses these. */
+        Place: "before_main" | "after_main" | "before_character" | "after_character" | "before_examples" | "after_examples" | "note_top" | "note_bottom" | {
+            /** @description Inside the chat, so many messages from its end. */
+            at_depth: components["schemas"]["Depth"];
+        } | {
+            /** @description Where the prompt says `{{outlet::name}}`. */
+            outlet: string;
+        } | {
+            /** @description A named slot of the prompt template. */
+            slot: string;
+        };
+        /** @description Position, depth, role and order of an entry. */
+        Placement: {
+            depth?: components["schemas"]["Depth"] | null;
+            /**
+             * Format: double
+             * @description Lower is earlier in the prompt. `None` compares equal to everything, as in
+             *     SillyTavern.
+             */
+            order?: number | null;
+            /** @description The place. */
+            position: components["schemas"]["Position"];
+            role?: components["schemas"]["Role"] | null;
+        };
+        /** @description A place in the prompt, as lore formats name it. */
+        Position: "default" | "before_character" | "after_character" | "note_top" | "note_bottom" | "examples_top" | "examples_bottom" | {
+            /** @description Inside the chat. */
+            at_depth: {
+                /** @description Which end is counted from. */
+                from: components["schemas"]["DepthFrom"];
+            };
+        } | {
+            /** @description A named place that a prompt asks for by `{{outlet::name}}`. */
+            outlet: string;
+        } | "before_description" | "after_description" | "personality" | "scenario" | {
+            /** @description A named slot of the prompt template. */
+            slot: string;
+        } | "nowhere";
+        /** @description The exact state of a story: the hash of all message ids up to a point. */
+        PrefixHash: string;
+        /** @description A refused call (RFC 9457). */
+        Problem: {
+            /** @description The kind for programs. */
+            code: components["schemas"]["ProblemCode"];
+            /** @description The rule that was broken and what was found. */
+            detail: string;
+            /** @description The field, parameter or header that is wrong. */
+            field?: string | null;
+            /** @description What was found. */
+            found?: unknown;
+            /**
+             * Format: int32
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The kind in words. */
+            title: string;
+            /** @description Names the kind of problem: `urn:loreloom:problem:` and the code. */
+            type: string;
+        };
+        /**
+         * @description The kinds of problems.
+         * @enum {string}
+         */
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        /** @description A measured prompt. */
+        PromptMap: {
+            /** @description The messages. */
+            messages: components["schemas"]["MappedMessage"][];
+            /** @description The woven texts, in the order they stand. */
+            spans: components["schemas"]["MappedSpan"][];
+            /** @description The tokenizer that counted. */
+            tokenizer: string;
+            /**
+             * Format: int32
+             * @description Tokens of the whole.
+             */
+            tokens: number;
+            unchanged?: components["schemas"]["Unchanged"] | null;
+        };
+        /** @description Why an entry fired or did not. */
+        Proof: components["schemas"]["VerdictRow"] & {
+            /** @description The verdict in English with all it took: down to what was said. */
+            chain: string;
+            fix?: components["schemas"]["FixView"] | null;
+            /** @description Where that text stands in the prompt. */
+            spans: components["schemas"]["ProofSpan"][];
+            /** @description The text that was woven in. */
+            text?: string | null;
+        };
+        /** @description Where a text stands. */
+        ProofSpan: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description The message of the prompt, counted from 0. */
+            message: number;
+            /** @description First byte inside that message's text. */
+            start: number;
+        };
+        /** @description Where an injected text comes from. */
+        Provenance: {
+            /** @description An entry of a book. */
+            lore: {
+                /** @description The book. */
+                book: components["schemas"]["BookId"];
+                /** @description The entry. */
+                entry: components["schemas"]["EntryId"];
+            };
+        } | "authors_note" | {
+            /** @description A memory tier, by its slot's name. */
+            memory: string;
+        };
+        /** @description A turn as it is stored. */
+        RawTurn: {
+            /** @description When it was stored. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Everything it decided and was given: the form of an exported chat's turns. */
+            record: Record<string, never>;
+            /** @description Its line in the list of turns. */
+            turn: components["schemas"]["TurnSummary"];
+        };
+        /** @description The rule that let an entry in. */
+        Reason: {
+            /** @enum {string} */
+            code: "key";
+        } | {
+            /** @enum {string} */
+            code: "constant";
+        } | {
+            /** @enum {string} */
+            code: "sticky";
+            /** @description The chat length at which it ends. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "decorator";
+        } | {
+            /** @enum {string} */
+            code: "forced";
+        } | {
+            /** @enum {string} */
+            code: "bootstrap";
+        } | {
+            /** @enum {string} */
+            code: "active_character";
+        } | {
+            /** @enum {string} */
+            code: "cascade";
+            /** @description That note. */
+            from: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "linked";
+            /** @description That note. */
+            from: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "fuzzy";
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+        } | {
+            /** @enum {string} */
+            code: "pinned";
+        } | {
+            /** @enum {string} */
+            code: "selected";
+            /** @description How sure it was. */
+            confidence: string;
+            /** @description What it said. */
+            why: string;
+        } | {
+            /** @enum {string} */
+            code: "kept";
+            /** @description The user message of that turn. */
+            since: components["schemas"]["MessageId"];
+        } | {
+            /** @enum {string} */
+            code: "semantic";
+            /**
+             * Format: double
+             * @description How near.
+             */
+            score: number;
+            /**
+             * Format: double
+             * @description How near it had to be, where that was asked.
+             */
+            threshold?: number | null;
+        };
+        /** @description How an entry takes part in recursion. */
+        Recursion: {
+            /**
+             * Format: int32
+             * @description Only from this recursion level on; 0 is at once.
+             */
+            delay_level: number;
+            /** @description Cannot be activated by other entries. */
+            exclude: boolean;
+            /** @description Does not activate other entries. */
+            prevent: boolean;
+            /** @description Whether its keys are looked for in lore; `None` leaves it to the engine. */
+            scan_lore?: boolean | null;
+        };
+        /** @description An entry that was taken out. */
+        Removed: {
+            /** @description Its id. */
+            id: components["schemas"]["EntryId"];
+        };
+        /** @description A change of books, rules or settings. */
+        RevisionView: {
+            /** @description What was changed. */
+            changes: components["schemas"]["ChangedView"][];
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            created: number;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
+            /** @description Takes it back, as `POST /undo` takes it. */
+            undo: string;
+            /**
+             * Format: int64
+             * @description The revision that it took back.
+             */
+            undoes?: number | null;
+        };
+        /**
+         * @description Who a message is from, as models know it.
+         * @enum {string}
+         */
+        Role: "system" | "user" | "assistant" | "tool";
+        /**
+         * @description A phase of the scan loop.
+         * @enum {string}
+         */
+        ScanPhase: "initial" | "recursion" | "min_activations";
+        /** @description How much text is scanned for keys. */
+        ScanRange: {
+            /**
+             * Format: int32
+             * @description Characters (`NovelAI`, Kobold).
+             */
+            characters?: number | null;
+            /**
+             * Format: double
+             * @description Messages; `None` leaves it to the book or the engine. Negative numbers occur in
+             *     files and scan nothing.
+             */
+            messages?: number | null;
+            /**
+             * Format: int32
+             * @description Tokens (`@@instruct_scan_depth`).
+             */
+            tokens?: number | null;
+        };
+        /** @description The secondary keys. */
+        Secondary: {
+            /** @description Whether they count at all (SillyTavern's `selective`). */
+            active: boolean;
+            /** @description The keys. */
+            keys: string[];
+            /** @description How they combine. */
+            logic: components["schemas"]["SelectiveLogic"];
+        };
+        /**
+         * @description How secondary keys combine.
+         * @enum {string}
+         */
+        SelectiveLogic: "and_any" | "not_all" | "not_any" | "and_all" | "unknown";
+        /**
+         * @description Where a woven text comes from.
+         * @enum {string}
+         */
+        SourceKind: "lorebook" | "vault" | "memory" | "note";
+        /** @description The rule that stopped an entry. */
+        Stop: {
+            /** @enum {string} */
+            code: "disabled";
+        } | {
+            /** @enum {string} */
+            code: "trigger";
+            /** @description What was asked for. */
+            found: string;
+            /** @description What it is for. */
+            wanted: string[];
+        } | {
+            /** @enum {string} */
+            code: "character";
+            /** @description Whether the list excludes. */
+            exclude: boolean;
+            /** @description The names it lists. */
+            listed: string[];
+        } | {
+            /** @enum {string} */
+            code: "tag";
+            /** @description Whether the list excludes. */
+            exclude: boolean;
+            /** @description The tags it lists. */
+            listed: string[];
+        } | {
+            /** @enum {string} */
+            code: "delay";
+            /** @description The length it waits for. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "cooldown";
+            /** @description The length at which it may fire again. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "recursion_level";
+            /**
+             * Format: int32
+             * @description The level it waits for.
+             */
+            level: number;
+        } | {
+            /** @enum {string} */
+            code: "excluded_from_recursion";
+        } | {
+            /** @enum {string} */
+            code: "suppressed";
+        } | {
+            /** @enum {string} */
+            code: "no_keys";
+        } | {
+            /** @enum {string} */
+            code: "no_key_found";
+        } | {
+            /** @enum {string} */
+            code: "key_too_slow";
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "not_near";
+            /**
+             * Format: double
+             * @description How near it is; `None` if others are nearer.
+             */
+            score?: number | null;
+            /**
+             * Format: double
+             * @description How near it had to be.
+             */
+            threshold: number;
+        } | {
+            /** @enum {string} */
+            code: "out_of_reach";
+            /**
+             * Format: int32
+             * @description How many messages it scans.
+             */
+            depth: number;
+            /**
+             * Format: int32
+             * @description The message, counted from the newest, from 0.
+             */
+            distance: number;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "secondary";
+            /** @description Those that were found. */
+            found: string[];
+            /** @description The primary key. */
+            key: string;
+            /** @description How the secondary keys combine. */
+            logic: components["schemas"]["SelectiveLogic"];
+            /** @description Those that were not. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "group";
+            /** @description The group. */
+            group: string;
+            /** @description Why it lost. */
+            rule: components["schemas"]["GroupRule"];
+            winner?: components["schemas"]["EntryId"] | null;
+        } | {
+            /** @enum {string} */
+            code: "chance";
+            /**
+             * Format: double
+             * @description What it had to stay at or below.
+             */
+            probability: number;
+            /**
+             * Format: double
+             * @description The roll in per cent.
+             */
+            roll: number;
+        } | {
+            /** @enum {string} */
+            code: "budget";
+            /** @description What was left. */
+            left: components["schemas"]["Tokens"];
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+            /**
+             * @description By how much lore is over its budget already, which entries that ignore it and the
+             *     line ends between entries can bring about.
+             */
+            over?: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "over_budget";
+            /** @description The budget. */
+            limit: components["schemas"]["Tokens"];
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "once";
+            /** @description The user message of that turn. */
+            since: components["schemas"]["MessageId"];
+        } | (components["schemas"]["Gate"] & {
+            /** @enum {string} */
+            code: "gate";
+        }) | {
+            /** @enum {string} */
+            code: "excluded";
+            /** @description Those keys. */
+            found: string[];
+        } | {
+            /** @enum {string} */
+            code: "required";
+            /** @description The keys of which one is needed. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "budget_closed";
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "warmup";
+            /**
+             * Format: int32
+             * @description Occurrences there are.
+             */
+            found: number;
+            /**
+             * Format: double
+             * @description Occurrences it waits for.
+             */
+            needed: number;
+        } | {
+            /** @enum {string} */
+            code: "resting";
+            /**
+             * Format: int32
+             * @description Generations left.
+             */
+            left: number;
+        } | {
+            /** @enum {string} */
+            code: "context";
+            /** @description The field. */
+            field: string;
+            /** @description What the note says. */
+            note: string[];
+            /** @description What the scene says. */
+            scene: string[];
+        } | {
+            /** @description The folders that are. */
+            chosen: string[];
+            /** @enum {string} */
+            code: "folder";
+            /** @description The folder. */
+            folder: string;
+        } | {
+            /** @enum {string} */
+            code: "blocked";
+        } | {
+            /**
+             * Format: int64
+             * @description Generations since.
+             */
+            ago: number;
+            /** @enum {string} */
+            code: "reinjection";
+            /**
+             * Format: int32
+             * @description Generations that must pass.
+             */
+            cooldown: number;
+        } | {
+            /** @enum {string} */
+            code: "requires";
+            /** @description Their titles. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "excludes";
+            /** @description Their titles. */
+            present: string[];
+        } | {
+            /** @enum {string} */
+            code: "stripped";
+            /**
+             * Format: int64
+             * @description In which generation.
+             */
+            generation: number;
+        } | {
+            /** @enum {string} */
+            code: "max_entries";
+            /**
+             * Format: int32
+             * @description How many there may be.
+             */
+            most: number;
+        } | {
+            /** @enum {string} */
+            code: "not_selected";
+        };
+        /** @description A text that is scanned for keys. */
+        TextSource: {
+            /**
+             * Format: int32
+             * @description Counted from the oldest message of the path, from 0.
+             */
+            index: number;
+            /** @enum {string} */
+            kind: "message";
+            /** @description Its speaker. */
+            name?: string | null;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+        } | {
+            /**
+             * Format: int32
+             * @description The message, counted from the oldest of the path, from 0.
+             */
+            index: number;
+            /** @enum {string} */
+            kind: "speaker";
+        } | {
+            /** @enum {string} */
+            kind: "persona";
+        } | {
+            /** @enum {string} */
+            kind: "description";
+        } | {
+            /** @enum {string} */
+            kind: "personality";
+        } | {
+            /** @enum {string} */
+            kind: "depth_prompt";
+        } | {
+            /** @enum {string} */
+            kind: "scenario";
+        } | {
+            /** @enum {string} */
+            kind: "creator_notes";
+        } | {
+            /** @enum {string} */
+            kind: "prompt";
+            /** @description Its name. */
+            name: string;
+        } | {
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @enum {string} */
+            kind: "entry";
+        } | {
+            /** @enum {string} */
+            kind: "joined";
+        };
+        /** @description One text that was woven in at a turn, or had no room. */
+        Thread: {
+            book?: components["schemas"]["BookId"] | null;
+            /** @description What kind of source it is. */
+            kind: components["schemas"]["SourceKind"];
+            place?: components["schemas"]["Place"] | null;
+            /** @description The entry's id or the memory's slot. */
+            source: string;
+            /** @description How it stands. */
+            state: components["schemas"]["ThreadState"];
+            /** @description What people call it. */
+            title: string;
+            /** @description The tokens of its text, or those it would have needed. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description How a thread stands at a turn.
+         * @enum {string}
+         */
+        ThreadState: "fired" | "carried" | "cut";
+        /** @description Effects that last for some messages; `None` and 0 are none. */
+        Timed: {
+            /**
+             * Format: int32
+             * @description Cannot fire again for so many messages.
+             */
+            cooldown?: number | null;
+            /**
+             * Format: int32
+             * @description Cannot fire in chats shorter than this.
+             */
+            delay?: number | null;
+            /**
+             * Format: int32
+             * @description Stays active for so many messages.
+             */
+            sticky?: number | null;
+        };
+        /**
+         * Format: int64
+         * @description A moment in milliseconds since the Unix epoch, supplied by the host.
+         */
+        Timestamp: number;
+        /**
+         * Format: int32
+         * @description A number of model tokens.
+         */
+        Tokens: number;
+        /** @description A node of the tree. */
+        TreeNode: {
+            /** @description Whether it is on the current path. */
+            current: boolean;
+            /** @description The beginning of what is said. */
+            excerpt: string;
+            /** @description The message. */
+            message: components["schemas"]["MessageId"];
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description Names the node. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description How deep it stands, from 1. */
+            number: number;
+            /** @description The node before; all zeros for a first message. */
+            parent: components["schemas"]["PrefixHash"];
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+            /** @description The turns that were computed on it. */
+            turns: components["schemas"]["TurnId"][];
+        };
+        /** @description All branches of a chat. */
+        TreeView: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The nodes, parents before children. */
+            nodes: components["schemas"]["TreeNode"][];
+            /** @description Where the story is. */
+            tip: components["schemas"]["PrefixHash"];
+            /**
+             * Format: int64
+             * @description The chat's version.
+             */
+            version: number;
+        };
+        /** @description Trigger metadata of an activated entry. */
+        Trigger: {
+            /**
+             * Format: int32
+             * @description How many messages its scan covered.
+             */
+            depth: number;
+            /** @description The entries whose text activated it. */
+            parents: components["schemas"]["EntryId"][];
+            /**
+             * Format: int32
+             * @description The pass of the scan loop, counted from 1.
+             */
+            pass: number;
+            /** @description In which phase of the scan. */
+            phase: components["schemas"]["ScanPhase"];
+            primary?: components["schemas"]["KeyMatch"] | null;
+            /** @description The rule that let it in. */
+            reason: components["schemas"]["Reason"];
+            /** @description The secondary keys that were found. */
+            secondary: components["schemas"]["KeyMatch"][];
+        };
+        /** @description How an entry may be shortened. */
+        Trim: {
+            /** @description Which side is cut. */
+            side: components["schemas"]["TrimSide"];
+            /** @description In which units. */
+            unit: components["schemas"]["TrimUnit"];
+        };
+        /**
+         * @description The side that is cut.
+         * @enum {string}
+         */
+        TrimSide: "none" | "top" | "bottom";
+        /**
+         * @description The unit that is cut.
+         * @enum {string}
+         */
+        TrimUnit: "line" | "sentence" | "token";
+        /** @description A turn as a message of the path shows it. */
+        TurnBrief: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description When. */
+            created: components["schemas"]["Timestamp"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description Its number in the chat. */
+            id: components["schemas"]["TurnId"];
+            reply?: components["schemas"]["PrefixHash"] | null;
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            /** @description Whether its prompt and verdicts were given up to save space: then `threads` is empty. */
+            trimmed: boolean;
+        };
+        /** @description A turn that two sets of books decide differently. */
+        TurnChange: {
+            /** @description Entries that only the new books bring in. */
+            appeared: components["schemas"]["Fired"][];
+            /** @description Messages on the path. */
+            at: number;
+            /** @description Everything fits that did not before. */
+            now_in_budget: boolean;
+            /** @description Something fits no more that fitted before. */
+            now_over_budget: boolean;
+            /** @description Entries that both bring in, with another text; as the new books have them. */
+            rewritten: components["schemas"]["Fired"][];
+            /** @description Tokens of the new books. */
+            tokens_after: components["schemas"]["Tokens"];
+            /** @description Tokens of the old books. */
+            tokens_before: components["schemas"]["Tokens"];
+            /** @description The turn's place in the replay, from 0. */
+            turn: number;
+            /** @description Entries that only the old books bring in. */
+            vanished: components["schemas"]["Fired"][];
+        };
+        /** @description What a turn's decision was based on. */
+        TurnFacts: {
+            answers?: components["schemas"]["MessageId"] | null;
+            at?: components["schemas"]["Timestamp"] | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Messages on the path. */
+            chat_length: components["schemas"]["MessageCount"];
+            /** @description The model's context size. */
+            context: components["schemas"]["Tokens"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description The compiled books. */
+            library: components["schemas"]["LibraryVersion"];
+            /** @description The user's persona. */
+            persona?: string | null;
+            /** @description The exact state of the story. */
+            prefix: components["schemas"]["PrefixHash"];
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed: number;
+            /** @description The character who speaks next. */
+            speaker?: string | null;
+            /** @description The tokenizer that counted. */
+            tokenizer: string;
+        };
+        /**
+         * Format: int64
+         * @description A turn's number within its chat, in order of commit.
+         */
+        TurnId: number;
+        /** @description What two turns did differently. */
+        TurnsDiff: {
+            /** @description The turn that is compared. */
+            from: components["schemas"]["TurnId"];
+            lore?: components["schemas"]["TurnChange"] | null;
+            /** @description What changed in the prompt, as lines. */
+            prompt: components["schemas"]["LineChange"][];
+            /** @description The turn it is compared with. */
+            to: components["schemas"]["TurnId"];
+            /** @description What the second prompt shares with the first. */
+            unchanged_messages: number;
+        };
+        /** @description A line of the list of turns. */
+        TurnSummary: {
+            /** @description The node it was computed on. */
+            at: components["schemas"]["PrefixHash"];
+            /** @description When. */
+            created: components["schemas"]["Timestamp"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description The turn. */
+            id: components["schemas"]["TurnId"];
+            reply?: components["schemas"]["PrefixHash"] | null;
+            /** @description Whether its prompt, injections and verdicts were given up to save space. */
+            trimmed?: boolean;
+            /** @description Whether it was taken back: it is part of no state. */
+            undone?: boolean;
+        };
+        /** @description A turn. */
+        TurnView: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Verdicts by class, of all entries. */
+            counts: components["schemas"]["Counts"];
+            /** @description What differs, in words. */
+            differences: string[];
+            /** @description What the decision was based on. */
+            facts: components["schemas"]["TurnFacts"];
+            /** @description The reply, once it is there. */
+            reply?: string | null;
+            /**
+             * @description Whether deciding it again gives the same bytes; `None` if its books or circumstances
+             *     were not kept.
+             */
+            reproduced?: boolean | null;
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            /** @description Its line in the list of turns. */
+            turn: components["schemas"]["TurnSummary"];
+            /** @description Things a person should know. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description What a prompt shares with the one before. */
+        Unchanged: {
+            /** @description The first byte that differs inside its text. */
+            byte: number;
+            /** @description What the first change is. */
+            cause: components["schemas"]["Cause"];
+            /** @description The message of the first change, counted from 0. */
+            message: number;
+            /** @description The woven text that the first change falls into, by its span's id. */
+            span?: number | null;
+            /**
+             * Format: int32
+             * @description Tokens of the unchanged beginning.
+             */
+            tokens: number;
+        };
+        /** @description A write to take back. */
+        Undo: {
+            /** @description The `undo` that the write was answered with. */
+            undo: string;
+        };
+        /** @description A write that was taken back. */
+        Undone: {
+            /** @description Does it again, as `POST /undo` takes it. */
+            undo: string;
+        };
+        /**
+         * @description What kind of verdict it is.
+         * @enum {string}
+         */
+        VerdictClass: "woven" | "cut" | "near" | "rule" | "no_match";
+        /** @description What was decided about an entry. */
+        VerdictRow: {
+            /** @description Its book or vault. */
+            book: components["schemas"]["BookId"];
+            /** @description The class. */
+            class: components["schemas"]["VerdictClass"];
+            /** @description The deciding rule: `activated` or the rule that stopped it. */
+            code: string;
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The decision with its parameters. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description The decision in English. */
+            sentence: string;
+            /** @description What people call it. */
+            title: string;
+            tokens?: components["schemas"]["Tokens"] | null;
+        };
+        /** @description Verdicts of a turn. */
+        VerdictsView: components["schemas"]["Page_VerdictRow"] & {
+            /** @description Verdicts by class, of all entries that fit `q`. */
+            counts: components["schemas"]["Counts"];
+        };
+        /** @description Something a person should know about a turn. */
+        Warning: {
+            /** @enum {string} */
+            code: "key_too_slow";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "key_unusable";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "decorator";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The line. */
+            line: string;
+            /** @description Why. */
+            problem: components["schemas"]["DecoratorProblem"];
+        } | {
+            /** @enum {string} */
+            code: "already_there";
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+        } | {
+            /** @enum {string} */
+            code: "key_not_a_regex";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        };
+        /** @description What a write gives back. */
+        Wrote_EntryView: {
+            /** @description An entry with everything it says. */
+            item: components["schemas"]["EntryRow"] & {
+                /** @description The text. */
+                content: string;
+                dialect?: components["schemas"]["Dialect"] | null;
+                entry?: components["schemas"]["Entry"] | null;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_Removed: {
+            /** @description An entry that was taken out. */
+            item: {
+                /** @description Its id. */
+                id: components["schemas"]["EntryId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;
