@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = NoteSeverity))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Legal, but worth knowing.
@@ -16,6 +17,7 @@ pub enum Severity {
 
 /// A remark about one place of the file: which field, what was found, how it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ImportNote {
     /// How much it matters.
     pub severity: Severity,

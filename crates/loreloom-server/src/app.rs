@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
+use loreloom_core::{
+    ids::TenantId, place::Provenance, tokens::TokenCounter, turn::Speaker, units::Tokens,
+};
 use loreloom_memory::{
     ports::{Clock, Store, Upstream},
     service::MemoryService,
@@ -98,6 +100,18 @@ impl App {
     /// Tells watchers what happened to the data it serves.
     pub(crate) fn tell(&self, what: Happened) {
         self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What people call a source of text.
+    pub(crate) fn source_title(&self, source: &Provenance) -> String {
+        match source {
+            Provenance::Lore { entry, .. } => {
+                let lore = self.stacks.lore();
+                lore.library().title(entry).unwrap_or(entry.as_str()).to_owned()
+            }
+            Provenance::AuthorsNote => "authors_note".to_owned(),
+            Provenance::Memory(slot) => slot.clone(),
+        }
     }
 
     /// What the API keeps between calls.

@@ -173,8 +173,12 @@ impl Bookcase<'_> {
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let change = Change { key: RULES.to_owned(), value: Some(written(rules)?) };
-        self.desk.change(self.tenant, &[change], seen, now).await
+        self.desk.change(self.tenant, &[Self::rules_change(Some(rules))?], seen, now).await
+    }
+
+    /// The change that sets the rules, or takes them away.
+    pub(crate) fn rules_change(rules: Option<&Rules>) -> Result<Change, StoreError> {
+        Ok(Change { key: RULES.to_owned(), value: rules.map(written).transpose()? })
     }
 }
 

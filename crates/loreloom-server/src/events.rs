@@ -55,6 +55,24 @@ pub(crate) enum Happened {
         /// The write.
         write: String,
     },
+    /// A job was queued, went on or ended.
+    Job {
+        /// The job.
+        job: u64,
+        /// How it stands.
+        state: String,
+    },
+    /// A replay went on.
+    Run {
+        /// The run.
+        run: u64,
+        /// Chats done.
+        done: usize,
+        /// Chats in all.
+        total: usize,
+        /// How it stands.
+        state: String,
+    },
     /// Events were missed: read everything again.
     Gap,
 }

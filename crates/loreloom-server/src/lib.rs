@@ -9,8 +9,10 @@ mod app;
 mod assets;
 mod bookcase;
 mod catalog;
+mod chat_import;
 mod events;
 mod guard;
+mod live;
 mod looking_back;
 mod lore;
 mod pages;
@@ -18,15 +20,18 @@ mod prompt_map;
 mod proxy;
 mod recogniser;
 mod remembering;
+mod replays;
 mod router;
 mod serve;
 mod stacks;
 mod story;
+mod trying;
 
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     lore::{Lore, LoreError},
     recogniser::Recogniser,
     router::router,

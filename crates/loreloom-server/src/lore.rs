@@ -123,7 +123,7 @@ impl Lore {
     }
 
     /// The books that are active for a cast.
-    fn attachments(&self, cast: &Cast<'_>) -> Vec<Attachment> {
+    pub(crate) fn attachments(&self, cast: &Cast<'_>) -> Vec<Attachment> {
         let books = self.bindings.iter().enumerate();
         let attached = books.flat_map(|(book, bindings)| {
             let scopes = bindings.iter().filter_map(|binding| binding.scope(cast));
@@ -151,6 +151,11 @@ impl Lore {
     pub fn given(&self, turn: &Turn<'_>, path: &Path) -> Given {
         let attachments = Some(self.attachments(&turn.cast()));
         Given { attachments, ..Given::of(turn, path) }
+    }
+
+    /// The books, notes and rules it was compiled from.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
     }
 
     /// The books in order, each with whom it follows.

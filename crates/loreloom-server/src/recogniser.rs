@@ -70,6 +70,7 @@ impl App {
     /// Takes up the stories that were told last, so that they are recognised again after a
     /// restart. Returns how many.
     pub async fn restore(&self) -> Result<usize, StoreError> {
+        self.take_up_settings(&self.tenant).await?;
         let (mut trees, mut size) = (Vec::new(), 0);
         for summary in self.store.chats(&self.tenant).await? {
             let nodes = self.store.tree(&self.tenant, &summary.chat.id).await?;

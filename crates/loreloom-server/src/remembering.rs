@@ -50,7 +50,7 @@ impl App {
     /// more than half of what the turn may take.
     pub(crate) async fn remembered(&self, asking: Remembering) -> TurnMemory {
         let Some(asking) = asking else { return TurnMemory::default() };
-        let reason = match tokio::time::timeout(self.weaving.deadline / 2, asking).await {
+        let reason = match tokio::time::timeout(self.live().weaving.deadline / 2, asking).await {
             Ok(Ok(Ok(remembered))) => return remembered,
             Ok(Ok(Err(error))) => error.to_string(),
             Ok(Err(_panicked)) => "memory failed".to_owned(),
@@ -58,6 +58,17 @@ impl App {
         };
         tracing::warn!(%reason, "the turn goes on without memory");
         TurnMemory::default()
+    }
+
+    /// Tells memory of a reply that came through the API.
+    pub(crate) async fn remember_by_name(
+        &self,
+        path: &Path,
+        user: Option<String>,
+        speaker: Option<String>,
+    ) {
+        let user = user.unwrap_or_else(|| self.live().defaults.user.clone());
+        self.remember(path, &Names { user, speaker }).await;
     }
 
     /// Tells memory of a reply; the work it makes is done later.

@@ -83,6 +83,11 @@ impl Stacks {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The rules of those who set none.
+    pub(crate) fn own_rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Whether a book was named at start.
     pub(crate) fn is_mounted(&self, book: &BookId) -> bool {
         self.mounted.iter().any(|(volume, _)| volume.book.id == *book)
@@ -171,6 +176,7 @@ impl App {
     /// Takes up what changed in the bookcase, and tells watchers.
     pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
         if self.stacks.refresh(self.store.as_ref(), tenant).await? {
+            self.take_up_settings(tenant).await?;
             let revision = self.store.revision(tenant).await?;
             let version = self.stacks.lore().library().version().to_string();
             self.api().events.tell(tenant, Happened::Desk { revision });

@@ -14,6 +14,7 @@ use loreloom_core::{
     report::{Report, Span, Warning},
     state::{StateDelta, StoryState},
     turn::{Speaker, Transcript},
+    units::Tokens,
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -33,6 +34,23 @@ pub(crate) struct Decided {
     delta: StateDelta,
     report: Report,
     given: Given,
+}
+
+/// Everything a turn is decided from, besides the lore.
+pub(crate) struct Wish {
+    pub(crate) path: Arc<Path>,
+    /// The state before the newest message.
+    pub(crate) state: StoryState,
+    pub(crate) speaker: Option<Speaker>,
+    pub(crate) names: Names,
+    pub(crate) generation: GenerationType,
+    pub(crate) context: Tokens,
+    pub(crate) seed: u64,
+    pub(crate) group: Option<String>,
+    /// Whether it becomes story.
+    pub(crate) is_story: bool,
+    /// The first message that the model sees.
+    pub(crate) seen_from: usize,
 }
 
 /// Who tells the story.
@@ -82,9 +100,30 @@ impl App {
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
-        let (path, is_story) = (Arc::new(path), found.kind == Kind::Story);
         let (speaker, names) = self.cast(found);
-        let remembering = is_story.then(|| self.remembering(runtime, &path, &names, found.before));
+        let live = self.live();
+        Ok(Some(self.decide_on(
+            runtime,
+            Wish {
+                path: Arc::new(path),
+                state,
+                speaker,
+                names,
+                generation: found.generation,
+                context: live.defaults.context,
+                seed: live.defaults.seed,
+                group: None,
+                is_story: found.kind == Kind::Story,
+                seen_from: found.before,
+            },
+        )))
+    }
+
+    /// Decides a turn of which everything is known.
+    pub(crate) fn decide_on(&self, runtime: &Handle, wish: Wish) -> Decided {
+        let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
+        let remembering =
+            is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from));
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -92,13 +131,13 @@ impl App {
             tracing::warn!(%error, "no entry is found by meaning");
             Vec::new()
         });
-        let (user, dry_run) = (names.user.clone(), !is_story);
+        let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
         let asked = Asked {
-            generation: found.generation,
-            context: self.defaults.context,
-            seed: self.defaults.seed,
+            generation,
+            context: wish.context,
+            seed: wish.seed,
             at: Some(self.clock.now()),
-            given: Given { user, speaker, near, dry_run, ..Given::default() },
+            given: Given { user, speaker, group, near, dry_run, ..Given::default() },
         };
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
@@ -108,26 +147,26 @@ impl App {
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
-        Ok(Some(Decided {
+        Decided {
             lore,
             given,
             injections: woven.injections,
             delta: woven.delta,
             report: woven.report,
-            generation: found.generation,
+            generation,
             is_story,
             names,
             path: Arc::unwrap_or_clone(path),
-        }))
+        }
     }
 
     /// Who speaks next, and what everybody is called.
     fn cast(&self, found: &Recognition) -> (Option<Speaker>, Names) {
         let speaker = match &found.speakers.next {
             Some(name) => Some(Speaker::named(name.as_str())),
-            None => self.defaults.speaker.clone(),
+            None => self.live().defaults.speaker.clone(),
         };
-        let user = found.speakers.user.as_ref().unwrap_or(&self.defaults.user).clone();
+        let user = found.speakers.user.as_ref().unwrap_or(&self.live().defaults.user).clone();
         let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
         (speaker, names)
     }
@@ -163,7 +202,11 @@ impl App {
     /// wrappers that the model repeated.
     pub(crate) fn unwrap_echoes(&self, request: &mut Request) {
         let names = Names {
-            user: request.explicit.user.clone().unwrap_or_else(|| self.defaults.user.clone()),
+            user: request
+                .explicit
+                .user
+                .clone()
+                .unwrap_or_else(|| self.live().defaults.user.clone()),
             speaker: request.explicit.char.clone(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
@@ -222,7 +265,7 @@ impl App {
         let chat = path.chat().to_string();
         self.tell(Happened::Turn { chat: chat.clone(), turn: stored.id.0 });
         self.tell(Happened::Chat { chat, version: stored.write.0 });
-        Ok(Committed { path, turn: stored.id, names })
+        Ok(Committed { path, turn: stored.id, version: stored.write.0, names })
     }
 
     /// Stores the replies to a turn: one for each choice, each a version of the next
@@ -232,7 +275,7 @@ impl App {
         committed: Committed,
         answers: Vec<Answer>,
     ) -> Result<(), StoreError> {
-        let Committed { path, turn, names } = committed;
+        let Committed { path, turn, names, .. } = committed;
         let mut told = None;
         for Answer { message, replaces } in answers {
             if message.text.is_empty() {
@@ -281,7 +324,27 @@ impl App {
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
+    version: u64,
     names: Names,
+}
+
+impl Committed {
+    /// The turn.
+    pub(crate) fn turn(&self) -> TurnId {
+        self.turn
+    }
+
+    /// The chat's version that it made.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+impl Decided {
+    /// Why it was decided so.
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
+    }
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -1,6 +1,5 @@
 //! Lore and chats from files and folders.
 
-mod chats;
 pub(super) mod found;
 mod lore;
 
@@ -14,6 +13,7 @@ use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_formats::{ImportNote, Loss, chat::ImportedChat};
 use loreloom_memory::ports::Clock as _;
+use loreloom_server::{ChatCounts, ChatImportError, import_chats};
 use loreloom_store::archive::{self, Archive};
 use serde::Serialize;
 
@@ -194,9 +194,15 @@ impl Import {
         let now = SystemClock.now();
         let counts = runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
-            chats::store_all(store.as_ref(), &id, chats, self.add, now).await
+            let tenant = TenantId::local();
+            match import_chats(store.as_ref(), &tenant, &id, chats, self.add, now).await {
+                Err(known @ ChatImportError::Known { .. }) => {
+                    anyhow::bail!("{known}: `--chat` names another, `--add` adds to it")
+                }
+                counts => Ok(counts?),
+            }
         })?;
-        let chats::Counts { messages, branches, left_out, effects, variables, .. } = counts;
+        let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
         let stays_out = match left_out {
             0 => String::new(),
             1 => "\n1 narrator message is no part of the story and stays out".to_owned(),

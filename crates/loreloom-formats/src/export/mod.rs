@@ -73,6 +73,7 @@ pub struct Exported {
 
 /// Something that a format has no place for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Loss {
     /// The entry; `None` for the book as a whole.
     pub entry: Option<EntryId>,

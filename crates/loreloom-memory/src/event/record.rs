@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
     /// A long-term memory.
@@ -79,6 +80,7 @@ impl fmt::Display for RecordKey {
 
 /// Names one write: all its events were stored together and are undone together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = MemoryWriteId))]
 #[serde(transparent)]
 pub struct WriteId(pub String);
 
@@ -90,6 +92,7 @@ impl fmt::Display for WriteId {
 
 /// What happened, as people are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// It was noted.

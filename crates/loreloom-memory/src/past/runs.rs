@@ -2,9 +2,9 @@
 
 use loreloom_core::{
     chat::GenerationType,
-    given::Asked,
+    given::{Asked, Given},
     ids::{ChatId, TenantId},
-    library::{Library, Roster, Shelf},
+    library::{Attachment, Library, Roster, Shelf},
     replay::{Event, Loom, Replay, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
@@ -72,9 +72,21 @@ impl Run {
         rules: &Rules,
         counter: &dyn TokenCounter,
     ) -> Vec<TurnLine> {
+        self.lines_with(library, rules, counter, |_| None)
+    }
+
+    /// Runs the chat with other books; `active` says which of them are at a turn, all of
+    /// them for `None`.
+    pub fn lines_with(
+        &self,
+        library: &Library,
+        rules: &Rules,
+        counter: &dyn TokenCounter,
+        active: impl Fn(&Given) -> Option<Vec<Attachment>>,
+    ) -> Vec<TurnLine> {
         let events = self.events.iter().cloned().map(|mut event| {
             if let Event::Asked(asked) = &mut event {
-                asked.given.attachments = None;
+                asked.given.attachments = active(&asked.given);
             }
             event
         });

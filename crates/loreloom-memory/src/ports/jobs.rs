@@ -28,6 +28,7 @@ impl fmt::Display for JobId {
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
     /// Looks at a reply: whether a scene ended, whether it contradicts.
@@ -61,6 +62,7 @@ impl JobKind {
 
 /// How a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// It waits for its turn, or for its time.

@@ -18,6 +18,7 @@ use crate::event::{Event, NewEvent, WriteId};
 
 /// Whose memory it is, inside a tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     /// Everybody of a world.
@@ -66,6 +67,7 @@ impl fmt::Display for Owner {
 
 /// Who wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
     /// A pass over the story.
@@ -120,6 +122,7 @@ pub struct Write {
 
 /// A line of the list of writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WriteSummary {
     /// Its name.
     pub id: WriteId,

@@ -7,6 +7,7 @@ use super::lenient;
 
 /// How somebody stands to a piece of knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum InsightKind {
     /// Knows it to be true.

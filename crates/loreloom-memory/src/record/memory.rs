@@ -28,6 +28,7 @@ impl From<&str> for MemoryId {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = MemoryKind))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Something that is so.

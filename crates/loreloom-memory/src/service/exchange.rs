@@ -6,7 +6,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::MemoryService;
 use crate::{
@@ -86,12 +86,70 @@ pub enum ExchangeError {
         /// What is wrong.
         reason: String,
     },
+    /// The document is none that is known.
+    #[error("this is no archive of memory, no settings of Smart Memory and no chat it worked on")]
+    Unknown,
+    /// A chat's data need a chat.
+    #[error("say which chat these data go to")]
+    NoChat,
     /// The store failed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
 }
 
+/// What an import took in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenIn {
+    /// An archive, with how many of its writes are new.
+    Archive {
+        /// How many.
+        new: usize,
+    },
+    /// Characters of Smart Memory, each with whether something of it is new.
+    Characters(Vec<(String, bool)>),
+    /// A chat of Smart Memory's, with whether something of it is new.
+    Chat(bool),
+}
+
+impl TakenIn {
+    /// How many writes are new.
+    pub fn new_writes(&self) -> usize {
+        match self {
+            Self::Archive { new } => *new,
+            Self::Characters(all) => all.iter().filter(|(_, new)| *new).count(),
+            Self::Chat(new) => usize::from(*new),
+        }
+    }
+}
+
 impl MemoryService {
+    /// Takes in an archive, Smart Memory's settings (all characters), or a chat that Smart
+    /// Memory worked on. What is known already stays as it is.
+    pub async fn import_any(
+        &self,
+        tenant: &TenantId,
+        document: Value,
+        chat: Option<&ChatId>,
+    ) -> Result<TakenIn, ExchangeError> {
+        if document.get("format").is_some() {
+            let new = self.import(tenant, read(document)?).await?;
+            return Ok(TakenIn::Archive { new });
+        }
+        if let Some(characters) = characters(&document) {
+            let mut taken = Vec::new();
+            for (name, container) in characters {
+                let owner = Owner::Character(name.as_str().into());
+                let new = self.import_character(tenant, &owner, container.clone()).await?;
+                taken.push((name.clone(), new.is_some()));
+            }
+            return Ok(TakenIn::Characters(taken));
+        }
+        let container = chat_block(&document).ok_or(ExchangeError::Unknown)?;
+        let chat = chat.ok_or(ExchangeError::NoChat)?;
+        let new = self.import_chat(tenant, chat, container.clone()).await?;
+        Ok(TakenIn::Chat(new.is_some()))
+    }
+
     /// Everything a tenant remembers.
     pub async fn export(&self, tenant: &TenantId) -> Result<Archive, MemoryError> {
         let mut summaries = self.ports.log.memory_writes(tenant, u32::MAX).await?;
@@ -225,4 +283,20 @@ fn seed(owner: &Owner, container: &Value) -> String {
 fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
     let wrong = |error: serde_json::Error| ExchangeError::Container { reason: error.to_string() };
     serde_json::from_value(container).map_err(wrong)
+}
+
+/// Smart Memory's characters, wherever the settings file has them.
+fn characters(value: &Value) -> Option<&Map<String, Value>> {
+    let inside = |value: &'_ Value| value.pointer("/characters").is_some_and(Value::is_object);
+    let places = ["", "/smart_memory", "/smartMemory", "/extension_settings/smart_memory"];
+    let places = places.into_iter().chain(["/extension_settings/smartMemory"]);
+    let found = places.into_iter().filter_map(|place| value.pointer(place)).find(|one| inside(one));
+    found?.get("characters")?.as_object()
+}
+
+/// Smart Memory's block of a chat's first line.
+fn chat_block(value: &Value) -> Option<&Value> {
+    let places = ["/chat_metadata/smartMemory", "/metadata/smartMemory", "/smartMemory"];
+    let found = places.into_iter().find_map(|place| value.pointer(place));
+    found.or_else(|| value.get("sessionMemories").map(|_| value))
 }

@@ -10,6 +10,7 @@ mod cache;
 mod catch_up;
 mod embedder;
 mod exchange;
+mod finding;
 mod grounding;
 mod queue;
 mod recalled;
@@ -31,7 +32,8 @@ use tokio::sync::Notify;
 pub use self::{
     by_hand::{ByHandError, NewMemory},
     embedder::KeptEmbedder,
-    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError},
+    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
+    finding::Found,
     grounding::ungrounded,
     queue::Spoken,
     scratch::ScratchError,

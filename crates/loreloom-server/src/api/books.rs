@@ -150,8 +150,17 @@ async fn one(
     caller: Caller,
     Path(book): Path<String>,
 ) -> Result<Tagged<BookView>, Problem> {
-    let (_, items) = views(&app, &caller).await?;
-    let found = items.into_iter().find(|view| view.id.as_str() == book);
-    let body = found.ok_or_else(|| Problem::missing("book", &book))?;
+    view(&app, &caller, &BookId(book)).await
+}
+
+/// A book as it is shown.
+pub(super) async fn view(
+    app: &App,
+    caller: &Caller,
+    id: &BookId,
+) -> Result<Tagged<BookView>, Problem> {
+    let (_, items) = views(app, caller).await?;
+    let found = items.into_iter().find(|view| view.id == *id);
+    let body = found.ok_or_else(|| Problem::missing("book", id.as_str()))?;
     Ok(Tagged { tag: body.tag(), body })
 }

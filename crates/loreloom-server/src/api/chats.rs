@@ -60,6 +60,10 @@ impl ChatView {
         let ChatRecord { id, title, tip, created, updated, version } = record;
         Self { id, title, tip, created, updated, version, messages, turns }
     }
+
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
 }
 
 /// Which chats.

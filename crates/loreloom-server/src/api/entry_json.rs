@@ -68,7 +68,7 @@ pub(super) fn patched(entry: &Entry, patch: &Map<String, Value>) -> Result<Entry
     Ok(patched)
 }
 
-fn merge(value: &mut Value, patch: &Value) {
+pub(super) fn merge(value: &mut Value, patch: &Value) {
     let Some(patch) = patch.as_object() else {
         *value = patch.clone();
         return;

@@ -39,6 +39,18 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
+/// A body of any type.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let bytes = Bytes::from_request(request, state).await;
+        bytes.map(Self).map_err(|error| unread(&error))
+    }
+}
+
 fn unread(rejection: &BytesRejection) -> Problem {
     let too_large = rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE;
     let code = if too_large { Code::TooLarge } else { Code::Unreadable };

@@ -4,23 +4,33 @@
 //! answer; what a story or a book may do is decided below. The document of the API is made
 //! from the handlers (`openapi`), and `docs/openapi.json` is compared with it by a test.
 
+mod batch;
+mod book_writes;
 mod books;
 mod caller;
 mod chats;
 mod editing;
 mod entries;
+mod entry_history;
 mod entry_json;
 mod entry_writes;
 mod extract;
 mod health;
+mod jobs;
+mod matching;
+mod memory;
+mod messages;
 mod openapi;
 mod paging;
 mod problem;
+mod replay;
+mod settings;
 mod tags;
 mod threads;
 mod turns;
 mod undoing;
 mod watch;
+mod weaving;
 
 use axum::{
     Router,
@@ -32,7 +42,10 @@ use utoipa_axum::router::OpenApiRouter;
 
 pub use self::openapi::document;
 use self::problem::{Code, Problem};
-use crate::{app::App, catalog::Firings, events::Events, looking_back::LookingBack};
+use crate::{
+    app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
+    replays::Replays,
+};
 
 /// Where the API is.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -45,7 +58,9 @@ const MOST_BYTES: usize = 32 << 20;
 pub(crate) struct ApiState {
     pub(crate) events: Events,
     pub(crate) firings: Firings,
+    pub(crate) live: LiveSettings,
     pub(crate) looking_back: LookingBack,
+    pub(crate) replays: Replays,
 }
 
 /// Routes of the API with what they say about themselves.
@@ -54,10 +69,20 @@ fn described() -> OpenApiRouter<App> {
         .merge(health::routes())
         .merge(watch::routes())
         .merge(chats::routes())
+        .merge(messages::routes())
         .merge(turns::routes())
         .merge(books::routes())
+        .merge(book_writes::routes())
         .merge(entries::routes())
         .merge(entry_writes::routes())
+        .merge(entry_history::routes())
+        .merge(batch::routes())
+        .merge(matching::routes())
+        .merge(settings::routes())
+        .merge(weaving::routes())
+        .merge(memory::routes())
+        .merge(jobs::routes())
+        .merge(replay::routes())
         .merge(undoing::routes())
         .merge(openapi::routes())
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{bookcase::BookcaseError, stacks::StacksError};
+use crate::{bookcase::BookcaseError, chat_import::ChatImportError, stacks::StacksError};
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -162,6 +162,18 @@ impl Problem {
         Self { about: Some(Box::new(About { field: Some(field.into()), ..*about })), ..self }
     }
 
+    /// The same inside of a field.
+    pub(crate) fn inside(self, outer: &str) -> Self {
+        let about = self.about.unwrap_or_default();
+        let field = about.field.as_deref().map(|field| format!("{outer}.{field}"));
+        let about = About { field: field.or_else(|| Some(outer.to_owned())), ..*about };
+        Self {
+            about: Some(Box::new(about)),
+            detail: format!("in `{outer}`: {}", self.detail),
+            ..self
+        }
+    }
+
     /// Names the value found.
     pub(crate) fn with(self, found: impl Into<Value>) -> Self {
         let about = self.about.unwrap_or_default();
@@ -260,6 +272,18 @@ impl From<AgainError> for Problem {
     }
 }
 
+impl From<ChatImportError> for Problem {
+    fn from(error: ChatImportError) -> Self {
+        match error {
+            ChatImportError::Known { ref chat } => {
+                Self::new(Code::Conflict, error.to_string()).at("id").with(chat.to_string())
+            }
+            ChatImportError::Damaged(_) => Self::new(Code::WrongValue, error.to_string()),
+            ChatImportError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<MemoryError> for Problem {
     fn from(error: MemoryError) -> Self {
         match error {
@@ -294,7 +318,9 @@ impl From<ExchangeError> for Problem {
             ExchangeError::Format { .. }
             | ExchangeError::TooNew { .. }
             | ExchangeError::Migrate(_)
-            | ExchangeError::Container { .. } => Self::new(Code::WrongValue, error.to_string()),
+            | ExchangeError::Container { .. }
+            | ExchangeError::Unknown
+            | ExchangeError::NoChat => Self::new(Code::WrongValue, error.to_string()),
             ExchangeError::Memory(error) => error.into(),
         }
     }

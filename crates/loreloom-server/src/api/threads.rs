@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     ids::{BookId, EntryId},
-    place::{Place, Provenance},
+    place::{Injection, Place, Provenance},
     report::{Outcome, Reason, Report, Stop, Verdict},
     units::Tokens,
 };
@@ -62,8 +62,17 @@ pub(crate) fn threads(
     report: &Report,
     is_note: impl Fn(&EntryId) -> bool,
 ) -> Vec<Thread> {
+    of_report(&record.injections, report, is_note)
+}
+
+/// The threads of a turn that may not be stored yet.
+pub(crate) fn of_report(
+    injections: &[Injection],
+    report: &Report,
+    is_note: impl Fn(&EntryId) -> bool,
+) -> Vec<Thread> {
     let lore = report.verdicts.iter().filter_map(|verdict| woven(verdict, &is_note));
-    let memory = record.injections.iter().filter_map(|injection| {
+    let memory = injections.iter().filter_map(|injection| {
         let (kind, source) = match &injection.source {
             Provenance::Memory(slot) => (SourceKind::Memory, slot.as_str()),
             Provenance::AuthorsNote => (SourceKind::Note, "authors_note"),

@@ -54,7 +54,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         return pass(&app, parts, body, None).await;
     }
     let off = parts.headers.get(headers::WEAVE).is_some_and(|value| value == "off");
-    if off || !app.weaving.on {
+    if off || !app.live().weaving.on {
         let body = without_own_field(&body);
         return pass(&app, parts, body, None).await;
     }

@@ -33,9 +33,10 @@ pub(super) struct Woven {
 /// The engine works on a thread of its own, so that a slow turn delays no other chat, and
 /// under a deadline. A turn that misses it is decided in vain.
 pub(super) async fn weave(app: &App, parts: &Parts, body: &Bytes) -> Result<Outgoing, String> {
-    let deadline = app.weaving.deadline;
+    let live = app.live();
+    let deadline = live.weaving.deadline;
     let work = async {
-        let room = Arc::clone(&app.weaving.room).acquire_owned().await;
+        let room = Arc::clone(&live.weaving.room).acquire_owned().await;
         let room = room.map_err(|_closed| "the server is stopping".to_owned())?;
         let (app, body) = (app.clone(), body.clone());
         let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
@@ -73,7 +74,7 @@ fn prepare(
         let plan = loreloom_core::assemble::Plan::default();
         return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });
     };
-    let mut layout = seen.found.layout(&body.request, app.weaving.strict_roles);
+    let mut layout = seen.found.layout(&body.request, app.live().weaving.strict_roles);
     layout.fixed = body.fixed();
     let prompt = body.prompt();
     let plan = layout.plan(&prompt, &decided.injections);

@@ -8,9 +8,10 @@ use loreloom_formats::{
     chat::{ImportedChat, import_chat},
     import,
 };
+use loreloom_server::read_archive;
 use loreloom_store::archive::Archive;
 
-use super::{chats::read_archive, shown};
+use super::shown;
 use crate::files;
 
 /// How deep folders are searched.

@@ -5,8 +5,8 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::ports::Owner;
-use serde_json::{Map, Value};
+use loreloom_memory::service::{ExchangeError, TakenIn};
+use serde_json::Value;
 
 use super::Desk;
 use crate::files;
@@ -45,49 +45,34 @@ impl Import {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let bytes = files::read(&self.file)?;
         let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
-        if value.get("format").is_some() {
-            let archive = serde_json::from_value(value).context("the archive cannot be read")?;
-            let new = desk.service.import(&desk.tenant, archive).await?;
-            return Ok(writeln!(out, "{new} writes are new")?);
-        }
-        if let Some(characters) = characters(&value) {
-            for (name, container) in characters {
-                let owner = Owner::Character(name.as_str().into());
-                let taken = desk.service.import_character(&desk.tenant, &owner, container.clone());
-                let what = if taken.await?.is_some() { "taken in" } else { "nothing new" };
-                writeln!(out, "{name}: {what}")?;
+        let chat = self.chat.map(ChatId::from);
+        match desk.service.import_any(&desk.tenant, value, chat.as_ref()).await {
+            Err(ExchangeError::NoChat) => {
+                anyhow::bail!("say which chat these data go to with `--chat CHAT`")
             }
-            return Ok(());
+            taken => match taken? {
+                TakenIn::Archive { new } => writeln!(out, "{new} writes are new")?,
+                TakenIn::Characters(characters) => {
+                    for (name, new) in characters {
+                        writeln!(out, "{name}: {}", told(new))?;
+                    }
+                }
+                TakenIn::Chat(new) => {
+                    let chat = chat.map(|chat| chat.0).unwrap_or_default();
+                    writeln!(out, "{chat}: {}", told(new))?;
+                }
+            },
         }
-        let container = chat_block(&value).with_context(
-            || "this is no archive of memory, no settings of Smart Memory and no chat it worked on",
-        )?;
-        let chat = self.chat.context("say which chat these data go to with `--chat CHAT`")?;
-        let chat = ChatId::from(chat);
-        let taken = desk.service.import_chat(&desk.tenant, &chat, container.clone()).await?;
-        let what = if taken.is_some() { "taken in" } else { "nothing new" };
-        Ok(writeln!(out, "{chat}: {what}")?)
+        Ok(())
     }
+}
+
+fn told(new: bool) -> &'static str {
+    if new { "taken in" } else { "nothing new" }
 }
 
 /// The document, or the first line of a file of lines.
 fn first_value(bytes: &[u8]) -> anyhow::Result<Value> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
     Ok(values.next().context("the file is empty")??)
-}
-
-/// Smart Memory's characters, wherever the settings file has them.
-fn characters(value: &Value) -> Option<&Map<String, Value>> {
-    let inside = |value: &'_ Value| value.pointer("/characters").is_some_and(Value::is_object);
-    let places = ["", "/smart_memory", "/smartMemory", "/extension_settings/smart_memory"];
-    let places = places.into_iter().chain(["/extension_settings/smartMemory"]);
-    let found = places.into_iter().filter_map(|place| value.pointer(place)).find(|one| inside(one));
-    found?.get("characters")?.as_object()
-}
-
-/// Smart Memory's block of a chat's first line.
-fn chat_block(value: &Value) -> Option<&Value> {
-    let places = ["/chat_metadata/smartMemory", "/metadata/smartMemory", "/smartMemory"];
-    let found = places.into_iter().find_map(|place| value.pointer(place));
-    found.or_else(|| value.get("sessionMemories").map(|_| value))
 }

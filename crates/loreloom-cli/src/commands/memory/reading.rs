@@ -10,12 +10,9 @@ use loreloom_memory::{
     cycle::Backend,
     drive::drive,
     pass::Answers,
-    ports::{Outcome, Vector},
-    recall::{Index, Passage, Weights},
+    ports::Outcome,
     recap,
-    search::search,
-    service::Who,
-    similarity::Vectors,
+    service::{Found, Who},
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -46,27 +43,13 @@ impl Search {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
         let path = desk.path(&chat).await?;
-        let embed = |text: &str| -> Vector { StaticEmbedder::embedded().embed_one(text) };
-        let mut index = Index::new([]);
-        for item in &path {
-            let (speaker, text) = (item.message.name.as_deref(), item.message.text.as_str());
-            index.push(Passage { speaker, text, stretch: 0 }, Some(&embed));
-        }
-        let hits = index.search(&self.text, &[], self.most, &Weights::default(), Some(&embed));
         let who = Who::named(self.character.as_deref().unwrap_or_default());
-        let view = desk.service.view(&desk.tenant, &chat, &path, &who).await?;
-        let memories = view.character.memories.iter().chain(&view.chat.session_memories);
-        let memories: Vec<_> = memories.collect();
-        let mut vectors = Vectors::on();
-        for memory in &memories {
-            vectors.insert(&memory.content, Some(embed(&memory.content)));
-        }
-        vectors.insert(&self.text, Some(embed(&self.text)));
-        let found = search(memories, &self.text, self.most, 0.3, &vectors);
+        let Found { passages: hits, memories: found } =
+            desk.service.search(&desk.tenant, &chat, &path, &who, &self.text, self.most).await?;
         if desk.json {
             let passages: Vec<Value> = hits
                 .iter()
-                .map(|hit| json!({ "message": hit.at + 1, "score": hit.score, "text": path[hit.at].message.text }))
+                .map(|(at, score)| json!({ "message": at + 1, "score": score, "text": path[*at].message.text }))
                 .collect();
             let memories: Vec<Value> = found
                 .iter()
@@ -78,11 +61,11 @@ impl Search {
         for (memory, score) in found {
             writeln!(out, "memory {:<5.2} {}", score, excerpt(&memory.content, 90))?;
         }
-        for hit in hits {
-            let message = &path[hit.at].message;
+        for (at, score) in hits {
+            let message = &path[at].message;
             let name = message.name.as_deref().unwrap_or_else(|| message.role.as_str());
             let text = excerpt(&message.text, 80);
-            writeln!(out, "#{:<6} {:<5.2} {name}: {text}", hit.at + 1, hit.score)?;
+            writeln!(out, "#{:<6} {score:<5.2} {name}: {text}", at + 1)?;
         }
         Ok(())
     }

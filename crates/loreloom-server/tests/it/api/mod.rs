@@ -1,10 +1,14 @@
 //! The REST API over real HTTP.
 
+mod books;
 mod chats;
 mod document;
 mod entries;
 mod events;
 mod guard;
+mod memory;
+mod settings;
+mod telling;
 mod turns;
 
 use std::sync::Arc;
@@ -19,7 +23,8 @@ use loreloom_server::Bookcase;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::harness::{Loreloom, Setup};
+use crate::harness::Loreloom;
+pub(crate) use crate::harness::Setup;
 
 const CHAT: &str = "/v1/chat/completions";
 

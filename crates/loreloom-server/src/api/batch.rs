@@ -1,0 +1,328 @@
+//! Changing many entries at once, with a look before.
+//!
+//! A batch is one revision: one undo takes all of it back. A dry run makes the same changes
+//! to copies and tells what would differ.
+
+use axum::extract::State;
+use loreloom_core::{
+    book::{Entry, Key},
+    ids::{BookId, EntryId},
+};
+use regex::{NoExpand, Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    editing::Editing,
+    entry_json,
+    extract::Json,
+    problem::{Code, Problem},
+};
+use crate::{
+    app::App,
+    catalog::{self, Filter},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(change)).routes(routes!(replace))
+}
+
+/// Which entries.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Selection {
+    /// These.
+    ids: Option<Vec<EntryId>>,
+    /// Or those that fit a filter.
+    f: Option<String>,
+    /// But not these.
+    #[serde(default)]
+    except: Vec<EntryId>,
+}
+
+/// The same change to many entries.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Batch {
+    /// Which entries.
+    select: Selection,
+    /// Fields to change in each (RFC 7396).
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    patch: Map<String, Value>,
+    /// Added to each entry's order.
+    shift_order: Option<f64>,
+    /// Tell what would change, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// A field that differs.
+#[derive(Debug, PartialEq, Serialize, ToSchema)]
+struct FieldChange {
+    /// The field, with dots.
+    field: String,
+    /// What it was.
+    before: Value,
+    /// What it becomes.
+    after: Value,
+}
+
+/// An entry that changes.
+#[derive(Debug, Serialize, ToSchema)]
+struct EntryChange {
+    /// The entry.
+    id: EntryId,
+    /// Its book.
+    book: BookId,
+    /// What people call it.
+    title: String,
+    /// What differs.
+    fields: Vec<FieldChange>,
+}
+
+/// What a batch did, or would do.
+#[derive(Debug, Serialize, ToSchema)]
+struct BatchDone {
+    /// Whether nothing was changed.
+    dry_run: bool,
+    /// How many entries were selected.
+    selected: usize,
+    /// Those that change.
+    changed: Vec<EntryChange>,
+    /// Takes the whole batch back; none if nothing changed.
+    undo: Option<String>,
+    /// The revision of the desk.
+    revision: u64,
+}
+
+/// The books with the entries of each that a selection names.
+type Selected = Vec<(BookId, Vec<EntryId>)>;
+
+async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Selected, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let filter = match (&select.ids, &select.f) {
+        (Some(_), None) => Filter::default(),
+        (None, Some(text)) => Filter::parse(text)
+            .map_err(|error| Problem::value("select.f", error.rule, error.term))?,
+        (Some(_), Some(_)) | (None, None) => {
+            let detail = "`select` must have either `ids` or `f`";
+            return Err(Problem::new(Code::WrongValue, detail).at("select"));
+        }
+    };
+    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
+    let (lore, counter) = (app.stacks.lore(), app.counter.as_ref());
+    let rows = catalog::rows(&lore);
+    for id in select.ids.iter().flatten() {
+        if !rows.iter().any(|row| row.id == id) {
+            return Err(Problem::missing("entry", id.as_str()).at("select.ids"));
+        }
+    }
+    let mut books: Selected = Vec::new();
+    for row in rows {
+        let named = select.ids.as_ref().is_none_or(|ids| ids.contains(row.id));
+        let fires = firings.get(row.id).copied().unwrap_or_default();
+        if !named || select.except.contains(row.id) || !filter.fits(&row, fires, counter) {
+            continue;
+        }
+        if row.is_note() || app.stacks.is_mounted(&BookId::from(row.book)) {
+            // A filter picks what can be changed; an entry that was named must be changeable.
+            if select.ids.is_some() {
+                let detail = format!("`{}` cannot be changed here", row.id);
+                return Err(Problem::new(Code::Conflict, detail).with(row.id.to_string()));
+            }
+            continue;
+        }
+        match books.last_mut() {
+            Some((book, ids)) if book.as_str() == row.book => ids.push(row.id.clone()),
+            Some(_) | None => books.push((BookId::from(row.book), vec![row.id.clone()])),
+        }
+    }
+    Ok(books)
+}
+
+/// Changes entries by a rule; `change` gives an entry as it becomes.
+async fn carry_out(
+    app: &App,
+    caller: &Caller,
+    select: &Selection,
+    dry_run: bool,
+    change: impl Fn(&Entry) -> Result<Entry, Problem>,
+) -> Result<BatchDone, Problem> {
+    let selected = selected(app, caller, select).await?;
+    let editing = Editing { app, tenant: &caller.tenant };
+    let count = selected.iter().map(|(_, ids)| ids.len()).sum();
+    let books: Vec<BookId> = selected.iter().map(|(book, _)| book.clone()).collect();
+    let all = |books: &mut [(crate::bookcase::Standing, loreloom_core::book::Book)]| {
+        let mut changed = Vec::new();
+        for ((_, book), (_, ids)) in books.iter_mut().zip(&selected) {
+            for entry in book.entries.iter_mut().filter(|entry| ids.contains(&entry.id)) {
+                let after = change(entry)?;
+                let fields = differences(entry, &after);
+                if !fields.is_empty() {
+                    let (id, title) = (entry.id.clone(), entry.title().to_owned());
+                    changed.push(EntryChange { id, book: book.id.clone(), title, fields });
+                    *entry = after;
+                }
+            }
+        }
+        Ok(changed)
+    };
+    if dry_run || books.is_empty() {
+        let mut copies = Vec::new();
+        for id in &books {
+            let standing = editing.case().find(id).await?;
+            let book = editing.case().book(&standing).await?;
+            copies.push((standing, book));
+        }
+        let changed = all(&mut copies)?;
+        let revision = app.store.revision(&caller.tenant).await?;
+        return Ok(BatchDone { dry_run, selected: count, changed, undo: None, revision });
+    }
+    let done = editing.books(&books, all).await?;
+    let (undo, revision, changed) = (done.undo, done.revision, done.made);
+    Ok(BatchDone { dry_run, selected: count, changed, undo, revision })
+}
+
+/// The fields in which two entries differ.
+fn differences(before: &Entry, after: &Entry) -> Vec<FieldChange> {
+    let mut found = Vec::new();
+    differ("", &entry_json::shown(before), &entry_json::shown(after), &mut found);
+    found
+}
+
+fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<FieldChange>) {
+    if before == after {
+        return;
+    }
+    let (Some(old), Some(new)) = (before.as_object(), after.as_object()) else {
+        let (before, after) = (before.clone(), after.clone());
+        return found.push(FieldChange { field: at.to_owned(), before, after });
+    };
+    let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
+    for name in names {
+        let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+        let value = |of: &Map<String, Value>| of.get(name).cloned().unwrap_or_default();
+        differ(&at, &value(old), &value(new), found);
+    }
+}
+
+/// Changes fields of many entries, as one revision; with `dry_run` tells what would change.
+#[utoipa::path(
+    patch, path = "/lore/entries", tag = "entries", request_body = Batch,
+    responses((status = 200, body = BatchDone))
+)]
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Json(batch): Json<Batch>,
+) -> Result<Json<BatchDone>, Problem> {
+    let change = |entry: &Entry| {
+        let mut after = entry_json::patched(entry, &batch.patch)?;
+        if let Some(shift) = batch.shift_order {
+            after.placement.order = Some(after.placement.order.unwrap_or_default() + shift);
+        }
+        Ok(after)
+    };
+    Ok(Json(carry_out(&app, &caller, &batch.select, batch.dry_run, change).await?))
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum TextField {
+    /// The text.
+    Content,
+    /// The name.
+    Name,
+    /// The comment.
+    Comment,
+    /// The keys, first and second.
+    Keys,
+}
+
+/// A text to find and what to put in its place.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Replace {
+    /// Which entries.
+    select: Selection,
+    /// What to find.
+    #[schema(min_length = 1)]
+    find: String,
+    /// What to put in its place; with `regex`, `$1` is the first group.
+    with: String,
+    /// Whether `find` is a regular expression.
+    #[serde(default)]
+    regex: bool,
+    /// Whether capitals matter.
+    #[serde(default)]
+    case_sensitive: bool,
+    /// Where to look; in the text alone without it.
+    fields: Option<Vec<TextField>>,
+    /// Tell what would change, and change nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The largest compiled pattern.
+const MOST_PATTERN: usize = 1 << 20;
+
+impl Replace {
+    fn pattern(&self) -> Result<Regex, Problem> {
+        if self.find.is_empty() {
+            return Err(Problem::value("find", "must not be empty", ""));
+        }
+        let pattern = if self.regex { self.find.clone() } else { regex::escape(&self.find) };
+        let built = RegexBuilder::new(&pattern)
+            .case_insensitive(!self.case_sensitive)
+            .size_limit(MOST_PATTERN)
+            .build();
+        built.map_err(|error| {
+            let detail = format!("`find` is no regular expression: {error}");
+            Problem::new(Code::WrongValue, detail).at("find").with(self.find.clone())
+        })
+    }
+
+    fn apply(&self, pattern: &Regex, entry: &Entry) -> Entry {
+        let put = |text: &str| -> String {
+            if self.regex {
+                pattern.replace_all(text, self.with.as_str()).into_owned()
+            } else {
+                pattern.replace_all(text, NoExpand(&self.with)).into_owned()
+            }
+        };
+        let keys = |keys: &[Key]| -> Vec<Key> {
+            keys.iter().map(|key| Key::parse(&put(key.raw()))).collect()
+        };
+        let mut after = entry.clone();
+        for field in self.fields.as_deref().unwrap_or(&[TextField::Content]) {
+            match field {
+                TextField::Content => after.content = put(&entry.content),
+                TextField::Name => after.name = put(&entry.name),
+                TextField::Comment => after.comment = put(&entry.comment),
+                TextField::Keys => {
+                    after.activation.keys = keys(&entry.activation.keys);
+                    after.activation.secondary.keys = keys(&entry.activation.secondary.keys);
+                }
+            }
+        }
+        after
+    }
+}
+
+/// Finds a text in entries and puts another in its place, as one revision; with `dry_run`
+/// tells what would change.
+#[utoipa::path(
+    post, path = "/lore/replace", tag = "entries", request_body = Replace,
+    responses((status = 200, body = BatchDone))
+)]
+async fn replace(
+    State(app): State<App>,
+    caller: Caller,
+    Json(replace): Json<Replace>,
+) -> Result<Json<BatchDone>, Problem> {
+    let pattern = replace.pattern()?;
+    let change = |entry: &Entry| Ok(replace.apply(&pattern, entry));
+    Ok(Json(carry_out(&app, &caller, &replace.select, replace.dry_run, change).await?))
+}

@@ -1,0 +1,429 @@
+//! Writing books: making, importing, arranging, taking out, exporting.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderValue, StatusCode,
+    header::{CONTENT_DISPOSITION, CONTENT_TYPE},
+};
+use loreloom_core::{
+    book::Book,
+    ids::BookId,
+    library::{Binding, Dialect, Volume},
+};
+use loreloom_formats::{
+    ExportOptions, Format, FormatError, ImportNote, ImportOptions, Imported, Loss, dialect_of,
+    export, import,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    books::{self, BookView},
+    caller::Caller,
+    editing::{Done, Editing, Wrote},
+    extract::{Json, Path, Query, Raw},
+    problem::{Code, Problem},
+    tags::{IfMatch, Tagged},
+};
+use crate::{app::App, bookcase::Shelved};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create))
+        .routes(routes!(upload))
+        .routes(routes!(replace))
+        .routes(routes!(change))
+        .routes(routes!(remove))
+        .routes(routes!(download))
+}
+
+/// Whom a new book follows, and how it is read.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewBook {
+    /// Its id: letters, digits, `-`, `_` and `.`.
+    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    id: String,
+    /// Its name.
+    name: String,
+    /// What it says about itself.
+    #[serde(default)]
+    description: String,
+    /// Whom it follows; everybody without it.
+    bindings: Option<Vec<Binding>>,
+    /// How it is read; as World Info without it.
+    #[serde(default)]
+    dialect: Dialect,
+}
+
+fn checked_id(id: &str) -> Result<BookId, Problem> {
+    let is_fine = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    if id.is_empty() || id.len() > 120 || !id.chars().all(is_fine) {
+        let rule = "must be 1 to 120 letters, digits, `-`, `_` and `.`";
+        return Err(Problem::value("id", rule, id));
+    }
+    Ok(BookId::from(id))
+}
+
+/// Puts a new book in. A name that is taken is refused, never written over.
+async fn put_new(
+    app: &App,
+    caller: &Caller,
+    volume: Volume,
+    bindings: Vec<Binding>,
+) -> Result<Done<BookId>, Problem> {
+    let editing = Editing { app, tenant: &caller.tenant };
+    let id = volume.book.id.clone();
+    let contents = editing.case().contents().await?;
+    if app.stacks.is_mounted(&id) || contents.books.iter().any(|standing| standing.id == id) {
+        let detail = format!("there is a book `{id}` already: replace it, or choose another id");
+        return Err(Problem::new(Code::Conflict, detail).at("id").with(id.to_string()));
+    }
+    let (seen, now) = (Some(contents.revision), app.clock.now());
+    let revision = editing.case().put(vec![(volume, bindings)], seen, now).await?;
+    editing.done(contents.revision, revision, id).await
+}
+
+async fn wrote(
+    app: &App,
+    caller: &Caller,
+    done: Done<BookId>,
+) -> Result<Tagged<Wrote<BookView>>, Problem> {
+    let Tagged { tag, body } = books::view(app, caller, &done.made).await?;
+    Ok(Tagged { tag, body: done.with(body) })
+}
+
+/// Makes an empty book.
+#[utoipa::path(
+    post, path = "/books", tag = "books", request_body = NewBook,
+    responses((status = 201, body = Wrote<BookView>))
+)]
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewBook>,
+) -> Result<Response, Problem> {
+    let mut book = Book::new(checked_id(&new.id)?, new.name);
+    book.description = new.description;
+    let volume = Volume { book: Arc::new(book), dialect: new.dialect };
+    let bindings = new.bindings.unwrap_or_else(|| vec![Binding::Everywhere]);
+    let done = put_new(&app, &caller, volume, bindings).await?;
+    Ok((StatusCode::CREATED, wrote(&app, &caller, done).await?).into_response())
+}
+
+/// How a file becomes a book.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct UploadParams {
+    /// The book's id.
+    #[param(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    id: String,
+    /// The file's own name: tells plain text apart, and names a book whose file has no name.
+    file_name: Option<String>,
+    /// Read the file and say what is in it; keep nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What became of a file.
+#[derive(Debug, Serialize, ToSchema)]
+struct Uploaded {
+    /// What the file was.
+    format: String,
+    /// How many entries it has.
+    entries: usize,
+    /// Whether it is a character's card.
+    card: bool,
+    /// How the book is read.
+    dialect: Dialect,
+    /// What was odd, repaired or left out.
+    notes: Vec<ImportNote>,
+    /// What a card says that a book has no place for.
+    losses: Vec<Loss>,
+    /// Takes the import back; none for a dry run.
+    undo: Option<String>,
+    /// The revision of the desk after it.
+    revision: u64,
+    /// The book; none for a dry run.
+    item: Option<BookView>,
+}
+
+fn read(bytes: &[u8], id: &BookId, file_name: Option<&str>) -> Result<Imported, Problem> {
+    let stem = file_name.map(|name| name.rsplit_once('.').map_or(name, |(stem, _)| stem));
+    let mut options = ImportOptions::new(id.clone()).named(stem.unwrap_or(id.as_str()));
+    options.file_name = file_name.map(str::to_owned);
+    let wrong = |error: FormatError| Problem::new(Code::WrongValue, error.to_string()).at("body");
+    import(bytes, &options).map_err(wrong)
+}
+
+impl Uploaded {
+    fn of(imported: &Imported, dialect: Dialect, revision: u64) -> Self {
+        Self {
+            format: imported.format.as_str().to_owned(),
+            entries: imported.book.entries.len(),
+            card: imported.card.is_some(),
+            dialect,
+            notes: imported.notes.clone(),
+            losses: imported.card.as_ref().map(loreloom_formats::card_losses).unwrap_or_default(),
+            undo: None,
+            revision,
+            item: None,
+        }
+    }
+
+    async fn kept(
+        self,
+        app: &App,
+        caller: &Caller,
+        done: Done<BookId>,
+    ) -> Result<Tagged<Self>, Problem> {
+        let Tagged { tag, body } = books::view(app, caller, &done.made).await?;
+        let (undo, revision, item) = (done.undo, done.revision, Some(body));
+        Ok(Tagged { tag, body: Self { undo, revision, item, ..self } })
+    }
+}
+
+/// Reads a file of any known format into a new book, and says what was odd or lost.
+#[utoipa::path(
+    post, path = "/books/import", tag = "books", params(UploadParams),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
+    responses(
+        (status = 201, description = "The book is kept", body = Uploaded),
+        (status = 200, description = "A dry run", body = Uploaded)
+    )
+)]
+async fn upload(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<UploadParams>,
+    Raw(bytes): Raw,
+) -> Result<Response, Problem> {
+    let id = checked_id(&params.id)?;
+    let imported = read(&bytes, &id, params.file_name.as_deref())?;
+    let dialect = dialect_of(&imported.book);
+    let uploaded = Uploaded::of(&imported, dialect, app.store.revision(&caller.tenant).await?);
+    if params.dry_run {
+        return Ok(Json(uploaded).into_response());
+    }
+    let volume = Volume { book: Arc::new(imported.book), dialect };
+    let done = put_new(&app, &caller, volume, vec![Binding::Everywhere]).await?;
+    let uploaded = uploaded.kept(&app, &caller, done).await?;
+    Ok((StatusCode::CREATED, uploaded).into_response())
+}
+
+/// A file to replace a book with.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ReplaceParams {
+    /// The file's own name.
+    file_name: Option<String>,
+}
+
+/// Puts a file in a book's place; whom it follows and how it is read stay.
+#[utoipa::path(
+    put, path = "/books/{book}", tag = "books",
+    params(
+        ("book" = String, Path, description = "The book's id"), ReplaceParams,
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
+    responses((status = 200, body = Uploaded))
+)]
+async fn replace(
+    State(app): State<App>,
+    caller: Caller,
+    Path(book): Path<String>,
+    Query(params): Query<ReplaceParams>,
+    seen: IfMatch,
+    Raw(bytes): Raw,
+) -> Result<Tagged<Uploaded>, Problem> {
+    let id = BookId(book);
+    let editing = Editing { app: &app, tenant: &caller.tenant };
+    let ids = [id.clone()];
+    let imported = read(&bytes, &id, params.file_name.as_deref())?;
+    let mut dialect = Dialect::default();
+    let done = editing.books(&ids, |books| {
+        for (standing, there) in books {
+            seen.check(&standing.revision.to_string())?;
+            dialect = standing.shelved.dialect;
+            there.clone_from(&imported.book);
+        }
+        Ok(id.clone())
+    });
+    let done = done.await?;
+    Uploaded::of(&imported, dialect, done.revision).kept(&app, &caller, done).await
+}
+
+/// What to change about a book. What is not given stays.
+#[derive(Debug, Deserialize, ToSchema)]
+struct BookPatch {
+    /// Its name.
+    name: Option<String>,
+    /// What it says about itself.
+    description: Option<String>,
+    /// How many messages its entries scan.
+    scan_depth: Option<u32>,
+    /// Its own budget.
+    token_budget: Option<u32>,
+    /// Whether its entries bring in others.
+    recursive: Option<bool>,
+    /// How it is read.
+    dialect: Option<Dialect>,
+    /// Whom it follows.
+    bindings: Option<Vec<Binding>>,
+}
+
+impl BookPatch {
+    fn apply(&self, shelved: &mut Shelved, book: &mut Book) {
+        if let Some(name) = &self.name {
+            book.name.clone_from(name);
+        }
+        if let Some(description) = &self.description {
+            book.description.clone_from(description);
+        }
+        book.scan_depth = self.scan_depth.or(book.scan_depth);
+        book.token_budget = self.token_budget.or(book.token_budget);
+        book.recursive = self.recursive.or(book.recursive);
+        shelved.dialect = self.dialect.unwrap_or(shelved.dialect);
+        if let Some(bindings) = &self.bindings {
+            shelved.bindings.clone_from(bindings);
+            shelved.bindings.sort();
+            shelved.bindings.dedup();
+        }
+    }
+}
+
+/// Changes a book: its name, how it is read, whom it follows.
+#[utoipa::path(
+    patch, path = "/books/{book}", tag = "books",
+    params(
+        ("book" = String, Path, description = "The book's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = BookPatch,
+    responses((status = 200, body = Wrote<BookView>))
+)]
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    Path(book): Path<String>,
+    seen: IfMatch,
+    Json(patch): Json<BookPatch>,
+) -> Result<Tagged<Wrote<BookView>>, Problem> {
+    let id = BookId(book);
+    let editing = Editing { app: &app, tenant: &caller.tenant };
+    let ids = [id.clone()];
+    let done = editing.books(&ids, |books| {
+        for (standing, book) in books {
+            seen.check(&standing.revision.to_string())?;
+            patch.apply(&mut standing.shelved, book);
+        }
+        Ok(id.clone())
+    });
+    wrote(&app, &caller, done.await?).await
+}
+
+/// A book that was taken out.
+#[derive(Debug, Serialize, ToSchema)]
+struct RemovedBook {
+    /// Its id.
+    id: BookId,
+}
+
+/// Takes a book out of the bookcase. An undo brings it back.
+#[utoipa::path(
+    delete, path = "/books/{book}", tag = "books",
+    params(
+        ("book" = String, Path, description = "The book's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    responses((status = 200, body = Wrote<RemovedBook>))
+)]
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path(book): Path<String>,
+    seen: IfMatch,
+) -> Result<Json<Wrote<RemovedBook>>, Problem> {
+    let id = BookId(book);
+    let editing = Editing { app: &app, tenant: &caller.tenant };
+    if app.stacks.is_mounted(&id) {
+        let detail = format!("book `{id}` was named at start and cannot be taken out here");
+        return Err(Problem::new(Code::Conflict, detail).with(id.0));
+    }
+    let contents = editing.case().contents().await?;
+    let standing = editing.case().find(&id).await?;
+    seen.check(&standing.revision.to_string())?;
+    let revision = editing.case().remove(&id, Some(contents.revision), app.clock.now()).await?;
+    let done = editing.done(contents.revision, revision, ()).await?;
+    Ok(Json(done.with(RemovedBook { id })))
+}
+
+/// In which format.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct DownloadParams {
+    /// The format, such as `sillytavern`; the book's own without it.
+    format: Option<String>,
+    /// Answer with what the format has no place for, instead of the file.
+    #[serde(default)]
+    losses: bool,
+}
+
+/// What a format has no place for.
+#[derive(Debug, Serialize, ToSchema)]
+struct LossesView {
+    /// The format.
+    format: String,
+    /// What is not in its file.
+    losses: Vec<Loss>,
+}
+
+/// A book as a file.
+#[utoipa::path(
+    get, path = "/books/{book}/export", tag = "books",
+    params(("book" = String, Path, description = "The book's id"), DownloadParams),
+    responses((status = 200, description = "The file, or with `losses` what is not in it", content(
+        (LossesView = "application/json"), (Vec<u8> = "application/octet-stream")
+    )))
+)]
+async fn download(
+    State(app): State<App>,
+    caller: Caller,
+    Path(book): Path<String>,
+    Query(params): Query<DownloadParams>,
+) -> Result<Response, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let lore = app.stacks.lore();
+    let found = lore.library().books().iter().find(|one| one.id.as_str() == book);
+    let found = found.ok_or_else(|| Problem::missing("book", &book))?;
+    let own = found.origin.as_ref().map(|origin| origin.format.as_str());
+    let name = params.format.as_deref().or(own).unwrap_or(Format::Sillytavern.as_str());
+    let format = Format::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+        Problem::value("format", &format!("must be one of `{}`", names.join("`, `")), name)
+    })?;
+    let exported = export(found, format, &ExportOptions::default());
+    let exported = exported.map_err(|error| Problem::new(Code::Conflict, error.to_string()))?;
+    if params.losses {
+        let view = LossesView { format: name.to_owned(), losses: exported.losses };
+        return Ok(Json(view).into_response());
+    }
+    let mut response = exported.bytes.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    let file: String = book.chars().filter(char::is_ascii_alphanumeric).collect();
+    let file = format!("attachment; filename=\"{file}.{}\"", format.file_extension());
+    if let Ok(file) = HeaderValue::from_str(&file) {
+        headers.insert(CONTENT_DISPOSITION, file);
+    }
+    Ok(response)
+}

@@ -1,0 +1,97 @@
+//! What became of an entry, revision by revision.
+
+use axum::extract::State;
+use loreloom_core::{
+    book::Entry,
+    ids::{BookVersion, EntryId},
+};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    editing::{Editing, undo_of},
+    entry_json,
+    extract::{Json, Path},
+    problem::Problem,
+};
+use crate::{app::App, catalog::version_of};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(history))
+}
+
+/// A version of an entry.
+#[derive(Debug, Serialize, ToSchema)]
+struct EntryVersion {
+    /// The revision that made it.
+    revision: u64,
+    /// Takes that revision back, as `POST /undo` takes it.
+    undo: String,
+    /// When, in milliseconds since 1970.
+    created: i64,
+    /// The revision that it took back.
+    undoes: Option<u64>,
+    /// Its version; none if it was taken out.
+    version: Option<String>,
+    /// The entry as it became; none if it was taken out.
+    #[schema(value_type = Option<Entry>)]
+    entry: Option<Value>,
+}
+
+/// What became of an entry.
+#[derive(Debug, Serialize, ToSchema)]
+struct History {
+    /// Its versions, newest first.
+    items: Vec<EntryVersion>,
+}
+
+/// How far back revisions are read.
+const MOST: u32 = 10_000;
+
+/// All versions of an entry, newest first.
+#[utoipa::path(
+    get, path = "/lore/entries/{entry}/history", tag = "entries",
+    params(("entry" = String, Path, description = "The entry's id, its slash written as %2F")),
+    responses((status = 200, body = History))
+)]
+async fn history(
+    State(app): State<App>,
+    caller: Caller,
+    Path(entry): Path<String>,
+) -> Result<Json<History>, Problem> {
+    let (id, tenant) = (EntryId(entry), &caller.tenant);
+    let book = Editing { app: &app, tenant }.book_of(&id).await?;
+    let key = format!("book/{book}");
+    let mut revisions = app.store.revisions(tenant, None, MOST).await?;
+    revisions.reverse();
+    let mut items: Vec<EntryVersion> = Vec::new();
+    for revision in revisions {
+        let Some(change) = revision.changes.iter().find(|change| change.key == key) else {
+            continue;
+        };
+        let version = change.after.as_ref().and_then(|shelved| shelved["version"].as_str());
+        let kept = match version.and_then(|version| version.parse::<BookVersion>().ok()) {
+            Some(version) => app.store.book(tenant, version).await?,
+            None => None,
+        };
+        let entry = kept.and_then(|book| book.entries.into_iter().find(|entry| entry.id == id));
+        let version = entry.as_ref().map(version_of);
+        let before = items.last().and_then(|last| last.version.clone());
+        if version == before {
+            continue;
+        }
+        items.push(EntryVersion {
+            revision: revision.number,
+            undo: undo_of(revision.number),
+            created: revision.created.0,
+            undoes: revision.undoes,
+            version,
+            entry: entry.as_ref().map(entry_json::shown),
+        });
+    }
+    items.reverse();
+    Ok(Json(History { items }))
+}

@@ -1,0 +1,176 @@
+//! Work beside the stories.
+
+use axum::extract::State;
+use loreloom_core::ids::{ChatId, ConnectionId};
+use loreloom_memory::ports::{Job, JobId, JobKind, JobState, NewJob};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path, Query},
+    paging::{self, Page},
+    problem::{Code, Problem},
+};
+use crate::{app::App, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(cancel))
+        .routes(routes!(retry))
+}
+
+/// A job.
+#[derive(Debug, Serialize, ToSchema)]
+struct JobView {
+    /// Its number.
+    id: u64,
+    /// The chat: jobs of one chat run one at a time.
+    chat: ChatId,
+    /// What it does.
+    kind: JobKind,
+    /// How it stands.
+    state: JobState,
+    /// The model connection it uses.
+    connection: ConnectionId,
+    /// Pieces done.
+    done: u32,
+    /// Pieces in all; 0 where it is one piece.
+    total: u32,
+    /// How often it was begun.
+    attempts: u32,
+    /// Not before this time.
+    due: i64,
+    /// Why it was tried again, failed or was cancelled.
+    error: Option<String>,
+    /// When it was queued, in milliseconds since 1970.
+    created: i64,
+    /// When it last changed.
+    updated: i64,
+}
+
+impl JobView {
+    fn of(job: Job) -> Self {
+        Self {
+            id: job.id.0,
+            chat: job.chat,
+            kind: job.kind,
+            state: job.state,
+            connection: job.connection,
+            done: job.body.done,
+            total: job.body.total,
+            attempts: job.attempts,
+            due: job.due.0,
+            error: job.error,
+            created: job.created.0,
+            updated: job.updated.0,
+        }
+    }
+}
+
+/// Which jobs.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct JobsParams {
+    /// Only jobs of this chat.
+    chat: Option<String>,
+    /// Only jobs that stand so.
+    #[param(value_type = Option<JobState>)]
+    state: Option<JobState>,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// All jobs, newest first.
+#[utoipa::path(
+    get, path = "/jobs", tag = "jobs", params(JobsParams),
+    responses((status = 200, body = Page<JobView>))
+)]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<JobsParams>,
+) -> Result<Json<Page<JobView>>, Problem> {
+    let chat = params.chat.map(ChatId);
+    let mut jobs = app.store.jobs(&caller.tenant, chat.as_ref(), true).await?;
+    jobs.retain(|job| params.state.is_none_or(|state| job.state == state));
+    jobs.reverse();
+    let key = |job: &Job| std::cmp::Reverse(job.id.0);
+    let page = paging::page(jobs, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(JobView::of)))
+}
+
+async fn find(app: &App, caller: &Caller, id: u64) -> Result<Job, Problem> {
+    let jobs = app.store.jobs(&caller.tenant, None, true).await?;
+    let found = jobs.into_iter().find(|job| job.id == JobId(id));
+    found.ok_or_else(|| Problem::missing("job", &id.to_string()))
+}
+
+/// One job.
+#[utoipa::path(
+    get, path = "/jobs/{job}", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
+    responses((status = 200, body = JobView))
+)]
+async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+) -> Result<Json<JobView>, Problem> {
+    Ok(Json(JobView::of(find(&app, &caller, id).await?)))
+}
+
+fn tell(app: &App, caller: &Caller, job: u64, state: JobState) {
+    let happened = Happened::Job { job, state: state.as_str().to_owned() };
+    app.api().events.tell(&caller.tenant, happened);
+}
+
+/// Cancels a job that is not over, also a running one.
+#[utoipa::path(
+    post, path = "/jobs/{job}/cancel", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
+    responses((status = 200, body = JobView))
+)]
+async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+) -> Result<Json<JobView>, Problem> {
+    let job = find(&app, &caller, id).await?;
+    let (now, reason) = (app.clock.now(), "cancelled by hand");
+    if app.store.cancel(&caller.tenant, &[JobId(id)], reason, now).await? == 0 {
+        let detail = format!("job {id} is over already: it is `{}`", job.state.as_str());
+        return Err(Problem::new(Code::Conflict, detail).with(job.state.as_str()));
+    }
+    tell(&app, &caller, id, JobState::Cancelled);
+    Ok(Json(JobView::of(find(&app, &caller, id).await?)))
+}
+
+/// Queues a job that failed or was cancelled again, as a new one.
+#[utoipa::path(
+    post, path = "/jobs/{job}/retry", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
+    responses((status = 200, body = JobView))
+)]
+async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+) -> Result<Json<JobView>, Problem> {
+    let job = find(&app, &caller, id).await?;
+    if !matches!(job.state, JobState::Failed | JobState::Cancelled) {
+        let rule = "is tried again once it failed or was cancelled";
+        let detail = format!("a job {rule}, job {id} is `{}`", job.state.as_str());
+        return Err(Problem::new(Code::Conflict, detail).with(job.state.as_str()));
+    }
+    let now = app.clock.now();
+    let Job { chat, kind, connection, priority, body, .. } = job;
+    let new = NewJob { chat, kind, connection, priority, body, due: now };
+    let queued = app.store.enqueue(&caller.tenant, &new, now).await?;
+    tell(&app, &caller, queued.0, JobState::Waiting);
+    Ok(Json(JobView::of(find(&app, &caller, queued.0).await?)))
+}

@@ -1,0 +1,156 @@
+//! Trying lore on a text.
+
+use axum::extract::State;
+use loreloom_core::{
+    book::Entry,
+    ids::{BookId, EntryId},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    entry_json,
+    extract::Json,
+    problem::{Code, Problem},
+};
+use crate::{
+    app::App,
+    catalog::{self, Subject},
+    trying,
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(try_out))
+}
+
+/// A text to try entries on.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Try {
+    /// The text.
+    text: String,
+    /// The entries to try; without them all whose keys are plain text or expressions.
+    entries: Option<Vec<EntryId>>,
+    /// Changes to the first of `entries` that are not saved yet (RFC 7396).
+    #[schema(value_type = Option<Object>)]
+    draft: Option<Map<String, Value>>,
+    /// The user's name, for keys that name it.
+    user: Option<String>,
+    /// The character's name, for keys that name it.
+    character: Option<String>,
+}
+
+/// A place in the text.
+#[derive(Debug, Serialize, ToSchema)]
+struct Place {
+    /// The first byte (UTF-8).
+    start: usize,
+    /// One past the last byte.
+    end: usize,
+}
+
+/// A key and where it was found.
+#[derive(Debug, Serialize, ToSchema)]
+struct KeyHits {
+    /// The key.
+    key: String,
+    /// Where it is found.
+    places: Vec<Place>,
+}
+
+/// An entry and which of its keys were found.
+#[derive(Debug, Serialize, ToSchema)]
+struct EntryHits {
+    /// The entry.
+    entry: EntryId,
+    /// Its book.
+    book: BookId,
+    /// What people call it.
+    title: String,
+    /// Its keys, first and second, with where each is found.
+    keys: Vec<KeyHits>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+struct Tried {
+    /// The entries: those asked for, or all of which a key was found.
+    items: Vec<EntryHits>,
+}
+
+/// The longest text that is tried.
+const MOST_TEXT: usize = 256 << 10;
+/// The most entries that are tried one by one.
+const MOST_ENTRIES: usize = 500;
+
+/// Which keys of which entries are found in a text, and where.
+#[utoipa::path(
+    post, path = "/lore/match", tag = "entries", request_body = Try,
+    responses((status = 200, body = Tried))
+)]
+async fn try_out(
+    State(app): State<App>,
+    caller: Caller,
+    Json(wanted): Json<Try>,
+) -> Result<Json<Tried>, Problem> {
+    if wanted.text.len() > MOST_TEXT {
+        let rule = "must have at most 262144 bytes";
+        return Err(Problem::value("text", rule, wanted.text.len()));
+    }
+    app.take_up(&caller.tenant).await?;
+    let working = tokio::task::spawn_blocking(move || tried(&app, &wanted));
+    let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
+    working.await.map_err(failed)?.map(Json)
+}
+
+fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
+    let lore = app.stacks.lore();
+    let rows = catalog::rows(&lore);
+    let live = app.live();
+    let user = wanted.user.as_deref().unwrap_or(&live.defaults.user);
+    let char = wanted.character.as_deref();
+    let char = char.or(live.defaults.speaker.as_ref().map(|speaker| speaker.name.as_str()));
+    let names = (user, char.unwrap_or_default());
+    let (library, rules) = (lore.library(), lore.rules());
+    let ids: Vec<EntryId> = match &wanted.entries {
+        Some(ids) => ids.clone(),
+        None => trying::touched(library, rules, names, &wanted.text),
+    };
+    if ids.len() > MOST_ENTRIES {
+        return Err(Problem::value("entries", "must be at most 500", ids.len()));
+    }
+    let mut items = Vec::new();
+    for (at, id) in ids.into_iter().enumerate() {
+        let row = rows.iter().find(|row| *row.id == id);
+        let row = row.ok_or_else(|| Problem::missing("entry", id.as_str()))?;
+        let Subject::Entry { entry, dialect } = row.subject else { continue };
+        let draft: Entry;
+        let entry = match &wanted.draft {
+            Some(patch) if at == 0 => {
+                draft = entry_json::patched(entry, patch)?;
+                &draft
+            }
+            Some(_) | None => entry,
+        };
+        let hits = trying::hits(entry, dialect, rules, names, &wanted.text);
+        items.push(EntryHits {
+            entry: entry.id.clone(),
+            book: row.book.into(),
+            title: entry.title().to_owned(),
+            keys: hits.into_iter().map(KeyHits::of).collect(),
+        });
+    }
+    if wanted.entries.is_none() {
+        items.retain(|item| item.keys.iter().any(|key| !key.places.is_empty()));
+    }
+    Ok(Tried { items })
+}
+
+impl KeyHits {
+    fn of(hits: trying::Hits) -> Self {
+        let places = hits.places.into_iter().map(|(start, end)| Place { start, end });
+        Self { key: hits.key, places: places.collect() }
+    }
+}

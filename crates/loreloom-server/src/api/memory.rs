@@ -1,0 +1,766 @@
+//! What stories remember: looking at it, changing it, taking it out and in.
+
+use axum::extract::State;
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, MessageId, PrefixHash},
+};
+use loreloom_memory::{
+    event::{
+        Event, EventKind, RecordKey, RecordKind, Records, WriteId, character_records, chat_records,
+    },
+    ports::{Owner, StoreError, WriteSummary},
+    record::{InsightKind, Kind},
+    service::{MemoryService, NewMemory, Who},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path, Query},
+    paging::{self, Page},
+    problem::{Code, Problem},
+    undoing::{self, no_memory},
+};
+use crate::{app::App, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(on_path))
+        .routes(routes!(knowledge))
+        .routes(routes!(search))
+        .routes(routes!(owners))
+        .routes(routes!(writes))
+        .routes(routes!(history))
+        .routes(routes!(add))
+        .routes(routes!(edit))
+        .routes(routes!(act))
+        .routes(routes!(merge))
+        .routes(routes!(forget))
+        .routes(routes!(export))
+        .routes(routes!(import))
+        .routes(routes!(begin_scratch))
+        .routes(routes!(end_scratch))
+        .routes(routes!(catch_up))
+}
+
+pub(super) fn service(app: &App) -> Result<&MemoryService, Problem> {
+    app.memory.as_deref().ok_or_else(no_memory)
+}
+
+/// The messages of a chat up to a node.
+async fn items(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    at: Option<PrefixHash>,
+) -> Result<Vec<PathItem>, Problem> {
+    let no_chat = || StoreError::NoChat { chat: chat.clone() };
+    let record = app.store.chat(&caller.tenant, chat).await?.ok_or_else(no_chat)?;
+    let nodes = app.store.path(&caller.tenant, chat, at.unwrap_or(record.tip)).await?;
+    let item = |node: loreloom_memory::ports::Node| PathItem {
+        id: node.message_id,
+        prefix: node.prefix,
+        message: node.message,
+    };
+    Ok(nodes.into_iter().map(item).collect())
+}
+
+/// Something remembered.
+#[derive(Debug, Serialize, ToSchema)]
+struct RecordView {
+    /// Its id among its owner's records.
+    id: String,
+    /// What it is.
+    tier: RecordKind,
+    /// Whose it is.
+    owner: Owner,
+    /// Whether it is in use: neither retired nor replaced nor held.
+    active: bool,
+    /// What it says.
+    #[schema(value_type = Object)]
+    fields: Map<String, Value>,
+}
+
+fn is_active(fields: &Map<String, Value>) -> bool {
+    !["retired", "superseded_by", "ungrounded"].iter().any(|name| fields.contains_key(*name))
+}
+
+fn views(owner: &Owner, records: &Records) -> Vec<RecordView> {
+    let shown = records.iter().filter(|(key, _)| key.kind != RecordKind::Marks);
+    let view = |(key, fields): (&RecordKey, &Map<String, Value>)| RecordView {
+        id: key.id.clone(),
+        tier: key.kind,
+        owner: owner.clone(),
+        active: is_active(fields),
+        fields: fields.clone(),
+    };
+    shown.map(view).collect()
+}
+
+/// Which memory.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct OnPathParams {
+    /// Only records of this kind.
+    #[param(value_type = Option<RecordKind>)]
+    tier: Option<RecordKind>,
+    /// What held at this node; where the story is without it.
+    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    at: Option<PrefixHash>,
+    /// Also what this character remembers.
+    who: Option<String>,
+    /// Also what is retired, replaced or held.
+    #[serde(default)]
+    all: bool,
+    /// Where the page before ended: its `next`.
+    cursor: Option<String>,
+    /// The most items; 50 without it.
+    #[param(minimum = 1, maximum = 500)]
+    limit: Option<usize>,
+}
+
+/// What is remembered on a path of a chat: by the chat, and by a character in it.
+#[utoipa::path(
+    get, path = "/chats/{chat}/memory", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id"), OnPathParams),
+    responses((status = 200, body = Page<RecordView>))
+)]
+async fn on_path(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<OnPathParams>,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    let (memory, chat) = (service(&app)?, ChatId(chat));
+    let path = items(&app, &caller, &chat, params.at).await?;
+    let who = params.who.as_deref().map(Who::named).unwrap_or_default();
+    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let mut records = views(&Owner::Chat(chat), &chat_records(&view.chat));
+    if params.who.is_some() {
+        records.extend(views(&who.owner(), &character_records(&view.character)));
+    }
+    records.retain(|one| {
+        (params.all || one.active) && params.tier.is_none_or(|tier| one.tier == tier)
+    });
+    let numbered: Vec<(usize, RecordView)> = records.into_iter().enumerate().collect();
+    let page = paging::page(numbered, params.cursor.as_deref(), params.limit, |one| one.0)?;
+    Ok(Json(page.map(|(_, record)| record)))
+}
+
+/// What one person knows, guesses, believes, misses or hides.
+#[derive(Debug, Serialize, ToSchema)]
+struct Knows {
+    /// Its id.
+    id: String,
+    /// Whose knowledge it is.
+    subject: String,
+    /// How they stand to it.
+    kind: InsightKind,
+    /// From whom it is hidden.
+    target: Option<String>,
+    /// The knowledge.
+    content: String,
+    /// The messages it was drawn from.
+    receipts: Vec<MessageId>,
+}
+
+/// Who knows what.
+#[derive(Debug, Serialize, ToSchema)]
+struct KnowledgeView {
+    /// Everybody named.
+    people: Vec<String>,
+    /// What each knows.
+    items: Vec<Knows>,
+}
+
+/// Whose knowledge.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct KnowledgeParams {
+    /// The character whose memory holds it.
+    who: String,
+    /// What held at this node; where the story is without it.
+    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    at: Option<PrefixHash>,
+}
+
+/// Who knows, suspects, believes falsely, misses or hides what, at a node of a chat.
+#[utoipa::path(
+    get, path = "/chats/{chat}/knowledge", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id"), KnowledgeParams),
+    responses((status = 200, body = KnowledgeView))
+)]
+async fn knowledge(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<KnowledgeParams>,
+) -> Result<Json<KnowledgeView>, Problem> {
+    let (memory, chat) = (service(&app)?, ChatId(chat));
+    let path = items(&app, &caller, &chat, params.at).await?;
+    let who = Who::named(&params.who);
+    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let insights = view.character.epistemic_knowledge.iter();
+    let items: Vec<Knows> = insights
+        .filter(|insight| insight.retired.is_none())
+        .map(|insight| Knows {
+            id: insight.id.clone(),
+            subject: insight.subject.clone(),
+            kind: insight.kind,
+            target: insight.target.clone(),
+            content: insight.content.clone(),
+            receipts: insight.receipts.clone(),
+        })
+        .collect();
+    let named = items.iter().flat_map(|one| [Some(&one.subject), one.target.as_ref()]);
+    let mut people: Vec<String> = named.flatten().cloned().collect();
+    people.sort();
+    people.dedup();
+    Ok(Json(KnowledgeView { people, items }))
+}
+
+/// What to look for.
+#[derive(Debug, Deserialize, ToSchema)]
+struct SearchBody {
+    /// What to look for.
+    text: String,
+    /// Also in what this character remembers.
+    character: Option<String>,
+    /// How many of each; 10 without it.
+    #[schema(minimum = 1, maximum = 100)]
+    most: Option<usize>,
+}
+
+/// A passage of the story.
+#[derive(Debug, Serialize, ToSchema)]
+struct PassageFound {
+    /// The message's number on the path, from 1.
+    message: usize,
+    /// The message's node.
+    node: PrefixHash,
+    /// How well it fits.
+    score: f64,
+    /// What is said.
+    text: String,
+}
+
+/// A memory.
+#[derive(Debug, Serialize, ToSchema)]
+struct MemoryFound {
+    /// Its id.
+    id: String,
+    /// How well it fits.
+    score: f64,
+    /// What it says.
+    text: String,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, ToSchema)]
+struct FoundView {
+    /// Passages of the story, best first.
+    passages: Vec<PassageFound>,
+    /// Memories, best first.
+    memories: Vec<MemoryFound>,
+}
+
+/// Finds passages of a chat, and memories, by what they say. No model is asked.
+#[utoipa::path(
+    post, path = "/chats/{chat}/memory/search", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id")), request_body = SearchBody,
+    responses((status = 200, body = FoundView))
+)]
+async fn search(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Json(body): Json<SearchBody>,
+) -> Result<Json<FoundView>, Problem> {
+    let (memory, chat) = (service(&app)?, ChatId(chat));
+    let most = body.most.unwrap_or(10);
+    if !(1..=100).contains(&most) {
+        return Err(Problem::value("most", "must be from 1 to 100", most));
+    }
+    let path = items(&app, &caller, &chat, None).await?;
+    let who = body.character.as_deref().map(Who::named).unwrap_or_default();
+    let found = memory.search(&caller.tenant, &chat, &path, &who, &body.text, most).await?;
+    let passages = found.passages.into_iter().map(|(at, score)| PassageFound {
+        message: at + 1,
+        node: path[at].prefix,
+        score,
+        text: path[at].message.text.clone(),
+    });
+    let memories = found.memories.into_iter().map(|(memory, score)| MemoryFound {
+        id: memory.id.0,
+        score,
+        text: memory.content,
+    });
+    Ok(Json(FoundView { passages: passages.collect(), memories: memories.collect() }))
+}
+
+/// Somebody who remembers.
+#[derive(Debug, Serialize, ToSchema)]
+struct OwnerView {
+    /// Who.
+    owner: Owner,
+    /// The number of the last event.
+    events: u64,
+}
+
+/// Everybody who remembers.
+#[derive(Debug, Serialize, ToSchema)]
+struct OwnersView {
+    /// Chats, characters and worlds.
+    items: Vec<OwnerView>,
+}
+
+/// Everybody who remembers something.
+#[utoipa::path(get, path = "/memory/owners", tag = "memory", responses((status = 200, body = OwnersView)))]
+async fn owners(State(app): State<App>, caller: Caller) -> Result<Json<OwnersView>, Problem> {
+    let owners = app.store.owners(&caller.tenant).await?.into_iter();
+    let items = owners.map(|(owner, events)| OwnerView { owner, events }).collect();
+    Ok(Json(OwnersView { items }))
+}
+
+/// The last writes.
+#[derive(Debug, Serialize, ToSchema)]
+struct WritesView {
+    /// The writes, newest first.
+    items: Vec<WriteSummary>,
+}
+
+/// The last writes of memory, newest first: `POST /undo` takes `memory.` and the id.
+#[utoipa::path(get, path = "/memory/writes", tag = "memory", responses((status = 200, body = WritesView)))]
+async fn writes(State(app): State<App>, caller: Caller) -> Result<Json<WritesView>, Problem> {
+    Ok(Json(WritesView { items: app.store.memory_writes(&caller.tenant, 500).await? }))
+}
+
+/// Whose record.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct OwnerParams {
+    /// A chat's.
+    chat: Option<String>,
+    /// A character's.
+    character: Option<String>,
+    /// A world's.
+    world: Option<String>,
+}
+
+impl OwnerParams {
+    fn owner(self) -> Result<Owner, Problem> {
+        match (self.chat, self.character, self.world) {
+            (Some(chat), None, None) => Ok(Owner::Chat(chat.into())),
+            (None, Some(character), None) => Ok(Owner::Character(character.into())),
+            (None, None, Some(world)) => Ok(Owner::World(world)),
+            _ => {
+                let detail = "say whose memory: exactly one of `chat`, `character` and `world`";
+                Err(Problem::new(Code::WrongValue, detail).at("chat"))
+            }
+        }
+    }
+}
+
+/// Something that happened to a record.
+#[derive(Debug, Serialize, ToSchema)]
+struct RecordEvent {
+    /// Its number among its owner's events.
+    number: u64,
+    /// The write it belongs to.
+    write: String,
+    /// The chat it comes from.
+    chat: Option<ChatId>,
+    /// When, in milliseconds since 1970.
+    at: i64,
+    /// What happened.
+    kind: EventKind,
+    /// The messages it rests on.
+    receipts: Vec<MessageId>,
+    /// What it changed.
+    change: Value,
+}
+
+impl RecordEvent {
+    fn of(event: &Event) -> Self {
+        Self {
+            number: event.number,
+            write: event.write.to_string(),
+            chat: event.chat.clone(),
+            at: event.at.0,
+            kind: event.event.kind,
+            receipts: event.event.receipts.clone(),
+            change: serde_json::to_value(&event.event.change).unwrap_or_default(),
+        }
+    }
+}
+
+/// A record with everything that happened to it.
+#[derive(Debug, Serialize, ToSchema)]
+struct RecordHistory {
+    /// The record as it is; none if it is gone.
+    record: Option<RecordView>,
+    /// What happened, oldest first.
+    events: Vec<RecordEvent>,
+}
+
+/// One record with everything that happened to it.
+#[utoipa::path(
+    get, path = "/memory/records/{record}", tag = "memory",
+    params(("record" = String, Path, description = "The record's id"), OwnerParams),
+    responses((status = 200, body = RecordHistory))
+)]
+async fn history(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(params): Query<OwnerParams>,
+) -> Result<Json<RecordHistory>, Problem> {
+    let owner = params.owner()?;
+    let records = service(&app)?.records(&caller.tenant, &owner).await?;
+    let events = app.store.events(&caller.tenant, &owner, 0).await?;
+    let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.id == id);
+    let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
+    if events.is_empty() {
+        return Err(Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")));
+    }
+    let record = views(&owner, &records).into_iter().find(|view| view.id == id);
+    Ok(Json(RecordHistory { record, events }))
+}
+
+/// What a write of memory gives back.
+#[derive(Debug, Serialize, ToSchema)]
+struct MemoryWrote {
+    /// Takes the write back, as `POST /undo` takes it.
+    undo: String,
+    /// The record it made or changed.
+    id: Option<String>,
+}
+
+fn wrote(app: &App, caller: &Caller, write: &WriteId, id: Option<String>) -> Json<MemoryWrote> {
+    let happened = Happened::Memory { write: write.to_string() };
+    app.api().events.tell(&caller.tenant, happened);
+    Json(MemoryWrote { undo: undoing::of_memory(write), id })
+}
+
+/// A memory to note.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewRecord {
+    /// Whose it is.
+    owner: Owner,
+    /// What it is about.
+    #[serde(default)]
+    kind: Kind,
+    /// What to remember.
+    content: String,
+    /// 1 (minor) to 3 (vital).
+    #[schema(minimum = 1, maximum = 3)]
+    importance: Option<u8>,
+    /// The messages it rests on; none for something that holds on every path.
+    #[serde(default)]
+    receipts: Vec<MessageId>,
+}
+
+/// Notes a memory by hand.
+#[utoipa::path(
+    post, path = "/memory/records", tag = "memory", request_body = NewRecord,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewRecord>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    if let Some(found) = new.importance.filter(|importance| !(1..=3).contains(importance)) {
+        return Err(Problem::value("importance", "must be from 1 to 3", found));
+    }
+    let memory = NewMemory {
+        kind: new.kind,
+        content: new.content,
+        importance: new.importance,
+        receipts: new.receipts,
+    };
+    let (key, write) = service(&app)?.add(&caller.tenant, &new.owner, memory).await?;
+    Ok(wrote(&app, &caller, &write, Some(key.id)))
+}
+
+/// Changes of a record.
+#[derive(Debug, Deserialize, ToSchema)]
+struct RecordPatch {
+    /// Whose it is.
+    owner: Owner,
+    /// Fields to change; `null` takes one away.
+    #[schema(value_type = Object)]
+    set: Map<String, Value>,
+}
+
+/// Changes fields of a record.
+#[utoipa::path(
+    patch, path = "/memory/records/{record}", tag = "memory",
+    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    request_body = RecordPatch,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn edit(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(patch): Json<RecordPatch>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let write = service(&app)?.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
+    Ok(wrote(&app, &caller, &write, Some(id)))
+}
+
+/// Something to do with a record.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Deed {
+    /// Keep it from fading and from being pushed out.
+    Pin,
+    /// Let it go again.
+    Unpin,
+    /// Stop using it; it is kept.
+    Retire,
+    /// Use it again.
+    Restore,
+}
+
+/// What to do with a record.
+#[derive(Debug, Deserialize, ToSchema)]
+struct DeedBody {
+    /// Whose it is.
+    owner: Owner,
+    /// What to do.
+    deed: Deed,
+}
+
+/// Pins, unpins, retires or restores a record.
+#[utoipa::path(
+    post, path = "/memory/records/{record}/deeds", tag = "memory",
+    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    request_body = DeedBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn act(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<DeedBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
+    let write = match body.deed {
+        Deed::Pin => memory.pin(tenant, owner, &id, true).await?,
+        Deed::Unpin => memory.pin(tenant, owner, &id, false).await?,
+        Deed::Retire => memory.retire(tenant, owner, &id).await?,
+        Deed::Restore => memory.restore(tenant, owner, &id).await?,
+    };
+    Ok(wrote(&app, &caller, &write, Some(id)))
+}
+
+/// Memories to put together.
+#[derive(Debug, Deserialize, ToSchema)]
+struct MergeBody {
+    /// Whose they are.
+    owner: Owner,
+    /// Their ids.
+    #[schema(min_items = 2)]
+    ids: Vec<String>,
+    /// What the new one says.
+    content: String,
+}
+
+/// Puts one memory in the place of several, which are kept.
+#[utoipa::path(
+    post, path = "/memory/merge", tag = "memory", request_body = MergeBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn merge(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<MergeBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let MergeBody { owner, ids, content } = body;
+    let (key, write) = service(&app)?.merge(&caller.tenant, &owner, &ids, &content).await?;
+    Ok(wrote(&app, &caller, &write, Some(key.id)))
+}
+
+/// What to forget.
+#[derive(Debug, Deserialize, ToSchema)]
+struct ForgetBody {
+    /// The chat.
+    chat: ChatId,
+    /// A fresh start: also everything this character remembers, from all chats.
+    and_character: Option<String>,
+}
+
+/// Forgets what a chat remembers. An undo brings it back.
+#[utoipa::path(
+    post, path = "/memory/forget", tag = "memory", request_body = ForgetBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn forget(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<ForgetBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let memory = service(&app)?;
+    let write = match body.and_character {
+        Some(character) => {
+            let owner = Owner::Character(character.into());
+            memory.fresh_start(&caller.tenant, &body.chat, &owner).await?
+        }
+        None => memory.forget_chat(&caller.tenant, &body.chat).await?,
+    };
+    Ok(wrote(&app, &caller, &write, None))
+}
+
+/// Everything that is remembered, as one document.
+#[utoipa::path(
+    get, path = "/memory/export", tag = "memory",
+    responses((status = 200, description = "An archive, as `POST /memory/import` reads it", body = Object))
+)]
+async fn export(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
+    let archive = service(&app)?.export(&caller.tenant).await?;
+    Ok(Json(serde_json::to_value(archive).unwrap_or_default()))
+}
+
+/// What an import took in.
+#[derive(Debug, Serialize, ToSchema)]
+struct ImportedMemory {
+    /// Writes that are new.
+    new: usize,
+}
+
+/// Reads an archive of memory, or Smart Memory's data of characters or of a chat. What is
+/// known already stays.
+#[utoipa::path(
+    post, path = "/memory/import", tag = "memory", params(ImportMemoryParams),
+    request_body(content = Object),
+    responses((status = 200, body = ImportedMemory))
+)]
+async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<ImportMemoryParams>,
+    Json(value): Json<Value>,
+) -> Result<Json<ImportedMemory>, Problem> {
+    let chat = params.chat.map(ChatId);
+    let taken = service(&app)?.import_any(&caller.tenant, value, chat.as_ref()).await?;
+    Ok(Json(ImportedMemory { new: taken.new_writes() }))
+}
+
+/// Where imported data go.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ImportMemoryParams {
+    /// The chat that a chat's data go to.
+    chat: Option<String>,
+}
+
+/// A session that leaves no trace unless it is kept.
+#[derive(Debug, Serialize, ToSchema)]
+struct ScratchView {
+    /// Whether one is open.
+    open: bool,
+    /// The node it began at.
+    from: Option<PrefixHash>,
+    /// The job that reads what was told in it, if it was kept and a model is set.
+    job: Option<u64>,
+}
+
+/// Begins a session that leaves no trace unless it is kept.
+#[utoipa::path(
+    post, path = "/chats/{chat}/scratch", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, body = ScratchView))
+)]
+async fn begin_scratch(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Json<ScratchView>, Problem> {
+    let chat = ChatId(chat);
+    let path = items(&app, &caller, &chat, None).await?;
+    service(&app)?.begin_scratch(&caller.tenant, &chat, &path).await?;
+    let from = path.last().map(|item| item.prefix);
+    Ok(Json(ScratchView { open: true, from, job: None }))
+}
+
+/// How a session ends.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct EndScratchParams {
+    /// Whether what was told in it is kept; else the story goes back to where it began.
+    keep: bool,
+    /// Whose memory it becomes.
+    character: Option<String>,
+}
+
+/// Ends a session: keeps what was told, or goes back to where it began.
+#[utoipa::path(
+    delete, path = "/chats/{chat}/scratch", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id"), EndScratchParams),
+    responses((status = 200, body = ScratchView))
+)]
+async fn end_scratch(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<EndScratchParams>,
+) -> Result<Json<ScratchView>, Problem> {
+    let (memory, chat) = (service(&app)?, ChatId(chat));
+    items(&app, &caller, &chat, None).await?;
+    let (mut from, mut job) = (None, None);
+    if params.keep {
+        let who: Vec<Who> = params.character.as_deref().map(Who::named).into_iter().collect();
+        job = memory.keep_scratch(&caller.tenant, &chat, &who).await?.map(|job| job.0);
+    } else {
+        from = Some(memory.drop_scratch(&caller.tenant, &chat).await?);
+    }
+    Ok(Json(ScratchView { open: false, from, job }))
+}
+
+/// Whose memory a chat becomes.
+#[derive(Debug, Deserialize, ToSchema)]
+struct CatchUpBody {
+    /// The character's name.
+    character: String,
+}
+
+/// A job that was queued.
+#[derive(Debug, Serialize, ToSchema)]
+struct Queued {
+    /// The job.
+    job: u64,
+}
+
+/// Reads a chat that is there already, piece by piece, and remembers.
+#[utoipa::path(
+    post, path = "/chats/{chat}/catch-up", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id")), request_body = CatchUpBody,
+    responses((status = 200, body = Queued))
+)]
+async fn catch_up(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Json(body): Json<CatchUpBody>,
+) -> Result<Json<Queued>, Problem> {
+    let chat = ChatId(chat);
+    items(&app, &caller, &chat, None).await?;
+    let who = [Who::named(&body.character)];
+    let job = service(&app)?.catch_up(&caller.tenant, &chat, &who).await?;
+    let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
+    let job = job.ok_or_else(no_model)?;
+    let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };
+    app.api().events.tell(&caller.tenant, happened);
+    Ok(Json(Queued { job: job.0 }))
+}

@@ -1,0 +1,423 @@
+//! Telling a story through the API: making chats, saying, editing, taking back, moving.
+//!
+//! A chat is a tree: nothing is overwritten. An edit is a branch in which later messages
+//! follow as they were, and every write can be undone.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::StatusCode;
+use loreloom_core::{
+    chat::{Message, Path as Story, Role},
+    ids::{ChatId, PrefixHash},
+};
+use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_memory::{
+    past::archive,
+    ports::{Node, Reply, StoreError, TurnId},
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    chats::{self, ChatView},
+    extract::{Json, Path, Query, Raw},
+    problem::{Code, Problem},
+    tags::{IfMatch, Tagged},
+    undoing,
+    weaving::Said,
+};
+use crate::{
+    app::App,
+    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    events::Happened,
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(create))
+        .routes(routes!(say))
+        .routes(routes!(edit))
+        .routes(routes!(remove))
+        .routes(routes!(move_to))
+        .routes(routes!(reply))
+        .routes(routes!(export))
+        .routes(routes!(import))
+}
+
+/// What a write to a chat gives back.
+#[derive(Debug, Serialize, ToSchema)]
+struct ChatWrote {
+    /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
+    undo: Option<String>,
+    /// The node it leads to.
+    node: PrefixHash,
+    /// The chat as it now is.
+    item: ChatView,
+}
+
+async fn wrote(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    before: u64,
+    node: PrefixHash,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let Tagged { tag, body } = chats::view(app, &caller.tenant, chat).await?;
+    let version = body.version();
+    let changed = version != before;
+    if changed {
+        let happened = Happened::Chat { chat: chat.to_string(), version };
+        app.api().events.tell(&caller.tenant, happened);
+    }
+    let undo = changed.then(|| undoing::of_chat(chat, version));
+    Ok(Tagged { tag, body: ChatWrote { undo, node, item: body } })
+}
+
+/// A new chat.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewChat {
+    /// Its id.
+    #[schema(min_length = 1, max_length = 200)]
+    id: String,
+    /// Its name; the beginning of the first message without it.
+    title: Option<String>,
+    /// What was said so far.
+    #[serde(default)]
+    messages: Vec<Said>,
+}
+
+/// Makes a chat. One that is there is refused, never written over.
+#[utoipa::path(
+    post, path = "/chats", tag = "chats", request_body = NewChat,
+    responses((status = 201, body = ChatWrote))
+)]
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewChat>,
+) -> Result<Response, Problem> {
+    if new.id.is_empty() || new.id.chars().count() > 200 {
+        return Err(Problem::value("id", "must have 1 to 200 characters", new.id));
+    }
+    let chat = ChatId(new.id);
+    if app.store.chat(&caller.tenant, &chat).await?.is_some() {
+        let detail = format!("there is a chat `{chat}` already");
+        return Err(Problem::new(Code::Conflict, detail).at("id").with(chat.0));
+    }
+    let first = new.messages.first().map(|said| said.content.chars().take(60).collect());
+    let title = new.title.or(first).unwrap_or_default();
+    let story = Story::of(chat.clone(), new.messages.iter().map(Said::message));
+    let now = app.clock.now();
+    let record = app.store.open_chat(&caller.tenant, &chat, &title, now).await?;
+    if !story.items().is_empty() {
+        app.store.commit_path(&caller.tenant, &story, Some(record.version), now).await?;
+    }
+    let wrote = wrote(&app, &caller, &chat, record.version, story.prefix()).await?;
+    Ok((StatusCode::CREATED, wrote).into_response())
+}
+
+/// Tells a chat's path anew: `change` is given its messages up to `tip`.
+async fn retell(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    tip: Option<PrefixHash>,
+    seen: &IfMatch,
+    change: impl FnOnce(Vec<Node>) -> Result<Vec<Message>, Problem>,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let no_chat = || StoreError::NoChat { chat: chat.clone() };
+    let record = app.store.chat(&caller.tenant, chat).await?.ok_or_else(no_chat)?;
+    seen.check(&record.version.to_string())?;
+    let nodes = app.store.path(&caller.tenant, chat, tip.unwrap_or(record.tip)).await?;
+    let story = Story::of(chat.clone(), change(nodes)?);
+    let (version, now) = (Some(record.version), app.clock.now());
+    if story.items().is_empty() {
+        let tip = PrefixHash::default();
+        app.store.move_tip(&caller.tenant, chat, tip, version, now).await?;
+    } else if story.prefix() != record.tip {
+        app.store.commit_path(&caller.tenant, &story, version, now).await?;
+    }
+    wrote(app, caller, chat, record.version, story.prefix()).await
+}
+
+/// Something said.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewMessages {
+    /// The node it is said after; where the story is without it.
+    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
+    after: Option<PrefixHash>,
+    /// What is said, oldest first.
+    #[schema(min_items = 1)]
+    messages: Vec<Said>,
+}
+
+/// Says something: the story goes on, or branches off at an earlier node.
+#[utoipa::path(
+    post, path = "/chats/{chat}/messages", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = NewMessages,
+    responses((status = 200, body = ChatWrote))
+)]
+async fn say(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+    Json(new): Json<NewMessages>,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    if new.messages.is_empty() {
+        let detail = "`messages` must have at least one";
+        return Err(Problem::new(Code::WrongValue, detail).at("messages"));
+    }
+    let said = new.messages.iter().map(Said::message);
+    retell(&app, &caller, &chat.into(), new.after, &seen, |nodes| {
+        Ok(nodes.into_iter().map(|node| node.message).chain(said).collect())
+    })
+    .await
+}
+
+/// Changes of a message.
+#[derive(Debug, Deserialize, ToSchema)]
+struct MessagePatch {
+    /// What is said instead.
+    content: Option<String>,
+    /// Who says it.
+    name: Option<String>,
+}
+
+fn position(nodes: &[Node], chat: &ChatId, node: PrefixHash) -> Result<usize, Problem> {
+    let found = nodes.iter().position(|one| one.prefix == node);
+    found.ok_or_else(|| StoreError::NoNode { chat: chat.clone(), node }.into())
+}
+
+fn node_of(text: &str) -> Result<PrefixHash, Problem> {
+    text.parse().map_err(|error: loreloom_core::ids::DigestError| {
+        Problem::new(Code::NotFound, error.to_string()).with(text)
+    })
+}
+
+/// Edits a message of the current path: a branch in which later messages follow as they were.
+#[utoipa::path(
+    patch, path = "/chats/{chat}/messages/{node}", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("node" = String, Path, description = "The message's node on the current path"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = MessagePatch,
+    responses((status = 200, body = ChatWrote))
+)]
+async fn edit(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, node)): Path<(String, String)>,
+    seen: IfMatch,
+    Json(patch): Json<MessagePatch>,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let (chat, node) = (ChatId(chat), node_of(&node)?);
+    retell(&app, &caller, &chat, None, &seen, |nodes| {
+        let at = position(&nodes, &chat, node)?;
+        let mut messages: Vec<Message> = nodes.into_iter().map(|node| node.message).collect();
+        if let Some(content) = patch.content {
+            messages[at].text = content;
+        }
+        if let Some(name) = patch.name {
+            messages[at].name = Some(name);
+        }
+        Ok(messages)
+    })
+    .await
+}
+
+/// Takes a message out of the current path: a branch without it.
+#[utoipa::path(
+    delete, path = "/chats/{chat}/messages/{node}", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("node" = String, Path, description = "The message's node on the current path"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    responses((status = 200, body = ChatWrote))
+)]
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, node)): Path<(String, String)>,
+    seen: IfMatch,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let (chat, node) = (ChatId(chat), node_of(&node)?);
+    retell(&app, &caller, &chat, None, &seen, |nodes| {
+        let at = position(&nodes, &chat, node)?;
+        let kept = nodes.into_iter().enumerate().filter(|(place, _)| *place != at);
+        Ok(kept.map(|(_, node)| node.message).collect())
+    })
+    .await
+}
+
+/// Where the story shall be.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewTip {
+    /// The node; all zeros for the beginning.
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    node: PrefixHash,
+}
+
+/// Moves the story to another node: a swipe, a branch, a step back.
+#[utoipa::path(
+    put, path = "/chats/{chat}/tip", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = NewTip,
+    responses((status = 200, body = ChatWrote))
+)]
+async fn move_to(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+    Json(NewTip { node }): Json<NewTip>,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let chat = ChatId(chat);
+    let no_chat = || StoreError::NoChat { chat: chat.clone() };
+    let record = app.store.chat(&caller.tenant, &chat).await?.ok_or_else(no_chat)?;
+    seen.check(&record.version.to_string())?;
+    let (version, now) = (Some(record.version), app.clock.now());
+    app.store.move_tip(&caller.tenant, &chat, node, version, now).await?;
+    wrote(&app, &caller, &chat, record.version, node).await
+}
+
+/// The reply to a turn.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewReply {
+    /// What the model said.
+    content: String,
+    /// Who spoke.
+    name: Option<String>,
+}
+
+/// Stores the reply to a woven turn: the next message of the story.
+#[utoipa::path(
+    post, path = "/chats/{chat}/turns/{turn}/reply", tag = "turns",
+    params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
+    request_body = NewReply,
+    responses((status = 200, body = ChatWrote))
+)]
+async fn reply(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, turn)): Path<(String, u64)>,
+    Json(new): Json<NewReply>,
+) -> Result<Tagged<ChatWrote>, Problem> {
+    let (chat, turn) = (ChatId(chat), TurnId(turn));
+    let no_chat = || StoreError::NoChat { chat: chat.clone() };
+    let before = app.store.chat(&caller.tenant, &chat).await?.ok_or_else(no_chat)?.version;
+    let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn };
+    let record = app.store.turn(&caller.tenant, &chat, turn).await?.ok_or_else(no_turn)?;
+    let name = new.name.or_else(|| record.report.facts.speaker.clone());
+    let told = app.store.path(&caller.tenant, &chat, record.at).await?;
+    let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
+    let message = Message::new(Role::Assistant, name.as_deref(), new.content);
+    let item = story.push(message).clone();
+    let node =
+        Node { prefix: item.prefix, parent: record.at, message_id: item.id, message: item.message };
+    let reply = Reply { turn, node, created: app.clock.now() };
+    app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
+    let user = record.given.as_ref().map(|given| given.user.clone());
+    app.remember_by_name(&story, user, name).await;
+    wrote(&app, &caller, &chat, before, item.prefix).await
+}
+
+/// A chat as one document: every branch, turn, report and prompt.
+#[utoipa::path(
+    get, path = "/chats/{chat}/export", tag = "chats",
+    params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, description = "The chat, as `POST /chats/import` reads it", body = Object))
+)]
+async fn export(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Json<archive::Archive>, Problem> {
+    let archive = archive::export(app.store.as_ref(), &caller.tenant, &chat.into()).await?;
+    Ok(Json(archive))
+}
+
+/// Where a chat from a file goes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ImportParams {
+    /// The new chat's id; an export keeps its own.
+    #[param(min_length = 1, max_length = 200)]
+    id: Option<String>,
+}
+
+/// What became of a chat's file.
+#[derive(Debug, Serialize, ToSchema)]
+struct ImportedView {
+    /// What the file was.
+    format: String,
+    /// Messages, in all branches.
+    messages: usize,
+    /// Versions of messages that became branches.
+    branches: usize,
+    /// Narrator messages that are no part of the story.
+    left_out: usize,
+    /// Timed effects that were taken over.
+    effects: usize,
+    /// Variables that were taken over.
+    variables: usize,
+    /// The chat.
+    item: ChatView,
+}
+
+/// Reads a chat: what `export` wrote, a `SillyTavern` file or `OpenAI` messages.
+#[utoipa::path(
+    post, path = "/chats/import", tag = "chats", params(ImportParams),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
+    responses((status = 201, body = ImportedView))
+)]
+async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<ImportParams>,
+    Raw(bytes): Raw,
+) -> Result<Response, Problem> {
+    let tenant = &caller.tenant;
+    let wrong = |detail: String| Problem::new(Code::WrongValue, detail).at("body");
+    let archived = read_archive(&bytes)?;
+    let (format, counts, chat) = if let Some(archive) = archived {
+        let chat = archive.chat.id.clone();
+        if app.store.chat(tenant, &chat).await?.is_some() {
+            return Err(ChatImportError::Known { chat }.into());
+        }
+        archive::import(app.store.as_ref(), tenant, &archive).await?;
+        ("loreloom-chat", ChatCounts::of(archive.nodes.len()), chat)
+    } else {
+        let missing = || Problem::value("id", "must name the new chat", "");
+        let id = params.id.filter(|id| !id.is_empty()).ok_or_else(missing)?;
+        let read = import_chat(&bytes, &Limits::default());
+        let read = read.map_err(|error| wrong(error.to_string()))?;
+        let (chat, format) = (ChatId(id), read.format.as_str());
+        let (store, now) = (app.store.as_ref(), app.clock.now());
+        let counts = import_chats(store, tenant, &chat, &[read], false, now).await?;
+        (format, counts, chat)
+    };
+    let Tagged { tag, body } = chats::view(&app, tenant, &chat).await?;
+    let happened = Happened::Chat { chat: chat.to_string(), version: body.version() };
+    app.api().events.tell(tenant, happened);
+    let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
+    let format = format.to_owned();
+    let body =
+        ImportedView { format, messages, branches, left_out, effects, variables, item: body };
+    Ok((StatusCode::CREATED, Tagged { tag, body }).into_response())
+}

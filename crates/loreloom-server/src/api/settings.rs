@@ -1,0 +1,187 @@
+//! Settings that can be changed while the server runs.
+
+use axum::extract::State;
+use loreloom_core::rules::Rules;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    editing::{Editing, Wrote},
+    entry_json::merge,
+    extract::{Json, read_value},
+    problem::Problem,
+    tags::{IfMatch, Tagged},
+};
+use crate::{app::App, bookcase::Bookcase, live::Overrides};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(show)).routes(routes!(change))
+}
+
+/// Settings as they work now.
+#[derive(Debug, Serialize, ToSchema)]
+struct Effective {
+    /// Whether lore is woven into requests.
+    weaving: bool,
+    /// The longest a request waits for its lore, in milliseconds.
+    deadline_ms: u64,
+    /// Whether the model refuses prompts whose roles do not alternate.
+    strict_roles: bool,
+    /// The model's context size.
+    context: u32,
+    /// The user's name, where requests do not say it.
+    user: String,
+    /// The character's name, where requests do not say it.
+    character: Option<String>,
+    /// The seed of all rolls.
+    seed: u64,
+}
+
+/// All settings.
+#[derive(Debug, Serialize, ToSchema)]
+struct SettingsView {
+    /// The revision of the desk.
+    revision: u64,
+    /// What was set here; what is not is as the server was started.
+    set: Overrides,
+    /// What works now.
+    effective: Effective,
+    /// The rules of the engine that work now: scanning, budgets, wrapping and so on.
+    #[schema(value_type = Object)]
+    rules: Rules,
+    /// Whether the rules were set here.
+    rules_set: bool,
+    /// The tokenizer that counts.
+    tokenizer: String,
+    /// Whether stories are remembered.
+    memory: bool,
+}
+
+/// Settings to change. What is not given stays; in `set`, `null` goes back to what the server
+/// was started with.
+#[derive(Debug, Deserialize, ToSchema)]
+struct SettingsPatch {
+    /// Changes of the engine's rules (RFC 7396).
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    rules: Map<String, Value>,
+    /// Go back to the rules the server was started with, before `rules` is applied.
+    #[serde(default)]
+    reset_rules: bool,
+    /// Changes of the others.
+    #[serde(default)]
+    #[schema(value_type = Overrides)]
+    set: Map<String, Value>,
+}
+
+async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let desk = app.store.as_ref();
+    let (set, _) = Overrides::read(desk, &caller.tenant).await?;
+    let contents = Bookcase { desk, tenant: &caller.tenant }.contents().await?;
+    let live = app.live();
+    let deadline = live.weaving.deadline.as_millis();
+    let body = SettingsView {
+        revision: contents.revision,
+        set,
+        effective: Effective {
+            weaving: live.weaving.on,
+            deadline_ms: u64::try_from(deadline).unwrap_or(u64::MAX),
+            strict_roles: live.weaving.strict_roles,
+            context: live.defaults.context.0,
+            user: live.defaults.user.clone(),
+            character: live.defaults.speaker.as_ref().map(|speaker| speaker.name.clone()),
+            seed: live.defaults.seed,
+        },
+        rules: app.stacks.lore().rules().clone(),
+        rules_set: contents.rules.is_some(),
+        tokenizer: app.counter.name().to_owned(),
+        memory: app.memory.is_some(),
+    };
+    Ok(Tagged { tag: body.revision.to_string(), body })
+}
+
+/// All settings, as they were set and as they work.
+#[utoipa::path(get, path = "/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
+async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<SettingsView>, Problem> {
+    view(&app, &caller).await
+}
+
+/// The longest a deadline may be.
+const MOST_DEADLINE: u64 = 600_000;
+
+fn checked(overrides: &Overrides) -> Result<(), Problem> {
+    match overrides.deadline_ms {
+        Some(found) if !(1..=MOST_DEADLINE).contains(&found) => {
+            return Err(Problem::value("set.deadline_ms", "must be from 1 to 600000", found));
+        }
+        Some(_) | None => {}
+    }
+    if overrides.context == Some(0) {
+        return Err(Problem::value("set.context", "must be at least 1", 0));
+    }
+    Ok(())
+}
+
+fn checked_rules(rules: &Rules) -> Result<(), Problem> {
+    match rules.regex_scripts.iter().find(|script| !script.compiles()) {
+        Some(bad) => {
+            let rule = "must hold regular expressions";
+            Err(Problem::value("rules.regex_scripts", rule, bad.find_regex.clone()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The rules with changes; none if they are those the server was started with.
+fn patched_rules(
+    set: Option<&Rules>,
+    own: &Rules,
+    patch: Map<String, Value>,
+) -> Result<Option<Rules>, Problem> {
+    if patch.is_empty() {
+        return Ok(set.cloned());
+    }
+    let mut value = serde_json::to_value(set.unwrap_or(own)).unwrap_or_default();
+    merge(&mut value, &Value::Object(patch));
+    let rules: Rules = read_value(value).map_err(|problem| problem.inside("rules"))?;
+    checked_rules(&rules)?;
+    Ok(Some(rules))
+}
+
+/// Changes settings. They work at once, stay over a restart and can be undone.
+#[utoipa::path(
+    patch, path = "/settings", tag = "settings",
+    params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),
+    request_body = SettingsPatch,
+    responses((status = 200, body = Wrote<SettingsView>))
+)]
+async fn change(
+    State(app): State<App>,
+    caller: Caller,
+    seen: IfMatch,
+    Json(patch): Json<SettingsPatch>,
+) -> Result<Tagged<Wrote<SettingsView>>, Problem> {
+    let editing = Editing { app: &app, tenant: &caller.tenant };
+    let contents = editing.case().contents().await?;
+    seen.check(&contents.revision.to_string())?;
+    let (before, _) = Overrides::read(app.store.as_ref(), &caller.tenant).await?;
+    let mut value = serde_json::to_value(&before).unwrap_or_default();
+    merge(&mut value, &Value::Object(patch.set));
+    let overrides: Overrides = read_value(value).map_err(|problem| problem.inside("set"))?;
+    checked(&overrides)?;
+    let mut changes = vec![overrides.change()?];
+    if patch.reset_rules || !patch.rules.is_empty() {
+        let set = contents.rules.as_ref().filter(|_| !patch.reset_rules);
+        let rules = patched_rules(set, app.stacks.own_rules(), patch.rules)?;
+        changes.push(Bookcase::rules_change(rules.as_ref())?);
+    }
+    let (at, now) = (contents.revision, app.clock.now());
+    let revision = app.store.change(&caller.tenant, &changes, Some(at), now).await?;
+    let done = editing.done(at, revision, ()).await?;
+    let Tagged { tag, body } = view(&app, &caller).await?;
+    Ok(Tagged { tag, body: done.with(body) })
+}

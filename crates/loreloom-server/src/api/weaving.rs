@@ -1,0 +1,295 @@
+//! Weaving for front ends that build their own prompt.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use loreloom_core::{
+    assemble::Layout,
+    chat::{GenerationType, Message, Path, Role},
+    ids::{ChatId, PrefixHash},
+    place::{Injection, Place},
+    prompt::PromptMessage,
+    report::{BudgetUse, Warning},
+    state::StoryState,
+    turn::Speaker,
+    units::Tokens,
+};
+use loreloom_memory::ports::{StoreError, TurnId};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::Json,
+    problem::{Code, Problem},
+    threads::{Thread, of_report},
+    undoing,
+};
+use crate::{
+    app::App,
+    prompt_map::PromptMap,
+    story::{Decided, Names, Sent, Wish},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(weave))
+}
+
+/// A message of a story.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(super) struct Said {
+    /// Who speaks.
+    pub(super) role: Role,
+    /// The speaker's name.
+    pub(super) name: Option<String>,
+    /// What is said.
+    pub(super) content: String,
+}
+
+impl Said {
+    pub(super) fn message(&self) -> Message {
+        Message::new(self.role, self.name.as_deref(), self.content.as_str())
+    }
+
+    fn prompt(&self) -> PromptMessage {
+        let (role, name, content) = (self.role, self.name.clone(), self.content.clone());
+        PromptMessage { role, name, content }
+    }
+}
+
+/// A turn to be woven.
+#[derive(Debug, Deserialize, ToSchema)]
+struct WeaveBody {
+    /// The chat; made if it is not there and `dry_run` is false.
+    chat: String,
+    /// The node of the chat that the story is told from; where it is without it.
+    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
+    tip: Option<PrefixHash>,
+    /// What is said after that.
+    #[serde(default)]
+    messages: Vec<Said>,
+    /// The prompt to sew the lore into; without it the story's own messages.
+    prompt: Option<Vec<Said>>,
+    /// The user's name.
+    user: Option<String>,
+    /// The character who speaks next.
+    character: Option<String>,
+    /// The group, in a chat of several characters.
+    group: Option<String>,
+    /// What is asked for.
+    #[serde(default)]
+    generation: GenerationType,
+    /// The model's context size.
+    #[schema(minimum = 1)]
+    context: Option<u32>,
+    /// The seed of all rolls.
+    seed: Option<u64>,
+    /// Decide, but store nothing. True without it.
+    #[serde(default = "yes")]
+    dry_run: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Texts of one place and role, joined.
+#[derive(Debug, Serialize, ToSchema)]
+struct Slot {
+    /// Where they go.
+    place: Place,
+    /// The role they are told in.
+    role: Role,
+    /// The texts, one under the other.
+    text: String,
+    /// Their tokens.
+    tokens: Tokens,
+    /// The texts one by one.
+    injections: Vec<Injection>,
+}
+
+/// A woven turn.
+#[derive(Debug, Serialize, ToSchema)]
+struct WovenView {
+    /// The chat.
+    chat: ChatId,
+    /// The story's node that was woven for.
+    node: PrefixHash,
+    /// The texts by place and role.
+    slots: Vec<Slot>,
+    /// What was woven in, carried on or cut.
+    threads: Vec<Thread>,
+    /// How the pools used their budgets.
+    budgets: Vec<BudgetUse>,
+    /// Things a person should know.
+    warnings: Vec<Warning>,
+    /// The prompt with the texts sewn in.
+    prompt: PromptMap,
+    /// The stored turn; none for a dry run.
+    turn: Option<TurnId>,
+    /// Takes the turn back; none for a dry run.
+    undo: Option<String>,
+}
+
+/// Decides a turn: which texts go where, and why. With `dry_run` false the turn is stored and
+/// waits for its reply.
+#[utoipa::path(
+    post, path = "/weave", tag = "weave", request_body = WeaveBody,
+    responses((status = 200, body = WovenView))
+)]
+async fn weave(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<WeaveBody>,
+) -> Result<Json<WovenView>, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let path = Arc::new(told(&app, &caller, &body).await?);
+    let state = state_before(&app, &caller, &path).await?;
+    let live = app.live();
+    let speaker = match body.character.as_deref() {
+        Some(name) => Some(Speaker::named(name)),
+        None => live.defaults.speaker.clone(),
+    };
+    let user = body.user.clone().unwrap_or_else(|| live.defaults.user.clone());
+    let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
+    let wish = Wish {
+        path: Arc::clone(&path),
+        state,
+        speaker,
+        names,
+        generation: body.generation,
+        context: body.context.map_or(live.defaults.context, Tokens),
+        seed: body.seed.unwrap_or(live.defaults.seed),
+        group: body.group.clone(),
+        is_story: true,
+        seen_from: 0,
+    };
+    let (deciding, runtime) = (app.clone(), Handle::current());
+    let working = tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish));
+    let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
+    let decided = working.await.map_err(failed)?;
+    drop(path);
+    let prompt: Vec<PromptMessage> = match &body.prompt {
+        Some(prompt) => prompt.iter().map(Said::prompt).collect(),
+        None => {
+            decided.path.items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
+        }
+    };
+    let strict = live.weaving.strict_roles;
+    let mut view = WovenView::of(&app, &decided, &prompt, strict);
+    if !body.dry_run {
+        let chat = decided.path.chat().clone();
+        let sent = sewn(&decided.injections, &prompt, strict);
+        let committed = app.commit(decided, sent).await?;
+        view.turn = Some(committed.turn());
+        view.undo = Some(undoing::of_chat(&chat, committed.version()));
+    }
+    Ok(Json(view))
+}
+
+fn sent(item: &loreloom_core::chat::PathItem) -> PromptMessage {
+    let Message { role, name, text, .. } = item.message.clone();
+    PromptMessage { role, name, content: text }
+}
+
+/// The story the turn is about.
+async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Problem> {
+    let chat = ChatId::from(body.chat.as_str());
+    if body.chat.is_empty() {
+        return Err(Problem::value("chat", "must not be empty", ""));
+    }
+    let record = app.store.chat(&caller.tenant, &chat).await?;
+    let tip = match (body.tip, record) {
+        (Some(_), None) => return Err(StoreError::NoChat { chat }.into()),
+        (tip, Some(record)) => tip.unwrap_or(record.tip),
+        (None, None) => PrefixHash::default(),
+    };
+    let mut nodes = Vec::new();
+    if tip != PrefixHash::default() {
+        nodes = app.store.path(&caller.tenant, &chat, tip).await?;
+    }
+    let stored = nodes.into_iter().map(|node| node.message);
+    let path = Path::of(chat, stored.chain(body.messages.iter().map(Said::message)));
+    if path.items().is_empty() {
+        let detail = "a turn needs a story: name a chat that is there, or give `messages`";
+        return Err(Problem::new(Code::WrongValue, detail).at("messages"));
+    }
+    Ok(path)
+}
+
+/// The state before the newest message.
+async fn state_before(app: &App, caller: &Caller, path: &Path) -> Result<StoryState, Problem> {
+    let Some((_, earlier)) = path.items().split_last() else { return Ok(StoryState::default()) };
+    let earlier = earlier.iter().map(|item| item.message.clone());
+    let earlier = Path::of(path.chat().clone(), earlier);
+    match app.store.state(&caller.tenant, &earlier).await {
+        Err(StoreError::NoChat { .. }) => Ok(StoryState::default()),
+        state => Ok(state?),
+    }
+}
+
+impl WovenView {
+    fn of(app: &App, decided: &Decided, prompt: &[PromptMessage], strict: bool) -> Self {
+        let slots = slots(&decided.injections);
+        let plan = Layout::of(prompt, strict).plan(prompt, &decided.injections);
+        let assembled = plan.apply(prompt);
+        let titles = |source: &_| app.source_title(source);
+        let (messages, spans) = (&assembled.messages, &assembled.spans);
+        let map = PromptMap::of(messages, spans, None, titles, app.counter.as_ref());
+        let lore = app.stacks.lore();
+        let vault = lore.library().vault();
+        let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
+        Self {
+            chat: decided.path.chat().clone(),
+            node: decided.path.prefix(),
+            slots,
+            threads: of_report(&decided.injections, decided.report(), is_note),
+            budgets: decided.report().budgets.clone(),
+            warnings: decided.report().warnings.clone(),
+            prompt: map,
+            turn: None,
+            undo: None,
+        }
+    }
+}
+
+/// Texts that stand together, in the order they were decided in.
+fn slots(injections: &[Injection]) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::new();
+    for injection in injections {
+        let is_same =
+            |slot: &&mut Slot| slot.place == injection.place && slot.role == injection.role;
+        let text = injection.text.as_str();
+        if let Some(slot) = slots.iter_mut().find(is_same) {
+            slot.text = format!("{}\n{text}", slot.text);
+            slot.tokens = slot.tokens.saturating_add(injection.tokens);
+            slot.injections.push(injection.clone());
+        } else {
+            slots.push(Slot {
+                place: injection.place.clone(),
+                role: injection.role,
+                text: text.to_owned(),
+                tokens: injection.tokens,
+                injections: vec![injection.clone()],
+            });
+        }
+    }
+    slots
+}
+
+/// The prompt as it is stored with the turn.
+fn sewn(injections: &[Injection], prompt: &[PromptMessage], strict: bool) -> Sent {
+    let layout = Layout::of(prompt, strict);
+    let plan = layout.plan(prompt, injections);
+    let assembled = plan.apply(prompt);
+    let mut seams = plan.seams(prompt);
+    seams.layout = Some(layout);
+    Sent {
+        already: plan.already.clone(),
+        spans: assembled.spans,
+        prompt: assembled.messages,
+        seams,
+    }
+}

@@ -1,0 +1,290 @@
+//! Stories told again with other lore, beside everything else.
+//!
+//! A run goes chat by chat on a thread of its own and says after each how far it is; what it
+//! found so far can be read meanwhile. Runs are kept in memory only: they are answers to
+//! questions, and asking again costs little.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use loreloom_core::{
+    given::{Asked, Given},
+    ids::{ChatId, TenantId},
+    library::{Cast, Library, Shelf},
+    replay::{TurnChange, compare},
+    rules::Rules,
+};
+use loreloom_memory::past::runs::Run;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use utoipa::ToSchema;
+
+use crate::{app::App, events::Happened, lore::Lore};
+
+/// Runs that are kept.
+const KEPT: usize = 20;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunState {
+    /// It goes on.
+    #[default]
+    Running,
+    /// It is done.
+    Done,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+impl RunState {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A turn that changes.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct ChangedTurn {
+    /// Its number in the run.
+    pub(crate) number: usize,
+    /// The chat.
+    pub(crate) chat: ChatId,
+    /// What changes.
+    pub(crate) change: TurnChange,
+}
+
+/// How far a run is and what it found.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub(crate) struct Progress {
+    /// How it stands.
+    pub(crate) state: RunState,
+    /// Chats done.
+    pub(crate) chats_done: usize,
+    /// Chats in all.
+    pub(crate) chats: usize,
+    /// Turns done.
+    pub(crate) turns: usize,
+    /// Turns that change.
+    pub(crate) changed: usize,
+    /// Texts that come in, over all turns.
+    pub(crate) appeared: usize,
+    /// Texts that go.
+    pub(crate) vanished: usize,
+    /// Texts that say something else.
+    pub(crate) rewritten: usize,
+    /// Turns that no longer fit the budget.
+    pub(crate) over_budget: usize,
+    /// Chats that could not be run, and why.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// A chat that could not be run.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(crate) struct Skipped {
+    /// The chat.
+    pub(crate) chat: ChatId,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// A run.
+pub(crate) struct Replaying {
+    pub(crate) id: u64,
+    tenant: TenantId,
+    stop: CancellationToken,
+    found: Mutex<(Progress, Vec<ChangedTurn>)>,
+}
+
+impl Replaying {
+    pub(crate) fn progress(&self) -> Progress {
+        self.found().0.clone()
+    }
+
+    pub(crate) fn turns(&self) -> Vec<ChangedTurn> {
+        self.found().1.clone()
+    }
+
+    /// Stops it after the chat it is at.
+    pub(crate) fn cancel(&self) {
+        self.stop.cancel();
+    }
+
+    fn found(&self) -> MutexGuard<'_, (Progress, Vec<ChangedTurn>)> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, chat: &ChatId, turns: usize, changes: Vec<TurnChange>) {
+        let mut found = self.found();
+        let (progress, all) = &mut *found;
+        progress.chats_done += 1;
+        progress.turns += turns;
+        progress.changed += changes.len();
+        for change in changes {
+            progress.appeared += change.appeared.len();
+            progress.vanished += change.vanished.len();
+            progress.rewritten += change.rewritten.len();
+            progress.over_budget += usize::from(change.now_over_budget);
+            all.push(ChangedTurn { number: all.len(), chat: chat.clone(), change });
+        }
+    }
+
+    fn skip(&self, chat: &ChatId, reason: String) {
+        let progress = &mut self.found().0;
+        progress.chats_done += 1;
+        progress.skipped.push(Skipped { chat: chat.clone(), reason });
+    }
+}
+
+/// The last runs.
+#[derive(Default)]
+pub(crate) struct Replays {
+    next: AtomicU64,
+    kept: Mutex<VecDeque<Arc<Replaying>>>,
+}
+
+impl Replays {
+    fn begin(&self, tenant: &TenantId, chats: usize) -> Arc<Replaying> {
+        let run = Arc::new(Replaying {
+            id: self.next.fetch_add(1, Ordering::Relaxed) + 1,
+            tenant: tenant.clone(),
+            stop: CancellationToken::new(),
+            found: Mutex::new((Progress { chats, ..Progress::default() }, Vec::new())),
+        });
+        let mut kept = self.kept();
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(Arc::clone(&run));
+        run
+    }
+
+    /// One run.
+    pub(crate) fn find(&self, tenant: &TenantId, id: u64) -> Option<Arc<Replaying>> {
+        let kept = self.kept();
+        kept.iter().find(|run| run.id == id && run.tenant == *tenant).cloned()
+    }
+
+    /// All runs, newest first.
+    pub(crate) fn all(&self, tenant: &TenantId) -> Vec<Arc<Replaying>> {
+        self.kept().iter().rev().filter(|run| run.tenant == *tenant).cloned().collect()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<Replaying>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a story is told again with.
+pub(crate) enum Comparison {
+    /// The books it was told with, against today's.
+    ThenAndNow,
+    /// Today's books, against these.
+    NowAnd(Box<Shelf>),
+}
+
+impl App {
+    /// Begins to tell chats again.
+    pub(crate) fn replay(
+        &self,
+        tenant: &TenantId,
+        chats: Vec<ChatId>,
+        with: Comparison,
+    ) -> Arc<Replaying> {
+        let run = self.api().replays.begin(tenant, chats.len());
+        let (app, going) = (self.clone(), Arc::clone(&run));
+        self.tasks.spawn(async move { app.go_on(&going, chats, with).await });
+        run
+    }
+
+    async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>, with: Comparison) {
+        let lore = self.stacks.lore();
+        let other = match with {
+            Comparison::ThenAndNow => None,
+            Comparison::NowAnd(shelf) => {
+                let working =
+                    tokio::task::spawn_blocking(move || (shelf.compile(), shelf.rules.clone()));
+                working.await.ok()
+            }
+        };
+        let other = Arc::new(other);
+        for chat in chats {
+            if run.stop.is_cancelled() || self.stopping.is_cancelled() {
+                return self.tell_run(run, RunState::Cancelled);
+            }
+            match self.run_one(run, &chat, &lore, &other).await {
+                Ok((turns, changes)) => run.add(&chat, turns, changes),
+                Err(reason) => run.skip(&chat, reason),
+            }
+            self.tell_run(run, RunState::Running);
+        }
+        self.tell_run(run, RunState::Done);
+    }
+
+    async fn run_one(
+        &self,
+        run: &Arc<Replaying>,
+        chat: &ChatId,
+        lore: &Arc<Lore>,
+        other: &Arc<Option<(Library, Rules)>>,
+    ) -> Result<(usize, Vec<TurnChange>), String> {
+        let live = self.live();
+        let unknown = |speaker: Option<&str>| Asked {
+            context: live.defaults.context,
+            seed: live.defaults.seed,
+            given: Given {
+                user: live.defaults.user.clone(),
+                speaker: speaker.map(loreloom_core::turn::Speaker::named),
+                ..Given::default()
+            },
+            ..Asked::default()
+        };
+        let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
+        let told = told.map_err(|error| error.to_string())?;
+        let (lore, other) = (Arc::clone(lore), Arc::clone(other));
+        let counter = Arc::clone(&self.counter);
+        let working = tokio::task::spawn_blocking(move || {
+            let active = |given: &Given| {
+                let cast = Cast {
+                    chat: &told.chat,
+                    character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
+                    persona: &given.user,
+                    group: given.group.as_deref(),
+                };
+                Some(lore.attachments(&cast))
+            };
+            let counter = counter.as_ref();
+            let now = told.lines_with(lore.library(), lore.rules(), counter, active);
+            let (old, new) = match (other.as_ref(), &told.library) {
+                (Some((library, rules)), _) => {
+                    let new = told.lines_with(library, rules, counter, active);
+                    (now, new)
+                }
+                (None, Some(kept)) => (told.lines_as_told(kept, counter), now),
+                (None, None) => return Err("its books were not kept".to_owned()),
+            };
+            Ok((old.len(), compare(&old, &new)))
+        });
+        working.await.map_err(|error| error.to_string())?
+    }
+
+    fn tell_run(&self, run: &Replaying, state: RunState) {
+        let (done, total) = {
+            let mut found = run.found();
+            found.0.state = state;
+            (found.0.chats_done, found.0.chats)
+        };
+        let state = state.as_str().to_owned();
+        let happened = Happened::Run { run: run.id, done, total, state };
+        self.api().events.tell(&run.tenant, happened);
+    }
+}

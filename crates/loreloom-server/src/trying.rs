@@ -1,0 +1,165 @@
+//! Trying keys out on a text.
+//!
+//! Whether a key is found is asked of the engine itself, so that the answer is the one a
+//! turn would give: by the same matching mode, macros and step limit.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::{Book, Entry, Key},
+    chat::{GenerationType, Role},
+    dice::TurnDice,
+    ids::{ChatId, EntryId, PrefixHash},
+    library::{Dialect, Library, Roster},
+    report::{KeyMatch, MatchPlace, Outcome, TextSource},
+    rules::Rules,
+    state::StoryState,
+    tokens::ByteEstimate,
+    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    units::Tokens,
+    weave::{Woven, weave},
+};
+
+/// The most places a key is looked for at.
+const MOST_HITS: usize = 200;
+/// Stands in for what was found already: no word and no letter of any key.
+const BLANK: char = '\u{1}';
+
+/// Where a key occurs in a text, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hits {
+    pub(crate) key: String,
+    pub(crate) places: Vec<(usize, usize)>,
+}
+
+/// Where each of an entry's keys occurs in a text, by the entry's own matching mode.
+pub(crate) fn hits(
+    entry: &Entry,
+    dialect: Dialect,
+    rules: &Rules,
+    names: (&str, &str),
+    text: &str,
+) -> Vec<Hits> {
+    let secondary = entry.activation.secondary.keys.iter();
+    let keys = entry.activation.keys.iter().chain(secondary);
+    keys.map(|key| {
+        let places = places(entry, key, dialect, rules, names, text);
+        Hits { key: key.raw().to_owned(), places }
+    })
+    .collect()
+}
+
+fn places(
+    entry: &Entry,
+    key: &Key,
+    dialect: Dialect,
+    rules: &Rules,
+    names: (&str, &str),
+    text: &str,
+) -> Vec<(usize, usize)> {
+    let library = alone(entry, key, dialect, rules);
+    let (mut text, mut found) = (text.to_owned(), Vec::new());
+    while found.len() < MOST_HITS {
+        let Some((start, end)) = first(&library, rules, names, &text) else { break };
+        if start >= end || !text.is_char_boundary(start) || !text.is_char_boundary(end) {
+            break;
+        }
+        let blank: String = std::iter::repeat_n(BLANK, end - start).collect();
+        text.replace_range(start..end, &blank);
+        found.push((start, end));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// A library of an entry with one key and no other rule.
+fn alone(entry: &Entry, key: &Key, dialect: Dialect, rules: &Rules) -> Library {
+    let mut probe = Entry::new(entry.id.clone());
+    probe.activation.keys = vec![key.clone()];
+    probe.activation.case_sensitive = entry.activation.case_sensitive;
+    probe.activation.whole_words = entry.activation.whole_words;
+    "x".clone_into(&mut probe.content);
+    let mut book = Book::new("try", "try");
+    book.entries.push(probe);
+    Library::compile_dialects([(Arc::new(book), dialect)], rules)
+}
+
+/// The entries of which something is found in a text.
+pub(crate) fn touched(
+    library: &Library,
+    rules: &Rules,
+    names: (&str, &str),
+    text: &str,
+) -> Vec<EntryId> {
+    let verdicts = judged(library, rules, names, text).report.verdicts;
+    verdicts.into_iter().map(|verdict| verdict.entry).collect()
+}
+
+/// Where the library's only key is found first.
+fn first(
+    library: &Library,
+    rules: &Rules,
+    names: (&str, &str),
+    text: &str,
+) -> Option<(usize, usize)> {
+    let verdict = judged(library, rules, names, text).report.verdicts.into_iter().next()?;
+    let Outcome::Activated { trigger, .. } = verdict.outcome else { return None };
+    let KeyMatch { at, .. } = trigger.primary?;
+    let MatchPlace { source, start, end } = at?;
+    matches!(source, TextSource::Message { .. }).then_some((start, end))
+}
+
+/// What the engine says to a text that is all that was said.
+fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Woven {
+    let mut transcript = Transcript::new(false);
+    transcript.push(Role::User, None, text);
+    let (chat, card) = (ChatId::from("try"), CardTexts::default());
+    let speaker = loreloom_core::turn::Speaker::named(char);
+    let turn = Turn {
+        chat: &chat,
+        prefix: PrefixHash::default(),
+        answers: None,
+        transcript: &transcript,
+        generation: GenerationType::Normal,
+        speaker: Some(&speaker),
+        user,
+        card: &card,
+        prompts: &[],
+        forced: &[],
+        context: Tokens(1 << 20),
+        seed: 0,
+        at: None,
+        dry_run: true,
+        host: Host::default(),
+    };
+    let roster = Roster::all(library, rules.world_info.strategy);
+    let mut dice = TurnDice::at(0, &chat, None);
+    let mut cache = TurnCache::default();
+    let counter = &ByteEstimate;
+    let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(key: &str, whole: Option<bool>, text: &str) -> Vec<(usize, usize)> {
+        let mut entry = Entry::new("b/0");
+        entry.activation.keys = vec![Key::parse(key)];
+        entry.activation.whole_words = whole;
+        let rules = Rules::default();
+        hits(&entry, Dialect::WorldInfo, &rules, ("Wren", "Mira"), text).remove(0).places
+    }
+
+    #[test]
+    fn every_place_of_a_key_is_found_by_its_own_mode() {
+        assert_eq!(found("bell", Some(true), "Bell, bells and bell"), [(0, 4), (16, 20)]);
+        assert_eq!(found("bell", Some(false), "Bell, bells and bell"), [(0, 4), (6, 10), (16, 20)]);
+        assert_eq!(found("café", None, "Das Café am Eck"), [(4, 9)]);
+        assert_eq!(found("北京", None, "我在北京。"), [(6, 12)]);
+        assert_eq!(found("/dykes?/i", None, "a Dyke, two dykes"), [(2, 6), (12, 17)]);
+        assert_eq!(found("{{user}}", None, "Said Wren."), [(5, 9)]);
+        assert_eq!(found("gong", None, "Bell"), []);
+    }
+}

@@ -1,0 +1,189 @@
+//! Books: making, importing, changing, exporting, taking out.
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+fn world() -> String {
+    json!({"entries": {"0": {
+        "uid": 0, "key": ["weir"], "keysecondary": [], "comment": "Weir", "content": "The weir holds.",
+        "constant": false, "selective": true, "order": 100, "position": 0, "disable": false,
+        "mystery": 7,
+    }}})
+    .to_string()
+}
+
+#[tokio::test]
+async fn a_file_becomes_a_book_and_comes_out_as_it_was() {
+    let api = Api::start().await;
+    let send = |query: &str| api.request("POST", &format!("/books/import?{query}")).body(world());
+    let tried = api.send(send("id=weirs&file_name=Weirs.json&dry_run=true")).await.good();
+    assert_eq!((&tried["format"], &tried["entries"]), (&json!("sillytavern"), &json!(1)));
+    assert_eq!(tried["item"], Value::Null);
+    assert_eq!(api.get("/books/weirs").await.status, 404, "a dry run keeps nothing");
+    let kept = api.send(send("id=weirs&file_name=Weirs.json")).await;
+    assert_eq!(kept.status, 201);
+    let kept = kept.good();
+    assert_eq!((&kept["undo"], &kept["item"]["name"]), (&json!("desk.1"), &json!("Weirs")));
+    let taken = api.send(send("id=weirs")).await.refused(409);
+    assert_eq!(taken.1, "there is a book `weirs` already: replace it, or choose another id");
+    let file = api.get("/books/weirs/export").await;
+    assert_eq!(file.headers["content-disposition"], "attachment; filename=\"weirs.json\"");
+    assert_eq!(file.text, world(), "to the byte");
+    let losses = api.get("/books/weirs/export?format=novelai&losses=true").await.good();
+    assert_eq!(losses["format"], "novelai");
+    let wrong = api.get("/books/weirs/export?format=x").await.refused(422);
+    assert!(wrong.1.ends_with("found `x`"), "{}", wrong.1);
+    // An edit changes what it names and nothing else of the file.
+    let patch = json!({"content": "The weir broke."});
+    api.call("PATCH", "/lore/entries/weirs%2F0", patch).await.good();
+    let file: Value = api.get("/books/weirs/export").await.json;
+    assert_eq!(file["entries"]["0"]["content"], "The weir broke.");
+    assert_eq!(file["entries"]["0"]["mystery"], 7);
+}
+
+#[tokio::test]
+async fn what_is_no_book_is_refused() {
+    let api = Api::start().await;
+    for (query, body, status, detail) in [
+        (
+            "id=a%20b",
+            world(),
+            422,
+            "`id` must be 1 to 120 letters, digits, `-`, `_` and `.`, found `a b`",
+        ),
+        ("", world(), 422, "missing field `id`"),
+    ] {
+        let request = api.request("POST", &format!("/books/import?{query}")).body(body);
+        assert_eq!(api.send(request).await.refused(status).1, detail);
+    }
+    let request = api.request("POST", "/books/import?id=x").body("{\"a\":1}");
+    assert_eq!(api.send(request).await.refused(422).0, "wrong_value");
+    let large = api.request("POST", "/books/import?id=x").body(vec![b' '; (32 << 20) + 1]);
+    assert_eq!(api.send(large).await.refused(413).0, "too_large");
+    assert_eq!(api.get("/revisions").await.good()["total"], 0);
+}
+
+#[tokio::test]
+async fn a_book_is_made_arranged_replaced_and_taken_out() {
+    let api = Api::start().await;
+    let new = json!({"id": "fens", "name": "The Fens", "bindings": [{"to": "character", "name": "Mira"}]});
+    let made = api.call("POST", "/books", new.clone()).await;
+    assert_eq!((made.status, made.etag().as_str()), (201, "\"1\""));
+    assert_eq!(made.good()["item"]["bindings"], json!([{"to": "character", "name": "Mira"}]));
+    assert_eq!(api.call("POST", "/books", new).await.refused(409).0, "conflict");
+    let patch =
+        json!({"name": "Fens", "bindings": [{"to": "chat", "name": "inn"}], "dialect": "cards"});
+    let request = api.request("PATCH", "/books/fens").header("if-match", "\"1\"");
+    let changed = api.send(request.json(&patch)).await.good();
+    assert_eq!(
+        (&changed["item"]["name"], &changed["item"]["dialect"]),
+        (&json!("Fens"), &json!("cards"))
+    );
+    let request = api.request("PUT", "/books/fens").header("if-match", "\"1\"").body(world());
+    assert_eq!(api.send(request).await.refused(412).0, "outdated");
+    let replaced = api.send(api.request("PUT", "/books/fens").body(world())).await.good();
+    assert_eq!(replaced["item"]["entries"], 1);
+    assert_eq!(replaced["item"]["bindings"], json!([{"to": "chat", "name": "inn"}]));
+    let removed = api.send(api.request("DELETE", "/books/fens")).await.good();
+    assert_eq!(api.get("/books/fens").await.status, 404);
+    api.call("POST", "/undo", json!({"undo": removed["undo"]})).await.good();
+    assert_eq!(api.get("/books/fens").await.good()["entries"], 1);
+    let start = api.send(api.request("DELETE", "/books/world")).await.refused(409);
+    assert_eq!(start.1, "book `world` was named at start and cannot be taken out here");
+}
+
+#[tokio::test]
+async fn a_batch_is_tried_made_and_undone_as_one() {
+    let api = Api::start().await.with_book().await;
+    let batch = |dry_run| {
+        json!({
+            "select": {"f": "book:reach", "except": ["reach/2"]},
+            "patch": {"activation": {"probability": 50.0}}, "shift_order": 10.0, "dry_run": dry_run,
+        })
+    };
+    let tried = api.call("PATCH", "/lore/entries", batch(true)).await.good();
+    assert_eq!((&tried["selected"], &tried["undo"]), (&json!(2), &Value::Null));
+    assert_eq!(
+        tried["changed"][0],
+        json!({"id": "reach/0", "book": "reach", "title": "Causeway", "fields": [
+            {"field": "activation.probability", "before": null, "after": 50.0},
+            {"field": "placement.order", "before": 100.0, "after": 110.0},
+        ]})
+    );
+    assert_eq!(api.get("/revisions").await.good()["total"], 1);
+    let made = api.call("PATCH", "/lore/entries", batch(false)).await.good();
+    assert_eq!(made["changed"], tried["changed"]);
+    let find = json!({"select": {"f": ""}, "find": "CAUSEWAY", "with": "$1dam", "fields": ["content", "keys"]});
+    let replaced = api.call("POST", "/lore/replace", find).await.good();
+    assert_eq!(replaced["changed"].as_array().unwrap().len(), 1);
+    let entry = api.get("/lore/entries/reach%2F0").await.good();
+    assert_eq!(
+        (&entry["content"], &entry["keys"][0]),
+        (&json!("The $1dam floods at noon."), &json!("$1dam"))
+    );
+    for undo in [&replaced["undo"], &made["undo"]] {
+        api.call("POST", "/undo", json!({"undo": undo})).await.good();
+    }
+    let entry = api.get("/lore/entries/reach%2F0").await.good();
+    assert_eq!(
+        (&entry["content"], &entry["order"]),
+        (&json!("The causeway floods at noon."), &json!(100.0))
+    );
+    let history = api.get("/lore/entries/reach%2F0/history").await.good();
+    let revisions: Vec<u64> = history["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["revision"].as_u64().unwrap())
+        .collect();
+    assert_eq!(revisions, [5, 4, 3, 2, 1]);
+    for (method, path, body, detail) in [
+        ("PATCH", "/lore/entries", json!({"select": {}}), "`select` must have either `ids` or `f`"),
+        (
+            "POST",
+            "/lore/replace",
+            json!({"select": {"f": ""}, "find": "", "with": ""}),
+            "`find` must not be empty, found ``",
+        ),
+    ] {
+        assert_eq!(api.call(method, path, body).await.refused(422).1, detail);
+    }
+    let named = json!({"select": {"ids": ["world/0"]}, "patch": {}});
+    assert_eq!(
+        api.call("PATCH", "/lore/entries", named).await.refused(409).1,
+        "`world/0` cannot be changed here"
+    );
+}
+
+#[tokio::test]
+async fn keys_are_tried_on_a_text() {
+    let api = Api::start().await.with_book().await;
+    let body = json!({"text": "The dyke and the causeway; the bell.", "entries": ["reach/0"]});
+    let found = api.call("POST", "/lore/match", body).await.good();
+    assert_eq!(
+        found["items"][0]["keys"],
+        json!([
+            {"key": "causeway", "places": [{"start": 17, "end": 25}]},
+            {"key": "/dykes?/i", "places": [{"start": 4, "end": 8}]},
+        ])
+    );
+    let all =
+        api.call("POST", "/lore/match", json!({"text": "A bell by the causeway."})).await.good();
+    let titles: Vec<&str> = all["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(titles, ["The bell", "Causeway"]);
+    let draft = json!({"text": "A weir.", "entries": ["reach/0"], "draft": {"activation": {"keys": ["weir"]}}});
+    let tried = api.call("POST", "/lore/match", draft).await.good();
+    assert_eq!(
+        tried["items"][0]["keys"],
+        json!([{"key": "weir", "places": [{"start": 2, "end": 6}]}])
+    );
+    let missing =
+        api.call("POST", "/lore/match", json!({"text": "", "entries": ["x"]})).await.refused(404);
+    assert_eq!(missing.1, "there is no entry `x`");
+}

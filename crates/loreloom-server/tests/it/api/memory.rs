@@ -1,0 +1,209 @@
+//! Memory, jobs and replays.
+
+use std::time::Duration;
+
+use loreloom_core::{ids::TenantId, units::Timestamp};
+use loreloom_memory::ports::{JobBody, JobKind, JobQueue as _, NewJob};
+use serde_json::{Value, json};
+
+use super::{Api, Setup};
+
+async fn remembering() -> Api {
+    Api::with(Setup { memory: true, ..Setup::default() }).await
+}
+
+#[tokio::test]
+async fn memories_are_noted_changed_merged_and_undone() {
+    let api = remembering().await;
+    api.story().await;
+    let note = |content: &str| json!({"owner": {"chat": "inn"}, "kind": "detail", "content": content, "importance": 2});
+    let first = api.call("POST", "/memory/records", note("The bell is cracked.")).await.good();
+    let second = api.call("POST", "/memory/records", note("The bell is old.")).await.good();
+    let listed = api.get("/chats/inn/memory?tier=session_memory").await.good();
+    assert_eq!(listed["total"], 2);
+    assert_eq!(listed["items"][0]["fields"]["content"], "The bell is cracked.");
+    let id = first["id"].as_str().unwrap();
+    let patch = json!({"owner": {"chat": "inn"}, "set": {"content": "The bell is whole."}});
+    let edited = api.call("PATCH", &format!("/memory/records/{id}"), patch).await.good();
+    api.call("POST", "/undo", json!({"undo": edited["undo"]})).await.good();
+    let history = api.get(&format!("/memory/records/{id}?chat=inn")).await.good();
+    assert_eq!(history["record"]["fields"]["content"], "The bell is cracked.");
+    let kinds: Vec<&str> = history["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["created", "edited"]);
+    let deed = |deed: &str| json!({"owner": {"chat": "inn"}, "deed": deed});
+    api.call("POST", &format!("/memory/records/{id}/deeds"), deed("pin")).await.good();
+    api.call("POST", &format!("/memory/records/{id}/deeds"), deed("retire")).await.good();
+    assert_eq!(api.get("/chats/inn/memory").await.good()["total"], 1);
+    api.call("POST", &format!("/memory/records/{id}/deeds"), deed("restore")).await.good();
+    let both = json!({"owner": {"chat": "inn"}, "ids": [first["id"], second["id"]], "content": "An old cracked bell."});
+    api.call("POST", "/memory/merge", both).await.good();
+    let merged = api.get("/chats/inn/memory").await.good();
+    assert_eq!(
+        (&merged["total"], &merged["items"][0]["fields"]["content"]),
+        (&json!(1), &json!("An old cracked bell."))
+    );
+    assert_eq!(api.get("/chats/inn/memory?all=true").await.good()["total"], 3);
+    let found =
+        api.call("POST", "/chats/inn/memory/search", json!({"text": "cracked bell"})).await.good();
+    assert_eq!(found["passages"][0]["text"], "Who rings the bell?");
+    assert!(
+        found["memories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["text"] == "An old cracked bell.")
+    );
+    let archive = api.get("/memory/export").await.good();
+    let other = remembering().await;
+    assert_eq!(other.call("POST", "/memory/import", archive.clone()).await.good()["new"], 8);
+    assert_eq!(other.call("POST", "/memory/import", archive).await.good()["new"], 0);
+    assert_eq!(api.get("/memory/owners").await.good()["items"][0]["owner"], json!({"chat": "inn"}));
+}
+
+#[tokio::test]
+async fn memory_refuses_what_makes_no_sense() {
+    let api = remembering().await;
+    api.story().await;
+    for (method, path, body, status, detail) in [
+        (
+            "POST",
+            "/memory/records",
+            json!({"owner": {"chat": "inn"}, "content": " "}),
+            422,
+            "a memory must say something, found an empty text",
+        ),
+        (
+            "PATCH",
+            "/memory/records/x",
+            json!({"owner": {"chat": "inn"}, "set": {}}),
+            404,
+            "chat `inn` has no record `x`",
+        ),
+        (
+            "POST",
+            "/memory/merge",
+            json!({"owner": {"chat": "inn"}, "ids": ["a"], "content": "b"}),
+            422,
+            "a merge takes at least two memories, found 1",
+        ),
+        (
+            "POST",
+            "/memory/import",
+            json!({"a": 1}),
+            422,
+            "this is no archive of memory, no settings of Smart Memory and no chat it worked on",
+        ),
+        ("POST", "/chats/none/memory/search", json!({"text": "a"}), 404, "there is no chat `none`"),
+        (
+            "POST",
+            "/chats/inn/catch-up",
+            json!({"character": "Mira"}),
+            409,
+            "no model is set that could read a chat",
+        ),
+        ("POST", "/undo", json!({"undo": "memory.abc"}), 404, "there is no write `abc`"),
+    ] {
+        let found = api.call(method, path, body).await.refused(status);
+        assert_eq!(found.1, detail, "{path}");
+    }
+    let off = Api::start().await;
+    assert_eq!(off.get("/memory/export").await.refused(409).0, "switched_off");
+    let odd = api.get("/memory/records/x").await.refused(422);
+    assert_eq!(odd.1, "say whose memory: exactly one of `chat`, `character` and `world`");
+}
+
+#[tokio::test]
+async fn a_scratch_session_goes_back_to_where_it_began() {
+    let api = remembering().await;
+    api.story().await;
+    let begun = api.send(api.request("POST", "/chats/inn/scratch")).await.good();
+    assert_eq!(begun["open"], true);
+    let again = api.send(api.request("POST", "/chats/inn/scratch")).await.refused(409);
+    assert_eq!(again.1, "chat `inn` has a read-only session already");
+    let said = json!({"messages": [{"role": "user", "content": "What if?"}]});
+    api.call("POST", "/chats/inn/messages", said).await.good();
+    let ended = api.send(api.request("DELETE", "/chats/inn/scratch?keep=false")).await.good();
+    assert_eq!(ended["from"], begun["from"]);
+    assert_eq!(api.get("/chats/inn").await.good()["messages"], 4);
+}
+
+#[tokio::test]
+async fn jobs_are_listed_cancelled_and_tried_again() {
+    let api = Api::start().await;
+    let job = NewJob {
+        chat: "inn".into(),
+        kind: JobKind::Extract,
+        connection: "c".into(),
+        priority: 0,
+        body: JobBody { done: 1, total: 3, ..JobBody::default() },
+        due: Timestamp(5),
+    };
+    let tenant = TenantId::local();
+    api.loreloom.store.enqueue(&tenant, &job, Timestamp(1)).await.unwrap();
+    let listed = api.get("/jobs").await.good();
+    assert_eq!(
+        (&listed["items"][0]["state"], &listed["items"][0]["total"]),
+        (&json!("waiting"), &json!(3))
+    );
+    assert_eq!(api.send(api.request("POST", "/jobs/1/retry")).await.refused(409).0, "conflict");
+    let cancelled = api.send(api.request("POST", "/jobs/1/cancel")).await.good();
+    assert_eq!(
+        (&cancelled["state"], &cancelled["error"]),
+        (&json!("cancelled"), &json!("cancelled by hand"))
+    );
+    let over = api.send(api.request("POST", "/jobs/1/cancel")).await.refused(409);
+    assert_eq!(over.1, "job 1 is over already: it is `cancelled`");
+    let again = api.send(api.request("POST", "/jobs/1/retry")).await.good();
+    assert_eq!(
+        (&again["id"], &again["state"], &again["done"]),
+        (&json!(2), &json!("waiting"), &json!(1))
+    );
+    assert_eq!(api.get("/jobs?state=waiting").await.good()["total"], 1);
+    assert_eq!(api.get("/jobs/9").await.refused(404).1, "there is no job `9`");
+}
+
+async fn finished(api: &Api, run: &Value) -> Value {
+    let path = format!("/replay/{}", run["id"]);
+    for _ in 0..500 {
+        let run = api.get(&path).await.good();
+        if run["state"] == "done" {
+            return run;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the run never ended");
+}
+
+#[tokio::test]
+async fn a_change_is_tried_on_told_stories() {
+    let api = Api::start().await.with_book().await;
+    api.get("/books").await.good();
+    api.story().await;
+    let patch = json!({"chats": ["inn"], "patch": {
+        "entries": {"reach/0": {"activation": {"keys": ["welcome"]}}}, "without": ["reach/2"],
+    }});
+    let begun = api.call("POST", "/replay", patch).await;
+    assert_eq!(begun.status, 202);
+    let run = finished(&api, &begun.good()).await;
+    assert_eq!((&run["turns"], &run["changed"]), (&json!(2), &json!(2)));
+    // The law is left out of both turns, and at the first nothing else names the bell.
+    assert_eq!((&run["appeared"], &run["vanished"]), (&json!(1), &json!(3)));
+    let turns = api.get(&format!("/replay/{}/turns", run["id"])).await.good();
+    assert_eq!(turns["items"][1]["change"]["appeared"][0]["title"], "Causeway");
+    let same = api.call("POST", "/replay", json!({})).await.good();
+    assert_eq!(finished(&api, &same).await["changed"], 0, "told with today's books");
+    assert_eq!(api.get("/replay").await.good()["items"].as_array().unwrap().len(), 2);
+    for (body, status, detail) in [
+        (json!({"chats": ["none"]}), 404, "there is no chat `none`"),
+        (json!({"patch": {"entries": {"x": {}}}}), 404, "there is no entry `x`"),
+        (json!({"patch": {"rules": {"odd": 1}}}), 400, "in `patch.rules`: there is no field `odd`"),
+    ] {
+        assert_eq!(api.call("POST", "/replay", body).await.refused(status).1, detail);
+    }
+    assert_eq!(api.get("/replay/99").await.refused(404).1, "there is no run `99`");
+}
