@@ -43,7 +43,7 @@ export interface Demo {
 
 export async function demo(): Promise<Demo> {
   const chats = await json<{ items: { id: string; updated: number }[] }>('/chats');
-  const chat = chats.items.at(-1)!.id;
+  const chat = chats.items.find((one) => one.id === 'demo')!.id;
   const turns = await json<{ items: { id: number }[] }>(`/chats/${encodeURIComponent(chat)}/turns`);
   return { chat, turns: turns.items.map((turn) => turn.id) };
 }
@@ -57,6 +57,8 @@ export async function json<T>(path: string, init?: RequestInit): Promise<T> {
 /** Imports a book made of entries and gives its id. */
 export async function book(id: string, entries: Record<string, unknown>[]): Promise<void> {
   const world = { name: id, entries: Object.fromEntries(entries.map((entry, uid) => [uid, { uid, key: [], keysecondary: [], comment: '', content: '', constant: false, selective: false, order: 100, position: 0, disable: false, ...entry }])) };
+  // A test that failed before may have left it.
+  await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
   await json(`/books/import?id=${id}&file_name=${id}.json`, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: JSON.stringify(world) });
 }
 

@@ -33,7 +33,7 @@ test('an entry is changed, saved and taken back', async ({ page }) => {
 
 test('try it marks the hits of every script, also of keys that are not saved', async ({ page }) => {
   await open(page, 'The lantern');
-  await page.getByLabel('Keys: add key').fill('steps');
+  await page.getByLabel('Keys: add key', { exact: true }).fill('steps');
   await page.keyboard.press('Enter');
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByLabel('Type or paste any text').fill('In the café a lantern lit the steps.');
@@ -46,6 +46,18 @@ test('try it marks the hits of every script, also of keys that are not saved', a
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByLabel('Type or paste any text').fill('我去北京。');
   await expect(page.locator('.try mark')).toHaveText('北京');
+});
+
+test('a change is told to all stories before it is saved', async ({ page }) => {
+  await open(page, 'The rope');
+  await page.getByLabel('Keys: add key', { exact: true }).fill('whistle');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Replay all stories' }).click();
+  await expect(page.locator('[data-impact] .plus').first()).toContainText(/\+[1-9]/);
+  await expect(page.locator('[data-impact] li').first()).toContainText('The rope');
+  await axe(page);
+  await shot(page, 'impact-light');
+  await page.getByRole('button', { name: 'Discard' }).click();
 });
 
 test('two people change one entry: nothing is lost', async ({ page }) => {

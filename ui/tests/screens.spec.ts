@@ -2,6 +2,7 @@ import { axe, demo, expect, json, shot, test, theme } from './kit';
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
+    test.setTimeout(120_000);
     await theme(page, mode);
     const { chat, turns } = await demo();
     const c = encodeURIComponent(chat);
@@ -28,9 +29,9 @@ for (const mode of ['light', 'dark'] as const) {
 }
 
 test('the front page is the story that changed last', async ({ page }) => {
-  const { chat } = await demo();
+  const chats = await json<{ items: { id: string }[] }>('/chats');
   await page.goto('/');
-  await expect(page).toHaveURL(new RegExp(`/c/${encodeURIComponent(chat)}$`));
+  await expect(page).toHaveURL(new RegExp(`/c/${encodeURIComponent(chats.items[0]!.id)}$`));
   await expect(page.locator('.msg').last()).toBeInViewport();
 });
 
@@ -144,6 +145,7 @@ test('an unknown address says so and leads back', async ({ page }) => {
 });
 
 test('at phone width nothing is cut off', async ({ page }) => {
+  test.setTimeout(120_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const { chat, turns } = await demo();
   const c = encodeURIComponent(chat);

@@ -43,6 +43,41 @@ export interface components {
             /** @description `None` leaves it to the engine. */
             whole_words?: boolean | null;
         };
+        /**
+         * @description Who wrote.
+         * @enum {string}
+         */
+        Author: "pass" | "person" | "import";
+        /** @description The same change to many entries. */
+        Batch: {
+            /** @description Tell what would change, and change nothing. */
+            dry_run?: boolean;
+            /** @description Fields to change in each (RFC 7396). */
+            patch?: Record<string, never>;
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /**
+             * Format: double
+             * @description Added to each entry's order.
+             */
+            shift_order?: number | null;
+        };
+        /** @description What a batch did, or would do. */
+        BatchDone: {
+            /** @description Those that change. */
+            changed: components["schemas"]["EntryChange"][];
+            /** @description Whether nothing was changed. */
+            dry_run: boolean;
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description How many entries were selected. */
+            selected: number;
+            /** @description Takes the whole batch back; none if nothing changed. */
+            undo?: string | null;
+        };
         /** @description What makes a book active. */
         Binding: {
             /** @enum {string} */
@@ -70,6 +105,28 @@ export interface components {
         };
         /** @description A lorebook; given by us and never read from a file. */
         BookId: string;
+        /** @description What to change about a book. What is not given stays. */
+        BookPatch: {
+            /** @description Whom it follows. */
+            bindings?: components["schemas"]["Binding"][] | null;
+            /** @description What it says about itself. */
+            description?: string | null;
+            dialect?: components["schemas"]["Dialect"] | null;
+            /** @description Its name. */
+            name?: string | null;
+            /** @description Whether its entries bring in others. */
+            recursive?: boolean | null;
+            /**
+             * Format: int32
+             * @description How many messages its entries scan.
+             */
+            scan_depth?: number | null;
+            /**
+             * Format: int32
+             * @description Its own budget.
+             */
+            token_budget?: number | null;
+        };
         /**
          * @description Where a book is from.
          * @enum {string}
@@ -160,11 +217,25 @@ export interface components {
             /** @description What it used. */
             used: components["schemas"]["Tokens"];
         };
+        /** @description Whose memory a chat becomes. */
+        CatchUpBody: {
+            /** @description The character's name. */
+            character: string;
+        };
         /**
          * @description What ended the unchanged beginning.
          * @enum {string}
          */
         Cause: "grew" | "woven" | "message";
+        /** @description A turn that changes. */
+        ChangedTurn: {
+            /** @description What changes. */
+            change: components["schemas"]["TurnChange"];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Its number in the run. */
+            number: number;
+        };
         /** @description A thing that was changed. */
         ChangedView: {
             /** @description What it became; `null` if it was taken away. */
@@ -174,6 +245,8 @@ export interface components {
             /** @description Its name: `book/ID`, `rules`, `settings`. */
             key: string;
         };
+        /** @description A character, by whatever stable name the host knows it. */
+        CharacterId: string;
         /** @description One story, with all its branches. */
         ChatId: string;
         /** @description A chat. */
@@ -204,6 +277,17 @@ export interface components {
              */
             version: number;
         };
+        /** @description What a write to a chat gives back. */
+        ChatWrote: {
+            /** @description The chat as it now is. */
+            item: components["schemas"]["ChatView"];
+            /** @description The node it leads to. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description A named model connection. */
+        ConnectionId: string;
         /** @description Verdicts by class. */
         Counts: {
             /** @description How many had no room. */
@@ -223,6 +307,18 @@ export interface components {
          */
         DecoratorProblem: "unknown" | "bad_argument" | "conflict" | "unsupported" | "no_decorator_above";
         /**
+         * @description Something to do with a record.
+         * @enum {string}
+         */
+        Deed: "pin" | "unpin" | "retire" | "restore";
+        /** @description What to do with a record. */
+        DeedBody: {
+            /** @description What to do. */
+            deed: components["schemas"]["Deed"];
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+        };
+        /**
          * Format: int32
          * @description How many messages from the newest something is: 0 is after the newest message.
          */
@@ -237,6 +333,32 @@ export interface components {
          * @enum {string}
          */
         Dialect: "world_info" | "cards";
+        /** @description Settings as they work now. */
+        Effective: {
+            /** @description The character's name, where requests do not say it. */
+            character?: string | null;
+            /**
+             * Format: int32
+             * @description The model's context size.
+             */
+            context: number;
+            /**
+             * Format: int64
+             * @description The longest a request waits for its lore, in milliseconds.
+             */
+            deadline_ms: number;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed: number;
+            /** @description Whether the model refuses prompts whose roles do not alternate. */
+            strict_roles: boolean;
+            /** @description The user's name, where requests do not say it. */
+            user: string;
+            /** @description Whether lore is woven into requests. */
+            weaving: boolean;
+        };
         /** @description A page of the table of entries. */
         EntriesView: components["schemas"]["Page_EntryRow"] & {
             /** @description The compiled books that the table shows. */
@@ -272,6 +394,28 @@ export interface components {
             rest: components["schemas"]["EntryRest"];
             /** @description Put after the text. */
             suffix: string;
+        };
+        /** @description An entry that changes. */
+        EntryChange: {
+            /** @description Its book. */
+            book: components["schemas"]["BookId"];
+            /** @description What differs. */
+            fields: components["schemas"]["FieldChange"][];
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description An entry and which of its keys were found. */
+        EntryHits: {
+            /** @description Its book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description Its keys, first and second, with where each is found. */
+            keys: components["schemas"]["KeyHits"][];
+            /** @description What people call it. */
+            title: string;
         };
         /** @description An entry of a book; unique over all books. */
         EntryId: string;
@@ -341,6 +485,29 @@ export interface components {
             /** @description Its version, as `If-Match` takes it. */
             version: string;
         };
+        /** @description A version of an entry. */
+        EntryVersion: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            created: number;
+            entry?: components["schemas"]["Entry"] | null;
+            /**
+             * Format: int64
+             * @description The revision that made it.
+             */
+            revision: number;
+            /** @description Takes that revision back, as `POST /undo` takes it. */
+            undo: string;
+            /**
+             * Format: int64
+             * @description The revision that it took back.
+             */
+            undoes?: number | null;
+            /** @description Its version; none if it was taken out. */
+            version?: string | null;
+        };
         /** @description An entry with everything it says. */
         EntryView: components["schemas"]["EntryRow"] & {
             /** @description The text. */
@@ -355,6 +522,20 @@ export interface components {
              * @description Its number; later events have higher ones.
              */
             id: number;
+        };
+        /**
+         * @description What happened, as people are told.
+         * @enum {string}
+         */
+        EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        /** @description A field that differs. */
+        FieldChange: {
+            /** @description What it becomes. */
+            after: unknown;
+            /** @description What it was. */
+            before: unknown;
+            /** @description The field, with dots. */
+            field: string;
         };
         /** @description Conditions on who speaks and what is generated. */
         Filters: {
@@ -482,6 +663,20 @@ export interface components {
          * @enum {string}
          */
         Force: "activate" | "suppress";
+        /** @description What to forget. */
+        ForgetBody: {
+            /** @description A fresh start: also everything this character remembers, from all chats. */
+            and_character?: string | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+        };
+        /** @description What was found. */
+        FoundView: {
+            /** @description Memories, best first. */
+            memories: components["schemas"]["MemoryFound"][];
+            /** @description Passages of the story, best first. */
+            passages: components["schemas"]["PassageFound"][];
+        };
         /** @description A condition on the state of the chat that does not hold. */
         Gate: {
             /**
@@ -628,6 +823,30 @@ export interface components {
             write: string;
         } | {
             /** @enum {string} */
+            event: "job";
+            /**
+             * Format: int64
+             * @description The job.
+             */
+            job: number;
+            /** @description How it stands. */
+            state: string;
+        } | {
+            /** @description Chats done. */
+            done: number;
+            /** @enum {string} */
+            event: "run";
+            /**
+             * Format: int64
+             * @description The run.
+             */
+            run: number;
+            /** @description How it stands. */
+            state: string;
+            /** @description Chats in all. */
+            total: number;
+        } | {
+            /** @enum {string} */
             event: "gap";
         };
         /** @description How the server is. */
@@ -654,6 +873,44 @@ export interface components {
             /** @description Whether lore is woven into requests. */
             weaving: boolean;
         };
+        /** @description What became of an entry. */
+        History: {
+            /** @description Its versions, newest first. */
+            items: components["schemas"]["EntryVersion"][];
+        };
+        /** @description What an import took in. */
+        ImportedMemory: {
+            /** @description Writes that are new. */
+            new: number;
+        };
+        /** @description What became of a chat's file. */
+        ImportedView: {
+            /** @description Versions of messages that became branches. */
+            branches: number;
+            /** @description Timed effects that were taken over. */
+            effects: number;
+            /** @description What the file was. */
+            format: string;
+            /** @description The chat. */
+            item: components["schemas"]["ChatView"];
+            /** @description Narrator messages that are no part of the story. */
+            left_out: number;
+            /** @description Messages, in all branches. */
+            messages: number;
+            /** @description Variables that were taken over. */
+            variables: number;
+        };
+        /** @description A remark about one place of the file: which field, what was found, how it was read. */
+        ImportNote: {
+            /** @description The entry, where it concerns one: its key or place in the file. */
+            entry?: string | null;
+            /** @description The field's name in the file; empty where it concerns the whole file. */
+            field: string;
+            /** @description How much it matters. */
+            severity: components["schemas"]["NoteSeverity"];
+            /** @description What was found and how it was read. */
+            text: string;
+        };
         /** @description Text put somewhere else than the entry's own place (Risu `@@inject_*`). */
         Inject: {
             /** @description What happens there. */
@@ -661,10 +918,93 @@ export interface components {
             /** @description The name of the entry or place. */
             target: string;
         };
+        /** @description A text to be put into the prompt. Within a place, injections stand in prompt order. */
+        Injection: {
+            /** @description Where it goes. */
+            place: components["schemas"]["Place"];
+            /** @description The role of the message it becomes part of. */
+            role: components["schemas"]["Role"];
+            /** @description Where it comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description The text, ready to be sent. */
+            text: string;
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
         /** @description What an injection does at its target. */
         InjectOp: "into_lore" | "at" | "prepend" | {
             /** @description Replaces this text. */
             replace: string;
+        };
+        /**
+         * @description How somebody stands to a piece of knowledge.
+         * @enum {string}
+         */
+        InsightKind: "knows" | "suspects" | "believes" | "unaware" | "hiding";
+        /**
+         * @description What a job does.
+         * @enum {string}
+         */
+        JobKind: "reply" | "extract" | "round" | "catch_up";
+        /**
+         * @description How a job stands.
+         * @enum {string}
+         */
+        JobState: "waiting" | "running" | "done" | "failed" | "cancelled";
+        /** @description A job. */
+        JobView: {
+            /**
+             * Format: int32
+             * @description How often it was begun.
+             */
+            attempts: number;
+            /** @description The chat: jobs of one chat run one at a time. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The model connection it uses. */
+            connection: components["schemas"]["ConnectionId"];
+            /**
+             * Format: int64
+             * @description When it was queued, in milliseconds since 1970.
+             */
+            created: number;
+            /**
+             * Format: int32
+             * @description Pieces done.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Not before this time.
+             */
+            due: number;
+            /** @description Why it was tried again, failed or was cancelled. */
+            error?: string | null;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+            /** @description What it does. */
+            kind: components["schemas"]["JobKind"];
+            /** @description How it stands. */
+            state: components["schemas"]["JobState"];
+            /**
+             * Format: int32
+             * @description Pieces in all; 0 where it is one piece.
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description When it last changed.
+             */
+            updated: number;
+        };
+        /** @description A key and where it was found. */
+        KeyHits: {
+            /** @description The key. */
+            key: string;
+            /** @description Where it is found. */
+            places: components["schemas"]["Place"][];
         };
         /** @description A key that was found. */
         KeyMatch: {
@@ -676,6 +1016,28 @@ export interface components {
             /** @description The key as written. */
             key: string;
         };
+        /** @description Who knows what. */
+        KnowledgeView: {
+            /** @description What each knows. */
+            items: components["schemas"]["Knows"][];
+            /** @description Everybody named. */
+            people: string[];
+        };
+        /** @description What one person knows, guesses, believes, misses or hides. */
+        Knows: {
+            /** @description The knowledge. */
+            content: string;
+            /** @description Its id. */
+            id: string;
+            /** @description How they stand to it. */
+            kind: components["schemas"]["InsightKind"];
+            /** @description The messages it was drawn from. */
+            receipts: components["schemas"]["MessageId"][];
+            /** @description Whose knowledge it is. */
+            subject: string;
+            /** @description From whom it is hidden. */
+            target?: string | null;
+        };
         /** @description A compiled library: equal versions decide alike. */
         LibraryVersion: string;
         /** @description Lines that became other lines. */
@@ -686,6 +1048,30 @@ export interface components {
             at: number;
             /** @description Lines that are gone. */
             removed: string[];
+        };
+        /** @description Changes of lore that are tried out and not saved. */
+        LorePatch: {
+            /** @description Changes of entries by their ids (RFC 7396). */
+            entries?: Record<string, never>;
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
+            /** @description Entries to leave out. */
+            without?: components["schemas"]["EntryId"][];
+        };
+        /** @description Something that a format has no place for. */
+        Loss: {
+            entry?: components["schemas"]["EntryId"] | null;
+            /** @description The field of the model, with dots. */
+            field: string;
+            /** @description What it was. */
+            value: unknown;
+        };
+        /** @description What a format has no place for. */
+        LossesView: {
+            /** @description The format. */
+            format: string;
+            /** @description What is not in its file. */
+            losses: components["schemas"]["Loss"][];
         };
         /** @description A message of a prompt. */
         MappedMessage: {
@@ -764,6 +1150,41 @@ export interface components {
             /** @description The scenario. */
             scenario: boolean;
         };
+        /** @description A memory. */
+        MemoryFound: {
+            /** @description Its id. */
+            id: string;
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+            /** @description What it says. */
+            text: string;
+        };
+        /**
+         * @description What a memory is about. The first four are long-term, the next four belong to a session.
+         * @enum {string}
+         */
+        MemoryKind: "fact" | "relationship" | "preference" | "event" | "scene" | "revelation" | "development" | "detail" | "other";
+        /** @description Names one write: all its events were stored together and are undone together. */
+        MemoryWriteId: string;
+        /** @description What a write of memory gives back. */
+        MemoryWrote: {
+            /** @description The record it made or changed. */
+            id?: string | null;
+            /** @description Takes the write back, as `POST /undo` takes it. */
+            undo: string;
+        };
+        /** @description Memories to put together. */
+        MergeBody: {
+            /** @description What the new one says. */
+            content: string;
+            /** @description Their ids. */
+            ids: string[];
+            /** @description Whose they are. */
+            owner: components["schemas"]["Owner"];
+        };
         /**
          * Format: int32
          * @description A number of messages on a path, used wherever a rule counts the story's length.
@@ -771,6 +1192,35 @@ export interface components {
         MessageCount: number;
         /** @description A message, independent of its ancestors (see [`crate::chat::identity`]). */
         MessageId: string;
+        /** @description Changes of a message. */
+        MessagePatch: {
+            /** @description What is said instead. */
+            content?: string | null;
+            /** @description Who says it. */
+            name?: string | null;
+        };
+        /** @description Whom a new book follows, and how it is read. */
+        NewBook: {
+            /** @description Whom it follows; everybody without it. */
+            bindings?: components["schemas"]["Binding"][] | null;
+            /** @description What it says about itself. */
+            description?: string;
+            /** @description How it is read; as World Info without it. */
+            dialect?: components["schemas"]["Dialect"];
+            /** @description Its id: letters, digits, `-`, `_` and `.`. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A new chat. */
+        NewChat: {
+            /** @description Its id. */
+            id: string;
+            /** @description What was said so far. */
+            messages?: components["schemas"]["Said"][];
+            /** @description Its name; the beginning of the first message without it. */
+            title?: string | null;
+        };
         /** @description A new entry. */
         NewEntry: {
             /** @description The book it is for. */
@@ -778,6 +1228,46 @@ export interface components {
             /** @description Its fields; those not given have their defaults. Its id is given by the server. */
             entry?: Record<string, never>;
         };
+        /** @description Something said. */
+        NewMessages: {
+            /** @description The node it is said after; where the story is without it. */
+            after?: string | null;
+            /** @description What is said, oldest first. */
+            messages: components["schemas"]["Said"][];
+        };
+        /** @description A memory to note. */
+        NewRecord: {
+            /** @description What to remember. */
+            content: string;
+            /**
+             * Format: int32
+             * @description 1 (minor) to 3 (vital).
+             */
+            importance?: number | null;
+            /** @description What it is about. */
+            kind?: components["schemas"]["MemoryKind"];
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description The messages it rests on; none for something that holds on every path. */
+            receipts?: components["schemas"]["MessageId"][];
+        };
+        /** @description The reply to a turn. */
+        NewReply: {
+            /** @description What the model said. */
+            content: string;
+            /** @description Who spoke. */
+            name?: string | null;
+        };
+        /** @description Where the story shall be. */
+        NewTip: {
+            /** @description The node; all zeros for the beginning. */
+            node: string;
+        };
+        /**
+         * @description How much a note matters.
+         * @enum {string}
+         */
+        NoteSeverity: "info" | "warning";
         /** @description An id as the file has it. */
         OriginalId: number | string;
         /** @description The decision about an entry. */
@@ -793,6 +1283,89 @@ export interface components {
             /** @enum {string} */
             verdict: "stopped";
         });
+        /** @description Settings that were changed; what is not set is as the server was started. */
+        Overrides: {
+            /**
+             * @description The character's name, where requests do not say it.
+             * @default null
+             */
+            character: string | null;
+            /**
+             * Format: int32
+             * @description The model's context size.
+             * @default null
+             */
+            context: number | null;
+            /**
+             * Format: int64
+             * @description The longest a request waits for its lore, in milliseconds.
+             * @default null
+             */
+            deadline_ms: number | null;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             * @default null
+             */
+            seed: number | null;
+            /**
+             * @description Whether the model refuses prompts whose roles do not alternate.
+             * @default null
+             */
+            strict_roles: boolean | null;
+            /**
+             * @description The user's name, where requests do not say it.
+             * @default null
+             */
+            user: string | null;
+            /**
+             * @description Whether lore is woven into requests.
+             * @default null
+             */
+            weaving: boolean | null;
+        };
+        /** @description Whose memory it is, inside a tenant. */
+        Owner: {
+            /** @description Everybody of a world. */
+            world: string;
+        } | {
+            /** @description A character, in all its chats. */
+            character: components["schemas"]["CharacterId"];
+        } | {
+            /** @description One chat. */
+            chat: components["schemas"]["ChatId"];
+        };
+        /** @description Everybody who remembers. */
+        OwnersView: {
+            /** @description Chats, characters and worlds. */
+            items: components["schemas"]["OwnerView"][];
+        };
+        /** @description Somebody who remembers. */
+        OwnerView: {
+            /**
+             * Format: int64
+             * @description The number of the last event.
+             */
+            events: number;
+            /** @description Who. */
+            owner: components["schemas"]["Owner"];
+        };
+        /** @description A page of a list. */
+        Page_ChangedTurn: {
+            /** @description The items. */
+            items: {
+                /** @description What changes. */
+                change: components["schemas"]["TurnChange"];
+                /** @description The chat. */
+                chat: components["schemas"]["ChatId"];
+                /** @description Its number in the run. */
+                number: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
         /** @description A page of a list. */
         Page_ChatView: {
             /** @description The items. */
@@ -880,6 +1453,81 @@ export interface components {
             total: number;
         };
         /** @description A page of a list. */
+        Page_JobView: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int32
+                 * @description How often it was begun.
+                 */
+                attempts: number;
+                /** @description The chat: jobs of one chat run one at a time. */
+                chat: components["schemas"]["ChatId"];
+                /** @description The model connection it uses. */
+                connection: components["schemas"]["ConnectionId"];
+                /**
+                 * Format: int64
+                 * @description When it was queued, in milliseconds since 1970.
+                 */
+                created: number;
+                /**
+                 * Format: int32
+                 * @description Pieces done.
+                 */
+                done: number;
+                /**
+                 * Format: int64
+                 * @description Not before this time.
+                 */
+                due: number;
+                /** @description Why it was tried again, failed or was cancelled. */
+                error?: string | null;
+                /**
+                 * Format: int64
+                 * @description Its number.
+                 */
+                id: number;
+                /** @description What it does. */
+                kind: components["schemas"]["JobKind"];
+                /** @description How it stands. */
+                state: components["schemas"]["JobState"];
+                /**
+                 * Format: int32
+                 * @description Pieces in all; 0 where it is one piece.
+                 */
+                total: number;
+                /**
+                 * Format: int64
+                 * @description When it last changed.
+                 */
+                updated: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_RecordView: {
+            /** @description The items. */
+            items: {
+                /** @description Whether it is in use: neither retired nor replaced nor held. */
+                active: boolean;
+                /** @description What it says. */
+                fields: Record<string, never>;
+                /** @description Its id among its owner's records. */
+                id: string;
+                /** @description Whose it is. */
+                owner: components["schemas"]["Owner"];
+                /** @description What it is. */
+                tier: components["schemas"]["RecordKind"];
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
         Page_RevisionView: {
             /** @description The items. */
             items: {
@@ -955,6 +1603,20 @@ export interface components {
             next?: string | null;
             /** @description How many the whole list has. */
             total: number;
+        };
+        /** @description A passage of the story. */
+        PassageFound: {
+            /** @description The message's number on the path, from 1. */
+            message: number;
+            /** @description The message's node. */
+            node: components["schemas"]["PrefixHash"];
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+            /** @description What is said. */
+            text: string;
         };
         /** @description A message of a path. */
         PathMessage: {
@@ -1062,6 +1724,29 @@ export interface components {
          * @enum {string}
          */
         ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        /** @description How far a run is and what it found. */
+        Progress: {
+            /** @description Texts that come in, over all turns. */
+            appeared: number;
+            /** @description Turns that change. */
+            changed: number;
+            /** @description Chats in all. */
+            chats: number;
+            /** @description Chats done. */
+            chats_done: number;
+            /** @description Turns that no longer fit the budget. */
+            over_budget: number;
+            /** @description Texts that say something else. */
+            rewritten: number;
+            /** @description Chats that could not be run, and why. */
+            skipped: components["schemas"]["Skipped"][];
+            /** @description How it stands. */
+            state: components["schemas"]["RunState"];
+            /** @description Turns done. */
+            turns: number;
+            /** @description Texts that go. */
+            vanished: number;
+        };
         /** @description A measured prompt. */
         PromptMap: {
             /** @description The messages. */
@@ -1108,6 +1793,14 @@ export interface components {
         } | "authors_note" | {
             /** @description A memory tier, by its slot's name. */
             memory: string;
+        };
+        /** @description A job that was queued. */
+        Queued: {
+            /**
+             * Format: int64
+             * @description The job.
+             */
+            job: number;
         };
         /** @description A turn as it is stored. */
         RawTurn: {
@@ -1189,6 +1882,59 @@ export interface components {
              */
             threshold?: number | null;
         };
+        /** @description Something that happened to a record. */
+        RecordEvent: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            at: number;
+            /** @description What it changed. */
+            change: unknown;
+            chat?: components["schemas"]["ChatId"] | null;
+            /** @description What happened. */
+            kind: components["schemas"]["EventKind"];
+            /**
+             * Format: int64
+             * @description Its number among its owner's events.
+             */
+            number: number;
+            /** @description The messages it rests on. */
+            receipts: components["schemas"]["MessageId"][];
+            /** @description The write it belongs to. */
+            write: string;
+        };
+        /** @description A record with everything that happened to it. */
+        RecordHistory: {
+            /** @description What happened, oldest first. */
+            events: components["schemas"]["RecordEvent"][];
+            record?: components["schemas"]["RecordView"] | null;
+        };
+        /**
+         * @description What a record is.
+         * @enum {string}
+         */
+        RecordKind: "memory" | "entity" | "relationship" | "insight" | "pinned_arc" | "canon" | "session_memory" | "session_entity" | "scene" | "arc" | "arc_summary" | "profile" | "state_card" | "summary" | "marks" | "read_only";
+        /** @description Changes of a record. */
+        RecordPatch: {
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description Fields to change; `null` takes one away. */
+            set: Record<string, never>;
+        };
+        /** @description Something remembered. */
+        RecordView: {
+            /** @description Whether it is in use: neither retired nor replaced nor held. */
+            active: boolean;
+            /** @description What it says. */
+            fields: Record<string, never>;
+            /** @description Its id among its owner's records. */
+            id: string;
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description What it is. */
+            tier: components["schemas"]["RecordKind"];
+        };
         /** @description How an entry takes part in recursion. */
         Recursion: {
             /**
@@ -1207,6 +1953,34 @@ export interface components {
         Removed: {
             /** @description Its id. */
             id: components["schemas"]["EntryId"];
+        };
+        /** @description A book that was taken out. */
+        RemovedBook: {
+            /** @description Its id. */
+            id: components["schemas"]["BookId"];
+        };
+        /** @description A text to find and what to put in its place. */
+        Replace: {
+            /** @description Whether capitals matter. */
+            case_sensitive?: boolean;
+            /** @description Tell what would change, and change nothing. */
+            dry_run?: boolean;
+            /** @description Where to look; in the text alone without it. */
+            fields?: components["schemas"]["TextField"][] | null;
+            /** @description What to find. */
+            find: string;
+            /** @description Whether `find` is a regular expression. */
+            regex?: boolean;
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /** @description What to put in its place; with `regex`, `$1` is the first group. */
+            with: string;
+        };
+        /** @description What to tell again. */
+        ReplayBody: {
+            /** @description The chats; all without it. */
+            chats?: components["schemas"]["ChatId"][] | null;
+            patch?: components["schemas"]["LorePatch"] | null;
         };
         /** @description A change of books, rules or settings. */
         RevisionView: {
@@ -1236,6 +2010,33 @@ export interface components {
          */
         Role: "system" | "user" | "assistant" | "tool";
         /**
+         * @description How a run stands.
+         * @enum {string}
+         */
+        RunState: "running" | "done" | "cancelled";
+        /** @description All runs. */
+        RunsView: {
+            /** @description The last runs, newest first. */
+            items: components["schemas"]["RunView"][];
+        };
+        /** @description A run. */
+        RunView: components["schemas"]["Progress"] & {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+        };
+        /** @description A message of a story. */
+        Said: {
+            /** @description What is said. */
+            content: string;
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+        };
+        /**
          * @description A phase of the scan loop.
          * @enum {string}
          */
@@ -1259,6 +2060,26 @@ export interface components {
              */
             tokens?: number | null;
         };
+        /** @description A session that leaves no trace unless it is kept. */
+        ScratchView: {
+            from?: components["schemas"]["PrefixHash"] | null;
+            /**
+             * Format: int64
+             * @description The job that reads what was told in it, if it was kept and a model is set.
+             */
+            job?: number | null;
+            /** @description Whether one is open. */
+            open: boolean;
+        };
+        /** @description What to look for. */
+        SearchBody: {
+            /** @description Also in what this character remembers. */
+            character?: string | null;
+            /** @description How many of each; 10 without it. */
+            most?: number | null;
+            /** @description What to look for. */
+            text: string;
+        };
         /** @description The secondary keys. */
         Secondary: {
             /** @description Whether they count at all (SillyTavern's `selective`). */
@@ -1268,11 +2089,72 @@ export interface components {
             /** @description How they combine. */
             logic: components["schemas"]["SelectiveLogic"];
         };
+        /** @description Which entries. */
+        Selection: {
+            /** @description But not these. */
+            except?: components["schemas"]["EntryId"][];
+            /** @description Or those that fit a filter. */
+            f?: string | null;
+            /** @description These. */
+            ids?: components["schemas"]["EntryId"][] | null;
+        };
         /**
          * @description How secondary keys combine.
          * @enum {string}
          */
         SelectiveLogic: "and_any" | "not_all" | "not_any" | "and_all" | "unknown";
+        /**
+         * @description Settings to change. What is not given stays; in `set`, `null` goes back to what the server
+         *     was started with.
+         */
+        SettingsPatch: {
+            /** @description Go back to the rules the server was started with, before `rules` is applied. */
+            reset_rules?: boolean;
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
+            /** @description Changes of the others. */
+            set?: components["schemas"]["Overrides"];
+        };
+        /** @description All settings. */
+        SettingsView: {
+            /** @description What works now. */
+            effective: components["schemas"]["Effective"];
+            /** @description Whether stories are remembered. */
+            memory: boolean;
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
+            rules: Record<string, never>;
+            /** @description Whether the rules were set here. */
+            rules_set: boolean;
+            /** @description What was set here; what is not is as the server was started. */
+            set: components["schemas"]["Overrides"];
+            /** @description The tokenizer that counts. */
+            tokenizer: string;
+        };
+        /** @description A chat that could not be run. */
+        Skipped: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Why. */
+            reason: string;
+        };
+        /** @description Texts of one place and role, joined. */
+        Slot: {
+            /** @description The texts one by one. */
+            injections: components["schemas"]["Injection"][];
+            /** @description Where they go. */
+            place: components["schemas"]["Place"];
+            /** @description The role they are told in. */
+            role: components["schemas"]["Role"];
+            /** @description The texts, one under the other. */
+            text: string;
+            /** @description Their tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
         /**
          * @description Where a woven text comes from.
          * @enum {string}
@@ -1523,6 +2405,11 @@ export interface components {
             /** @enum {string} */
             code: "not_selected";
         };
+        /**
+         * @description Where to look.
+         * @enum {string}
+         */
+        TextField: "content" | "name" | "comment" | "keys";
         /** @description A text that is scanned for keys. */
         TextSource: {
             /**
@@ -1659,6 +2546,11 @@ export interface components {
              */
             version: number;
         };
+        /** @description What was found. */
+        Tried: {
+            /** @description The entries: those asked for, or all of which a key was found. */
+            items: components["schemas"]["EntryHits"][];
+        };
         /** @description Trigger metadata of an activated entry. */
         Trigger: {
             /**
@@ -1698,6 +2590,19 @@ export interface components {
          * @enum {string}
          */
         TrimUnit: "line" | "sentence" | "token";
+        /** @description A text to try entries on. */
+        Try: {
+            /** @description The character's name, for keys that name it. */
+            character?: string | null;
+            /** @description Changes to the first of `entries` that are not saved yet (RFC 7396). */
+            draft?: Record<string, never> | null;
+            /** @description The entries to try; without them all whose keys are plain text or expressions. */
+            entries?: components["schemas"]["EntryId"][] | null;
+            /** @description The text. */
+            text: string;
+            /** @description The user's name, for keys that name it. */
+            user?: string | null;
+        };
         /** @description A turn as a message of the path shows it. */
         TurnBrief: {
             /** @description How the pools used their budgets. */
@@ -1848,6 +2753,29 @@ export interface components {
             /** @description Does it again, as `POST /undo` takes it. */
             undo: string;
         };
+        /** @description What became of a file. */
+        Uploaded: {
+            /** @description Whether it is a character's card. */
+            card: boolean;
+            /** @description How the book is read. */
+            dialect: components["schemas"]["Dialect"];
+            /** @description How many entries it has. */
+            entries: number;
+            /** @description What the file was. */
+            format: string;
+            item?: components["schemas"]["BookView"] | null;
+            /** @description What a card says that a book has no place for. */
+            losses: components["schemas"]["Loss"][];
+            /** @description What was odd, repaired or left out. */
+            notes: components["schemas"]["ImportNote"][];
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the import back; none for a dry run. */
+            undo?: string | null;
+        };
         /**
          * @description What kind of verdict it is.
          * @enum {string}
@@ -1913,6 +2841,125 @@ export interface components {
             /** @description The key. */
             key: string;
         };
+        /** @description A turn to be woven. */
+        WeaveBody: {
+            /** @description The character who speaks next. */
+            character?: string | null;
+            /** @description The chat; made if it is not there and `dry_run` is false. */
+            chat: string;
+            /**
+             * Format: int32
+             * @description The model's context size.
+             */
+            context?: number | null;
+            /** @description Decide, but store nothing. True without it. */
+            dry_run?: boolean;
+            /** @description What is asked for. */
+            generation?: components["schemas"]["GenerationType"];
+            /** @description The group, in a chat of several characters. */
+            group?: string | null;
+            /** @description What is said after that. */
+            messages?: components["schemas"]["Said"][];
+            /** @description The prompt to sew the lore into; without it the story's own messages. */
+            prompt?: components["schemas"]["Said"][] | null;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed?: number | null;
+            /** @description The node of the chat that the story is told from; where it is without it. */
+            tip?: string | null;
+            /** @description The user's name. */
+            user?: string | null;
+        };
+        /** @description A woven turn. */
+        WovenView: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The story's node that was woven for. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description The prompt with the texts sewn in. */
+            prompt: components["schemas"]["PromptMap"];
+            /** @description The texts by place and role. */
+            slots: components["schemas"]["Slot"][];
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            turn?: components["schemas"]["TurnId"] | null;
+            /** @description Takes the turn back; none for a dry run. */
+            undo?: string | null;
+            /** @description Things a person should know. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description A line of the list of writes. */
+        WriteSummary: {
+            /** @description When. */
+            at: components["schemas"]["Timestamp"];
+            /** @description Who wrote. */
+            author: components["schemas"]["Author"];
+            chat?: components["schemas"]["ChatId"] | null;
+            /** @description Its name. */
+            id: components["schemas"]["MemoryWriteId"];
+            /** @description What it was for. */
+            note: string;
+            /** @description Whose memory it changed. */
+            owners: components["schemas"]["Owner"][];
+        };
+        /** @description The last writes. */
+        WritesView: {
+            /** @description The writes, newest first. */
+            items: components["schemas"]["WriteSummary"][];
+        };
+        /** @description What a write gives back. */
+        Wrote_BookView: {
+            /** @description A book. */
+            item: {
+                /** @description Whom it follows; nobody if it only stands there. */
+                bindings: components["schemas"]["Binding"][];
+                /** @description What it says about itself. */
+                description: string;
+                /** @description How it is read. */
+                dialect: components["schemas"]["Dialect"];
+                /** @description How many entries it has. */
+                entries: number;
+                /** @description Its folders. */
+                folders: components["schemas"]["FolderView"][];
+                /** @description The format of its file. */
+                format?: string | null;
+                /** @description Its id. */
+                id: components["schemas"]["BookId"];
+                /** @description Its name. */
+                name: string;
+                /** @description Whether its entries bring in others, where it says so. */
+                recursive?: boolean | null;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it; none for books named at start.
+                 */
+                revision?: number | null;
+                /**
+                 * Format: int32
+                 * @description How many messages its entries scan, where it says so.
+                 */
+                scan_depth?: number | null;
+                /** @description Where it is from. */
+                source: components["schemas"]["BookSource"];
+                /**
+                 * Format: int32
+                 * @description Its own budget, where it says so.
+                 */
+                token_budget?: number | null;
+                version?: components["schemas"]["BookVersion"] | null;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
         /** @description What a write gives back. */
         Wrote_EntryView: {
             /** @description An entry with everything it says. */
@@ -1936,6 +2983,51 @@ export interface components {
             item: {
                 /** @description Its id. */
                 id: components["schemas"]["EntryId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_RemovedBook: {
+            /** @description A book that was taken out. */
+            item: {
+                /** @description Its id. */
+                id: components["schemas"]["BookId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_SettingsView: {
+            /** @description All settings. */
+            item: {
+                /** @description What works now. */
+                effective: components["schemas"]["Effective"];
+                /** @description Whether stories are remembered. */
+                memory: boolean;
+                /**
+                 * Format: int64
+                 * @description The revision of the desk.
+                 */
+                revision: number;
+                /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
+                rules: Record<string, never>;
+                /** @description Whether the rules were set here. */
+                rules_set: boolean;
+                /** @description What was set here; what is not is as the server was started. */
+                set: components["schemas"]["Overrides"];
+                /** @description The tokenizer that counts. */
+                tokenizer: string;
             };
             /**
              * Format: int64
