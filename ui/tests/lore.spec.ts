@@ -115,6 +115,18 @@ test('a dropped file is imported after its loss report', async ({ page }) => {
   await expect(page.locator('.vr', { hasText: 'Gulls' })).toHaveCount(0);
 });
 
+test('a book and its first entry are made', async ({ page }) => {
+  await page.goto('/lore');
+  await page.getByRole('button', { name: 'New book' }).click();
+  await page.getByLabel('Name of the book').fill('Ships & tides');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Make the first entry' }).click();
+  await expect(page.locator('.ed h2')).toHaveText('New entry');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Deleted');
+  await json('/books/Ships-tides', { method: 'DELETE' });
+});
+
 test('a file that is no book is refused in words', async ({ page }) => {
   await page.goto('/lore');
   await page.locator('input[type=file]').setInputFiles({ name: 'no.json', mimeType: 'application/json', buffer: Buffer.from('{"what": 1}') });

@@ -1,4 +1,5 @@
-import { book, demo, expect, json, test, url } from './kit';
+import { book, expect, json, test, url } from './kit';
+import { serve } from './server';
 
 const CORPUS = [
   '<img src=x onerror=alert(1)>',
@@ -92,12 +93,28 @@ test('the document is sent with its policy and refused to strangers', async ({ r
   for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }] as Record<string, string>[]) expect((await request.get('/', { headers })).status()).toBe(403);
 });
 
-test('a server that goes away is said and comes back', async ({ page }) => {
-  const { chat } = await demo();
-  await page.goto(`/c/${encodeURIComponent(chat)}`);
-  await expect(page.locator('.msg').first()).toBeVisible();
-  await page.route('**/api/v1/chats/**', (route) => route.abort());
-  await page.goto('/stories');
-  await page.unroute('**/api/v1/chats/**');
-  await expect(page.locator('.wtable')).toBeVisible();
+test('a server that goes away is said, what is shown stays, and it goes on by itself', async ({ page, faults }) => {
+  test.setTimeout(60_000);
+  const before = process.env.LORELOOM_URL;
+  const first = await serve('demo', '--port', '0');
+  process.env.LORELOOM_URL = first.address;
+  try {
+    await page.goto(`${first.address}/c/demo`);
+    await expect(page.locator('.msg').first()).toBeVisible();
+    const messages = await page.locator('.msg').count();
+    first.stop();
+    await expect(page.getByRole('alert')).toContainText('The server does not answer');
+    await expect(page.locator('.msg')).toHaveCount(messages);
+    const again = await serve('demo', '--port', new URL(first.address).port);
+    await expect(page.getByRole('alert')).toHaveCount(0, { timeout: 20_000 });
+    await expect(page.locator('.rail .foot')).toContainText('Live');
+    again.stop();
+  } finally {
+    first.stop();
+    process.env.LORELOOM_URL = before;
+  }
+  // The browser itself logs every refused connection.
+  const others = faults.filter((fault) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to load resource/.test(fault));
+  expect(others).toEqual([]);
+  faults.length = 0;
 });

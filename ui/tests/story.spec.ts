@@ -67,4 +67,9 @@ test('the story is gone on with, swiped, edited, and each branch can be gone bac
   await shot(page, 'branches-light');
   await page.locator('.tree button', { hasText: 'I ask Orla about the causeway.' }).click();
   await expect(page.locator('.msg', { hasText: 'I ask Orla about the causeway.' })).toBeVisible();
+  await page.getByRole('button', { name: 'Go on from here' }).click();
+  await expect(page.locator('.elsewhere')).toHaveCount(0);
+  await expect(page.locator('.msg .prose').last()).toHaveText(first ?? '');
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('.msg').nth(before)).toContainText('nothing at all');
 });

@@ -598,4 +598,10 @@ export const de: Record<Key, string> = {
   'settings.asStarted': 'wie gestartet',
   'settings.saved': 'Einstellungen gespeichert',
   'nav.jobs': 'Aufträge',
+  'import.entry': 'Eintrag {entry}',
+  'story.here': 'Von hier weiter',
+  'story.moved': 'Die Geschichte steht jetzt hier',
+  'lore.newBook.name': 'Name des Buchs',
+  'lore.newBook.make': 'Anlegen',
+  'lore.first': 'Den ersten Eintrag anlegen',
 };

@@ -597,6 +597,12 @@ export const en = {
   'settings.asStarted': 'as started',
   'settings.saved': 'Settings saved',
   'nav.jobs': 'Jobs',
+  'import.entry': 'entry {entry}',
+  'story.here': 'Go on from here',
+  'story.moved': 'The story is here now',
+  'lore.newBook.name': 'Name of the book',
+  'lore.newBook.make': 'Make it',
+  'lore.first': 'Make the first entry',
 } as const;
 
 export type Key = keyof typeof en;

@@ -42,12 +42,15 @@ export function headline(record: Memory): string {
   return found === undefined ? record.id : text(found);
 }
 
+/** What memory keeps for its own work. */
+const BOOKKEEPING = new Set(['unconfirmed_since', 'retrieval_count', 'last_confirmed', 'source_memory_ids', 'source_scene_ids', 'updated_at']);
+
 /** Everything else a record says, for people. */
 export function details(record: Memory): [string, string][] {
   const fields = record.fields as Fields;
   const skip = new Set(['id', 'content', 'receipts', 'ts', 'consolidated', 'source_messages', ...TEXTS.filter((name) => text(fields[name]) === headline(record))]);
   return Object.entries(fields)
-    .filter(([name, value]) => !skip.has(name) && value != null && value !== '' && !(Array.isArray(value) && !value.length))
+    .filter(([name, value]) => !skip.has(name) && !BOOKKEEPING.has(name) && value != null && value !== '' && value !== 0 && value !== false && !(Array.isArray(value) && !value.length))
     .map(([name, value]) => [name.replace(/^_/, ''), relation(value) ?? text(value)]);
 }
 
