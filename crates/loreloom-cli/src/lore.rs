@@ -21,12 +21,13 @@ use loreloom_core::{
 use loreloom_formats::{ImportOptions, Imported, Severity, dialect_of, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
-use loreloom_server::{Lore, Stacks};
+use loreloom_server::Lore;
 
 use crate::{
     commands::runtime,
+    config::{Config, RulesConfig},
     files,
-    vault::{Contents, VaultArguments, VaultRulesArguments, Vaults},
+    vault::{Contents, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
 };
 
 /// Which lore is used, and by which rules.
@@ -46,13 +47,13 @@ pub(crate) struct LoreArguments {
 /// The rules lore is woven by.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RulesArguments {
-    /// The rules lore is matched by
-    #[arg(long, value_enum, default_value_t = ProfileName::Loreloom)]
-    profile: ProfileName,
+    /// The rules lore is matched by [default: loreloom]
+    #[arg(long, value_enum)]
+    profile: Option<ProfileName>,
 
-    /// How books are read
-    #[arg(long, value_enum, default_value_t = DialectName::Auto)]
-    dialect: DialectName,
+    /// How books are read [default: auto]
+    #[arg(long, value_enum)]
+    dialect: Option<DialectName>,
 
     /// How many messages are scanned for keys
     #[arg(long, value_name = "MESSAGES")]
@@ -64,9 +65,9 @@ pub(crate) struct RulesArguments {
 
     /// How each entry is wrapped: none, xml-minimal, xml-standard, xml-detailed,
     /// xml-maximum, markdown, lb, world-info or `custom:TEMPLATE` with `{{name}}`,
-    /// `{{content}}` and so on
-    #[arg(long, default_value_t = WrapFormat::None, value_name = "FORMAT")]
-    wrap: WrapFormat,
+    /// `{{content}}` and so on [default: none]
+    #[arg(long, value_name = "FORMAT")]
+    wrap: Option<WrapFormat>,
 
     /// A `SillyTavern` regex script file, applied to entries on their way into the prompt;
     /// may be given several times
@@ -102,9 +103,11 @@ impl ScriptFile {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ProfileName {
+/// The rules lore is matched by.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ProfileName {
     /// The peers' rules without their defects
+    #[default]
     Loreloom,
     /// `SillyTavern` 1.19 to the letter
     #[value(name = "sillytavern-1.19")]
@@ -112,9 +115,10 @@ enum ProfileName {
 }
 
 /// How books are read.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum DialectName {
     /// Books of cards with decorators as card books, all others as World Info
+    #[default]
     Auto,
     /// All as World Info: decorators other than `@@activate` and `@@dont_activate` do nothing
     WorldInfo,
@@ -146,14 +150,31 @@ impl DialectName {
 }
 
 impl LoreArguments {
-    /// The books and rules these arguments name, for a server.
-    pub(crate) fn stacks(&self) -> anyhow::Result<Stacks> {
-        let books = self.books()?.into_iter().map(|book| {
-            let dialect = self.rules.dialect.of(&book);
-            (Volume { book, dialect }, vec![Binding::Everywhere])
-        });
-        let embedder = Arc::new(StaticEmbedder::embedded());
-        Ok(Stacks::new(books, self.rules()?, Some(embedder))?)
+    /// These arguments, and what the configuration says besides.
+    pub(crate) fn under(&self, config: &Config) -> Self {
+        let mut filled = self.clone();
+        filled.rules.fill(&config.rules);
+        for vault in &config.vaults {
+            filled.vaults.add(vault.name.clone(), config.path(&vault.folder));
+        }
+        filled
+    }
+
+    /// The books these arguments and the configuration name, each with whom it follows.
+    pub(crate) fn mounted(&self, config: &Config) -> anyhow::Result<Vec<(Volume, Vec<Binding>)>> {
+        let own = self.books.iter().map(|path| (path.clone(), vec![Binding::Everywhere], None));
+        let configured = config.books.iter();
+        let configured =
+            configured.map(|book| (config.path(&book.file), book.to.clone(), book.dialect));
+        let mut books: Vec<Arc<Book>> = Vec::new();
+        let mut mounted = Vec::new();
+        for (path, bindings, dialect) in own.chain(configured) {
+            let book = Arc::new(load_book(&path, &files::stem(&path), &books)?);
+            books.push(Arc::clone(&book));
+            let dialect = dialect.unwrap_or(self.rules.dialect()).of(&book);
+            mounted.push((Volume { book, dialect }, bindings));
+        }
+        Ok(mounted)
     }
 
     /// The same with a book that follows a character.
@@ -166,7 +187,7 @@ impl LoreArguments {
             None => Vec::new(),
         };
         let volumes = card.into_iter().chain(global).map(|(book, binding)| {
-            let dialect = self.rules.dialect.of(&book);
+            let dialect = self.rules.dialect().of(&book);
             (Volume { book, dialect }, vec![binding])
         });
         Ok(Lore::compile(volumes, notes, rules, None)?)
@@ -187,6 +208,11 @@ impl LoreArguments {
         self.vaults.open(&self.rules.vault)
     }
 
+    /// How vaults are read and decided about.
+    pub(crate) fn vault_settings(&self) -> anyhow::Result<VaultSettings> {
+        self.rules.vault.settings()
+    }
+
     /// Whether no lore is named at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.books.is_empty() && self.vaults.is_empty()
@@ -194,7 +220,7 @@ impl LoreArguments {
 
     /// How a book is read that nobody has read before.
     pub(crate) fn dialect_of(&self, book: &Book) -> Dialect {
-        self.rules.dialect.of(book)
+        self.rules.dialect().of(book)
     }
 
     /// The books these arguments name.
@@ -251,19 +277,35 @@ impl RulesArguments {
         Ok(Shelf { volumes: self.volumes(load_books(&files)?), notes, rules })
     }
 
+    fn dialect(&self) -> DialectName {
+        self.dialect.unwrap_or_default()
+    }
+
+    /// What the configuration says where these arguments say nothing.
+    fn fill(&mut self, config: &RulesConfig) {
+        self.profile = self.profile.or(config.profile);
+        self.dialect = self.dialect.or(config.dialect);
+        self.depth = self.depth.or(config.depth);
+        self.budget = self.budget.or(config.budget);
+        self.near = self.near.or(config.near);
+        if self.wrap.is_none() {
+            self.wrap.clone_from(&config.wrap);
+        }
+    }
+
     fn volumes(&self, books: Vec<Arc<Book>>) -> Vec<Volume> {
-        let volume = |book: Arc<Book>| Volume { dialect: self.dialect.of(&book), book };
+        let volume = |book: Arc<Book>| Volume { dialect: self.dialect().of(&book), book };
         books.into_iter().map(volume).collect()
     }
 
     /// The rules these arguments name.
     pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
-        let profile = match self.profile {
+        let profile = match self.profile.unwrap_or_default() {
             ProfileName::Loreloom => Profile::Loreloom,
             ProfileName::SillyTavern119 => Profile::SillyTavern119,
         };
         let mut rules = profile.rules();
-        rules.cards = self.dialect.mode().rules();
+        rules.cards = self.dialect().mode().rules();
         if let Some(depth) = self.depth {
             rules.world_info.depth = depth;
         }
@@ -275,7 +317,7 @@ impl RulesArguments {
         }
         let scripts = self.regex_scripts.iter().flat_map(|file| &file.0);
         rules.regex_scripts.extend(scripts.cloned());
-        rules.wrap = self.wrap.clone();
+        rules.wrap = self.wrap.clone().unwrap_or(WrapFormat::None);
         rules.vault = self.vault.settings()?.using;
         Ok(rules)
     }

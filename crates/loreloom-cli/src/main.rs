@@ -2,6 +2,7 @@
 
 mod clock;
 mod commands;
+mod config;
 mod files;
 mod lore;
 mod model;

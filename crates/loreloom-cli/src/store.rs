@@ -7,6 +7,8 @@ use clap::Args;
 use loreloom_memory::ports::{Store, StoreError};
 use loreloom_store::{SqliteStore, StoreAddress};
 
+use crate::config::Config;
+
 /// Which stories.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArguments {
@@ -20,6 +22,15 @@ pub(crate) struct StoreArguments {
 }
 
 impl StoreArguments {
+    /// What the configuration says where these arguments say nothing.
+    pub(crate) fn under(&self, config: &Config) -> Self {
+        if self.store.is_some() || self.data.is_some() {
+            return self.clone();
+        }
+        let data = config.store.data.as_ref().map(|folder| config.path(folder));
+        Self { store: config.store.address.clone(), data }
+    }
+
     /// Where they are.
     pub(crate) fn address(&self) -> anyhow::Result<StoreAddress> {
         if let Some(address) = &self.store {

@@ -6,16 +6,17 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::tokens::TokenCounter;
 use loreloom_llm::tokenizers::{Tokenizer, TokenizerChoice};
+use loreloom_server::Counting;
 
-use crate::files;
+use crate::{config::fixed, files};
 
 /// How tokens are counted.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TokenizerArguments {
     /// `auto`, `o200k_base`, `cl100k_base`, `p50k_base`, `r50k_base`, `estimate`, `bytes`,
-    /// or a tokenizer.json file
-    #[arg(long, default_value = "auto", value_name = "NAME|FILE")]
-    tokenizer: String,
+    /// or a tokenizer.json file [default: auto]
+    #[arg(long, value_name = "NAME|FILE")]
+    tokenizer: Option<String>,
 
     /// The model's name, which decides for `--tokenizer auto`
     #[arg(long, default_value = "", value_name = "NAME")]
@@ -23,17 +24,25 @@ pub(crate) struct TokenizerArguments {
 }
 
 impl TokenizerArguments {
+    /// How tokens are counted if these arguments say so; else it is left to the connection.
+    pub(crate) fn counting(&self) -> anyhow::Result<Option<Counting>> {
+        if self.tokenizer.is_none() && self.model.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(fixed(self.load()?)))
+    }
+
     /// Loads the tokenizer.
     pub(crate) fn load(&self) -> anyhow::Result<Arc<dyn TokenCounter>> {
+        let name = self.tokenizer.as_deref().unwrap_or("auto");
         let named: Result<TokenizerChoice, _> =
-            serde_json::from_value(serde_json::Value::String(self.tokenizer.clone()));
+            serde_json::from_value(serde_json::Value::String(name.to_owned()));
         let tokenizer = if let Ok(choice) = named {
             Tokenizer::new(&choice, &self.model, None)?
         } else {
-            let path = PathBuf::from(&self.tokenizer);
-            let bytes = files::read(&path).with_context(|| {
-                format!("`{}` is neither a known tokenizer nor a file", self.tokenizer)
-            })?;
+            let path = PathBuf::from(name);
+            let bytes = files::read(&path)
+                .with_context(|| format!("`{name}` is neither a known tokenizer nor a file"))?;
             Tokenizer::from_file(&files::stem(&path), &bytes)?
         };
         tokenizer.warm();

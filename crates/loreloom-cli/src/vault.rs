@@ -1,11 +1,13 @@
 //! Vaults as the commands use them: which folders, read by which rules, kept up to date.
 
 mod arguments;
+mod choosing;
 mod contents;
 mod scene;
 
 pub(crate) use self::{
     arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
+    choosing::SelectorArguments,
     contents::{Contents, Vaults, Watching, error_chain, read_definitions},
     scene::SceneArguments,
 };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     assemble::Seams,
     chat::{GenerationType, Message, Path, Voices},
-    ids::ChatId,
+    ids::{ChatId, ConnectionId},
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
@@ -59,6 +59,12 @@ pub struct Given {
     /// The names its messages were told under.
     #[serde(skip_serializing_if = "is_default")]
     pub voices: Voices,
+    /// The connection it was sent over, where the host has several or names its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<ConnectionId>,
+    /// The model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// How the lore was sewn into the prompt.
     #[serde(skip_serializing_if = "is_default")]
     pub seams: Seams,
@@ -87,6 +93,8 @@ impl Given {
             scene: turn.host.scene.cloned(),
             selection: turn.host.selection.cloned(),
             voices: Voices::of(path),
+            connection: None,
+            model: None,
             seams: Seams::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Everything one turn is decided from: the request context.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -94,11 +94,33 @@ pub struct Scene {
 pub enum Selection {
     /// It chose these, perhaps none.
     Chosen(Vec<Choice>),
+    /// It was not asked, because what it chose before still holds.
+    Kept {
+        /// What it chose.
+        choices: Vec<Choice>,
+        /// Why that holds.
+        because: StillHolds,
+    },
+    /// It was not asked: there was nothing to choose from.
+    NotAsked,
     /// It gave no answer that could be read.
     Failed {
         /// What went wrong.
         reason: String,
     },
+}
+
+/// Why what a selecting model chose before still holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StillHolds {
+    /// Nothing new was said.
+    SameChat,
+    /// Nothing came up that it did not choose from.
+    SameCandidates,
+    /// What was said since names no note.
+    NothingNamed,
 }
 
 /// An entry found by its meaning.
@@ -332,6 +354,11 @@ impl Transcript {
     }
 
     /// The messages as vaults scan them.
+    pub fn vault_lines(&self) -> Cow<'_, Lines> {
+        self.lines().map_or_else(|| Cow::Owned(self.to_lines()), Cow::Borrowed)
+    }
+
+    /// The same, where they were kept along the way.
     pub(crate) fn lines(&self) -> Option<&Lines> {
         self.lines.as_ref()
     }

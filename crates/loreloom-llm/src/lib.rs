@@ -4,7 +4,9 @@
 //! that the server never names an HTTP client or a vocabulary.
 //!
 //! - [`connection`]: Loreloom's own calls to OpenAI-compatible servers and Ollama.
-//! - [`upstream`]: a front end's requests, passed on byte for byte.
+//! - [`upstream`]: a front end's requests, passed on byte for byte; [`steady`]: with limits,
+//!   retries and rests.
+//! - [`diagnose`]: trying a connection out, step by step.
 //! - [`offline`]: a storyteller in a model's place, for a first look.
 //! - [`tokenizers`]: counting tokens as the connected model does.
 //! - [`embed`]: vectors with nothing installed.
@@ -34,10 +36,12 @@
 //! ```
 
 pub mod connection;
+pub mod diagnose;
 pub mod embed;
 pub mod offline;
 pub mod secret;
 pub mod sse;
+pub mod steady;
 pub mod think;
 pub mod tokenizers;
 pub mod upstream;

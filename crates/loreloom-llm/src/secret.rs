@@ -1,6 +1,9 @@
 //! A key that cannot be shown by accident.
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use serde::Deserialize;
 
@@ -27,6 +30,31 @@ impl Secret {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 }
+
+/// The key that a front end sent last, for work that goes on without it. It is only ever in
+/// memory. Clones are one.
+#[derive(Clone, Debug, Default)]
+pub struct HeldKey(Arc<Mutex<Option<Secret>>>);
+
+impl HeldKey {
+    /// Remembers a key in place of the one before.
+    pub fn set(&self, key: Secret) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(key);
+    }
+
+    /// The key, if one was sent.
+    pub fn get(&self) -> Option<Secret> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl PartialEq for HeldKey {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for HeldKey {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

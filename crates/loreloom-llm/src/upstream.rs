@@ -16,7 +16,9 @@ use http::{
 use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 
 use crate::{
-    connection::{Address, ConnectionError, bearer, browserless_client, causes, passing},
+    connection::{
+        Address, ClientRules, ConnectionError, bearer, browserless_client, causes, passing,
+    },
     secret::Secret,
 };
 
@@ -32,7 +34,16 @@ impl HttpUpstream {
     /// An upstream at a base address such as `https://host/v1`. A key replaces the front
     /// end's own `Authorization`.
     pub fn new(address: Address, key: Option<&Secret>) -> Result<Self, ConnectionError> {
-        let client = browserless_client(&address)?;
+        Self::with(address, key, ClientRules::default())
+    }
+
+    /// The same by other rules.
+    pub fn with(
+        address: Address,
+        key: Option<&Secret>,
+        rules: ClientRules,
+    ) -> Result<Self, ConnectionError> {
+        let client = browserless_client(&address, rules)?;
         let key = key.map(|key| bearer(key, address.shown())).transpose()?;
         Ok(Self { address, client, key })
     }

@@ -7,7 +7,8 @@ use loreloom_core::{chat::Role, prompt::PromptMessage};
 
 use crate::{
     pass::{Answers, Need, Purpose, Question, Script},
-    ports::{ChatModel, ChatRequest, Embedder, ModelError},
+    ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError},
+    tiers::together,
 };
 
 /// A pass could not be finished. Nothing has been written, and the answers so far hold.
@@ -38,7 +39,7 @@ pub async fn drive<T>(
         };
         match need {
             Need::Reply(question) => {
-                let reply = match model.complete(&request(&question)).await {
+                let reply = match answer(&question, model).await {
                     Ok(reply) => Some(reply.text),
                     Err(_) if question.purpose.is_optional() => None,
                     Err(source) => {
@@ -52,6 +53,19 @@ pub async fn drive<T>(
     }
 }
 
+/// Asks, with the form of the answer where it has one and the model's server knows forms.
+async fn answer(question: &Question, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
+    let asked = request(question);
+    match model.complete(&asked).await {
+        Err(ModelError::Refused { status, .. })
+            if asked.schema.is_some() && (400..500).contains(&status) =>
+        {
+            model.complete(&ChatRequest { schema: None, ..asked }).await
+        }
+        answered => answered,
+    }
+}
+
 fn request(question: &Question) -> ChatRequest {
     ChatRequest {
         messages: vec![PromptMessage {
@@ -61,7 +75,7 @@ fn request(question: &Question) -> ChatRequest {
         }],
         max_tokens: Some(question.max_tokens),
         temperature: Some(0.0),
-        schema: None,
+        schema: (question.purpose == Purpose::Together).then(together::schema),
     }
 }
 
@@ -91,7 +105,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ports::{ChatReply, EmbedError, Vector},
+        ports::{EmbedError, Vector},
         similarity::Vectors,
     };
 

@@ -83,6 +83,11 @@ impl Hardware {
         self == Self::B
     }
 
+    /// Whether it keeps to a form well enough to be asked for several tiers at once.
+    pub fn answers_in_form(self) -> bool {
+        self == Self::B
+    }
+
     /// Whether canon is written again when an arc ends.
     pub fn writes_canon(self) -> bool {
         self == Self::B

@@ -50,6 +50,8 @@ pub enum Purpose {
     Repair,
     /// What happened before, for a returning reader.
     Recap,
+    /// Several tiers at once.
+    Together,
 }
 
 impl Purpose {
@@ -74,7 +76,8 @@ impl Purpose {
             | Self::Canon
             | Self::Continuity
             | Self::Repair
-            | Self::Recap => false,
+            | Self::Recap
+            | Self::Together => false,
         }
     }
 }

@@ -64,6 +64,22 @@ pub struct Rules {
     pub scene_text_limit: usize,
     /// Memories that name, count or quote what no message bears out are put aside.
     pub hold_ungrounded: bool,
+    /// Nothing goes into a character's prompt that was said behind its back or is kept from
+    /// it; that it does not know something is said only if the model sees that anyway.
+    pub keeps_secrets: bool,
+    /// What faded or lost its place is compared too: told again it comes back, and what
+    /// changed replaces it.
+    pub faded_come_back: bool,
+    /// A memory that is shown does not fade.
+    pub shown_stay: bool,
+    /// A scene whose summary repeats a recent one is over all the same: who knows what is
+    /// noted, and its messages are not read again.
+    pub repeated_scene_ends: bool,
+    /// Values of state cards know their message, and grow old.
+    pub ledger_expires: bool,
+    /// A model may also say that a candidate contradicts a stored memory: both are kept, each
+    /// with the other's name. What a reply contradicts is kept too.
+    pub keep_contradictions: bool,
 }
 
 impl Default for Rules {
@@ -85,6 +101,12 @@ impl Default for Rules {
             ranges_from_chat_end: false,
             scene_text_limit: 12_000,
             hold_ungrounded: true,
+            keeps_secrets: true,
+            faded_come_back: true,
+            shown_stay: true,
+            repeated_scene_ends: true,
+            ledger_expires: true,
+            keep_contradictions: true,
         }
     }
 }
@@ -112,6 +134,12 @@ impl Rules {
             ranges_from_chat_end: true,
             scene_text_limit: 2000,
             hold_ungrounded: false,
+            keeps_secrets: false,
+            faded_come_back: false,
+            shown_stay: false,
+            repeated_scene_ends: false,
+            ledger_expires: false,
+            keep_contradictions: false,
         }
     }
 

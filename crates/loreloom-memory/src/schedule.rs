@@ -43,6 +43,17 @@ pub fn extraction(
     last_cutoff: Option<usize>,
     settings: &Settings,
 ) -> Option<Extraction> {
+    extraction_for(chat, last_cutoff, settings, 1)
+}
+
+/// The same where so many characters spoke: each of them hears a part of the messages, so
+/// long-term passes look further back.
+pub fn extraction_for(
+    chat: &[PathItem],
+    last_cutoff: Option<usize>,
+    settings: &Settings,
+    speakers: usize,
+) -> Option<Extraction> {
     const SESSION: usize = 40;
     const LONG_TERM: usize = 20;
     const ARCS: usize = 100;
@@ -52,7 +63,7 @@ pub fn extraction(
     let window = |max: usize| smart_window(chat, last_cutoff, every, max);
     let due = Extraction {
         session: window(SESSION),
-        longterm: window(LONG_TERM),
+        longterm: window(LONG_TERM * speakers.max(1)),
         arcs: stable_window(chat, ARCS),
         cutoff: stable_cutoff(chat),
     };

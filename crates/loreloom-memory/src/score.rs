@@ -114,6 +114,16 @@ impl<'turn> TurnContext<'turn> {
 
 /// What a memory is worth to the current turn.
 pub fn hybrid(memory: &Memory, pool: &Frequencies, turn: &TurnContext<'_>) -> f64 {
+    hybrid_of(memory, pool, turn, &long_words(&turn.recent_text))
+}
+
+/// The same with the long words of the newest messages.
+fn hybrid_of(
+    memory: &Memory,
+    pool: &Frequencies,
+    turn: &TurnContext<'_>,
+    recent: &[String],
+) -> f64 {
     let arcs = turn.arcs.iter().map(|arc| jaccard(&memory.content, arc)).fold(0.0, f64::max);
     let likeness = turn.likeness.get(&memory.id).copied().unwrap_or(0.0);
     utility(memory, pool)
@@ -121,7 +131,7 @@ pub fn hybrid(memory: &Memory, pool: &Frequencies, turn: &TurnContext<'_>) -> f6
         + 60.0 * arcs
         + 30.0 * immediacy(memory)
         + 100.0 * turn.turn_weight * likeness
-        + trigger_bonus(memory, &turn.recent_text)
+        + trigger_bonus(memory, recent)
         - if memory.contradicts.is_empty() { 0.0 } else { 50.0 }
 }
 
@@ -163,9 +173,8 @@ fn immediacy(memory: &Memory) -> f64 {
 }
 
 /// At most three hits count: trigger words first, then words of the memory itself.
-fn trigger_bonus(memory: &Memory, recent: &str) -> f64 {
+fn trigger_bonus(memory: &Memory, recent: &[String]) -> f64 {
     const MOST_HITS: usize = 3;
-    let recent = long_words(recent);
     let triggers =
         memory.triggers.iter().filter(|word| recent.contains(&word.to_lowercase())).map(|_| 80.0);
     let content = keywords(&memory.content).into_iter().filter(|word| recent.contains(word));
@@ -197,7 +206,8 @@ pub fn order_for_turn<'memory>(
     turn: &TurnContext<'_>,
     floor: &[Kind],
 ) -> Vec<&'memory Memory> {
-    let mut sorted = sorted_by(memories, |memory| hybrid(memory, pool, turn));
+    let recent = long_words(&turn.recent_text);
+    let mut sorted = sorted_by(memories, |memory| hybrid_of(memory, pool, turn, &recent));
     raise_best(&mut sorted, floor);
     sorted
 }

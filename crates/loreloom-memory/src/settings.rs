@@ -1,9 +1,14 @@
 //! The settings of memory, with Smart Memory's names and defaults.
 
+use std::collections::BTreeMap;
+
 use loreloom_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Kind;
+use crate::{
+    inject::{Placement, Slot},
+    record::Kind,
+};
 
 /// What each tier may put into the prompt, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,6 +120,17 @@ pub enum SettingsMode {
     Advanced,
 }
 
+/// How long the passing parts of a state are believed: a mood is gone with the scene, a place
+/// with the next journey, an aim with its chapter. Injuries, owners and damage last.
+const EXPIRY: &[(&str, usize)] = &[
+    ("active_goal", 100),
+    ("hazards", 60),
+    ("location", 100),
+    ("mood", 20),
+    ("occupants", 40),
+    ("outfit_disguise", 100),
+];
+
 /// All settings that a pure decision reads.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that users know by name")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +200,33 @@ pub struct Settings {
     pub recap_threshold_hours: u32,
     /// Minutes after which a profile is drawn again.
     pub profiles_stale_minutes: u32,
+    /// Ask strong models for several tiers in one call.
+    pub structured_calls: bool,
+    /// Offer a recap to somebody who was away.
+    pub recap_enabled: bool,
+    /// Grow budgets to what tiers would have liked to say.
+    pub auto_tune_budgets: bool,
+    /// One total for all tiers, shared out in simple mode; else each budget as it is.
+    pub total_inject_budget: Option<Tokens>,
+    /// The most that memory takes of a prompt, whatever its budgets.
+    pub inject_cap: Option<Tokens>,
+    /// Slots that stand elsewhere than usual.
+    pub places: BTreeMap<Slot, Placement>,
+    /// After how many messages the value of a state card's field is no longer believed, if
+    /// nothing confirmed it; fields that are not named last.
+    pub state_ledger_expiry: BTreeMap<String, usize>,
+}
+
+impl Settings {
+    /// The budgets of the tiers.
+    pub fn tier_budgets(&self) -> Budgets {
+        match (self.settings_mode, self.total_inject_budget) {
+            (SettingsMode::Simple, Some(total)) => {
+                Budgets { recall: self.budgets.recall, ..Budgets::of_total(total) }
+            }
+            _ => self.budgets,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -220,6 +263,16 @@ impl Default for Settings {
             macros_enabled: false,
             recap_threshold_hours: 4,
             profiles_stale_minutes: 30,
+            structured_calls: true,
+            recap_enabled: true,
+            auto_tune_budgets: false,
+            total_inject_budget: None,
+            inject_cap: None,
+            places: BTreeMap::new(),
+            state_ledger_expiry: EXPIRY
+                .iter()
+                .map(|(field, messages)| ((*field).to_owned(), *messages))
+                .collect(),
         }
     }
 }

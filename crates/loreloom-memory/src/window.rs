@@ -10,6 +10,8 @@ use loreloom_core::{
     units::Tokens,
 };
 
+use crate::presence::Presence;
+
 /// How many messages are settled: all but a reply at the very end.
 pub fn stable_cutoff(chat: &[PathItem]) -> usize {
     let ends_in_reply = chat.last().is_some_and(|last| last.message.role == Role::Assistant);
@@ -64,13 +66,19 @@ pub fn speakers(messages: &[PathItem]) -> Vec<String> {
 
 /// What one member of a group says and hears from the user: the messages its long-term
 /// pass reads. Their ids stay, so that what is drawn from them rests on the right messages.
-pub fn heard_by(chat: &[PathItem], member: &str) -> Vec<PathItem> {
-    chat.iter()
-        .filter(|item| {
-            item.message.role != Role::Assistant || item.message.name.as_deref() == Some(member)
-        })
-        .cloned()
-        .collect()
+pub fn heard_by(
+    chat: &[PathItem],
+    window: Range<usize>,
+    member: &str,
+    presence: &Presence,
+) -> Vec<PathItem> {
+    let is_heard = |at: &usize| {
+        let message = &chat[*at].message;
+        let own = message.name.as_deref() == Some(member);
+        message.role != Role::Assistant && presence.hears(*at) || own
+    };
+    let window = window.start.min(chat.len())..window.end.min(chat.len());
+    window.filter(is_heard).map(|at| chat[at].clone()).collect()
 }
 
 /// A chat shorter than this is never summarised.
@@ -164,7 +172,7 @@ mod tests {
         let message = |(role, name): (Role, &str)| Message::new(role, Some(name), name);
         let speakers = [(Role::User, "Player"), (Role::Assistant, "Lis"), (Role::Assistant, "Odo")];
         let path = Path::of(ChatId::from("c"), speakers.map(message));
-        let heard = heard_by(path.items(), "Odo");
+        let heard = heard_by(path.items(), 0..3, "Odo", &Presence::default());
         let ids: Vec<_> = heard.iter().map(|item| item.id).collect();
         assert_eq!(ids, [path.items()[0].id, path.items()[2].id]);
     }

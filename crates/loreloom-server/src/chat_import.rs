@@ -191,6 +191,7 @@ fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
         injections: Vec::new(),
         prompt: Vec::new(),
         report: Report {
+            selection: None,
             facts,
             budgets: Vec::new(),
             verdicts: Vec::new(),

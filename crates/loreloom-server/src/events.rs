@@ -14,6 +14,8 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 use utoipa::ToSchema;
 
+use crate::notices;
+
 /// Events that are kept.
 const KEPT: usize = 1024;
 
@@ -38,6 +40,11 @@ pub(crate) enum Happened {
     /// A request went on without lore.
     FailOpen {
         /// Why.
+        reason: String,
+    },
+    /// Something else went wrong beside a generation.
+    Trouble {
+        /// What.
         reason: String,
     },
     /// Books, rules or settings changed.
@@ -75,6 +82,24 @@ pub(crate) enum Happened {
     },
     /// Events were missed: read everything again.
     Gap,
+}
+
+impl Happened {
+    /// The event that watchers are told of a notice, if they are.
+    pub(crate) fn of(notice: &notices::Happened) -> Option<Self> {
+        use notices::Happened as Notice;
+        Some(match notice {
+            Notice::FailedOpen { reason, .. } => Self::FailOpen { reason: reason.clone() },
+            Notice::WithoutMemory { reason, .. }
+            | Notice::NotStored { reason, .. }
+            | Notice::UpstreamFailed { reason } => Self::Trouble { reason: reason.clone() },
+            Notice::TurnStored { chat, turn } => {
+                Self::Turn { chat: chat.to_string(), turn: turn.0 }
+            }
+            // The chat's own event says more.
+            Notice::ReplyStored { .. } => return None,
+        })
+    }
 }
 
 /// An event with its number.

@@ -1,55 +1,153 @@
-//! Who may ask: this machine's own programs and pages.
+//! Where a request may come from: programs of this machine, and what the settings add.
 //!
 //! The server listens on loopback, but a web page anywhere can make a browser send requests
 //! there, under a name of its own (DNS rebinding) or across sites. A request must therefore
-//! name a loopback host, and one that comes from a page must come from a loopback page.
+//! name a host that is ours, and one that comes from a page must come from a page of ours. A
+//! number as a host cannot be another's name, so it is ours wherever it leads.
 
-use axum::{
-    extract::Request,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use std::net::{IpAddr, SocketAddr};
+
 use http::{
-    HeaderMap, HeaderName, StatusCode,
-    header::{HOST, ORIGIN},
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+        ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
+    },
 };
 
-/// Lets a request through, or refuses it.
-pub(crate) async fn only_local(request: Request, next: Next) -> Response {
-    if let Some((header, found)) = stranger(request.headers()) {
-        let message = format!("`{header}` must name this machine, found `{found}`");
-        return (StatusCode::FORBIDDEN, message).into_response();
+/// Where requests may come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// Names of the server, besides this machine's own.
+    pub hosts: Vec<String>,
+    /// Pages that may use it from a browser, for example `https://tales.example`; they may
+    /// also read the answers (CORS).
+    pub pages: Vec<String>,
+    /// Proxies whose `X-Forwarded-Host` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Whether numbers that are not this machine's loopback may be hosts: only where
+    /// everybody needs a key.
+    pub numbers: bool,
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// A header that does not name us, and what it says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stranger {
+    pub(crate) header: HeaderName,
+    pub(crate) found: String,
+}
+
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+impl Origins {
+    /// Whether a request may come in.
+    pub(crate) fn admit(
+        &self,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+    ) -> Result<(), Stranger> {
+        let peer = extensions.get::<Peer>().map(|peer| peer.0.ip());
+        let trusted = peer.is_some_and(|peer| self.trusted_proxies.contains(&peer));
+        let header = match headers.get(FORWARDED_HOST) {
+            Some(_) if trusted => FORWARDED_HOST,
+            _ => HOST,
+        };
+        let host = text(headers, &header);
+        if let Some(found) = host.clone().filter(|host| !self.is_ours(host)) {
+            return Err(Stranger { header, found });
+        }
+        match text(headers, &ORIGIN) {
+            Some(origin) if !self.is_page(&origin, host.as_deref()) => {
+                Err(Stranger { header: ORIGIN, found: origin })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
-    next.run(request).await
+
+    fn is_ours(&self, host: &str) -> bool {
+        let name = without_port(host);
+        is_loopback(name)
+            || (self.numbers && name.parse::<IpAddr>().is_ok())
+            || self.hosts.iter().any(|ours| without_port(ours).eq_ignore_ascii_case(name))
+    }
+
+    fn is_page(&self, origin: &str, host: Option<&str>) -> bool {
+        let page = origin.split_once("://").map_or(origin, |(_, page)| page);
+        is_loopback(without_port(page)) || host == Some(page) || self.is_named(origin)
+    }
+
+    fn is_named(&self, origin: &str) -> bool {
+        self.pages.iter().any(|page| page.trim_end_matches('/').eq_ignore_ascii_case(origin))
+    }
+
+    /// The answer to a browser that asks beforehand whether its page may ask; `None` if it
+    /// does not.
+    pub(crate) fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<HeaderMap> {
+        let asks = method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        let mut allowed = self.shared(headers).filter(|_| asks)?;
+        let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
+        allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+        if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+            allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+        }
+        allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        Some(allowed)
+    }
+
+    /// What lets a page read an answer; `None` for pages that are not named, this machine's
+    /// own among them.
+    pub(crate) fn shared(&self, headers: &HeaderMap) -> Option<HeaderMap> {
+        let origin = headers.get(ORIGIN)?;
+        let named = origin.to_str().is_ok_and(|origin| self.is_named(origin));
+        named.then(|| {
+            let mut shared = HeaderMap::new();
+            shared.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            let exposed = HeaderValue::from_static(
+                "etag, x-loreloom-chat, x-loreloom-type, x-loreloom-warning, x-loreloom-woven",
+            );
+            shared.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+            shared.insert(VARY, HeaderValue::from_static("Origin"));
+            shared
+        })
+    }
 }
 
-/// The header that does not name this machine, and what it says.
-fn stranger(headers: &HeaderMap) -> Option<(HeaderName, String)> {
-    let text = |name: &HeaderName| {
-        headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
-    let host = text(&HOST).filter(|host| !is_loopback(host)).map(|host| (HOST, host));
-    let foreign = |origin: &String| {
-        let host = origin.split_once("://").map_or(origin.as_str(), |(_, host)| host);
-        !is_loopback(host)
-    };
-    host.or_else(|| text(&ORIGIN).filter(foreign).map(|origin| (ORIGIN, origin)))
+fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// Whether `host` or `host:port` is a name of this machine.
-fn is_loopback(host: &str) -> bool {
+/// The name of `host` or `host:port`, without brackets.
+fn without_port(host: &str) -> &str {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.trim_start_matches('[').trim_end_matches(']')
+}
+
+fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn admitted(origins: &Origins, headers: &[(&'static str, &str)], peer: &str) -> bool {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        let mut extensions = Extensions::new();
+        extensions.insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+        origins.admit(&map, &extensions).is_ok()
+    }
 
     #[test]
     fn only_names_of_this_machine_pass() {
@@ -64,7 +162,46 @@ mod tests {
             ("null", false),
             ("", false),
         ] {
-            assert_eq!(is_loopback(host), local, "{host}");
+            assert_eq!(Origins::default().is_ours(host), local, "{host}");
+        }
+    }
+
+    #[test]
+    fn settings_add_hosts_pages_and_proxies() {
+        let origins = Origins {
+            hosts: vec!["tales.example".to_owned()],
+            pages: vec!["https://ui.example/".to_owned()],
+            trusted_proxies: vec!["10.0.0.9".parse().unwrap()],
+            numbers: true,
+        };
+        let here = "10.0.0.1";
+        for (headers, peer, passes) in [
+            (&[("host", "tales.example:8686")] as &[_], here, true),
+            (&[("host", "tales.example.evil")], here, false),
+            (&[("host", "192.168.1.5:8686")], here, true),
+            (&[("host", "tales.example"), ("origin", "https://ui.example")], here, true),
+            (&[("host", "tales.example"), ("origin", "http://ui.example")], here, false),
+            (&[("host", "tales.example"), ("origin", "https://tales.example")], here, true),
+            (&[("host", "tales.example"), ("origin", "null")], here, false),
+            (&[("host", "lan"), ("x-forwarded-host", "tales.example")], here, false),
+            (&[("host", "lan"), ("x-forwarded-host", "tales.example")], "10.0.0.9", true),
+            (&[("host", "tales.example"), ("x-forwarded-host", "lan")], "10.0.0.9", false),
+        ] {
+            assert_eq!(admitted(&origins, headers, peer), passes, "{headers:?} from {peer}");
+        }
+    }
+
+    #[test]
+    fn only_named_pages_may_read_answers() {
+        let origins =
+            Origins { pages: vec!["https://ui.example".to_owned()], ..Origins::default() };
+        for (origin, may) in [("https://ui.example", true), ("http://localhost:8000", false)] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ORIGIN, origin.parse().unwrap());
+            assert_eq!(origins.shared(&headers).is_some(), may, "{origin}");
+            assert!(origins.preflight(&Method::OPTIONS, &headers).is_none());
+            headers.insert(ACCESS_CONTROL_REQUEST_METHOD, "POST".parse().unwrap());
+            assert_eq!(origins.preflight(&Method::OPTIONS, &headers).is_some(), may, "{origin}");
         }
     }
 }

@@ -10,11 +10,18 @@ mod assets;
 mod bookcase;
 mod catalog;
 mod chat_import;
+mod choosing;
+mod connections;
 mod events;
+mod gate;
 mod guard;
+mod keys;
+mod limits;
 mod live;
 mod looking_back;
 mod lore;
+mod metrics;
+mod notices;
 mod pages;
 mod prompt_map;
 mod proxy;
@@ -32,7 +39,14 @@ pub use self::{
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    choosing::Choosing,
+    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
+    gate::Access,
+    guard::Origins,
+    keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    limits::Limits,
     lore::{Lore, LoreError},
+    notices::{Happened, Notice, Notices},
     recogniser::Recogniser,
     router::router,
     serve::serve,

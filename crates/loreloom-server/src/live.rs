@@ -30,10 +30,7 @@ pub(crate) struct Overrides {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 600_000)]
     pub(crate) deadline_ms: Option<u64>,
-    /// Whether the model refuses prompts whose roles do not alternate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) strict_roles: Option<bool>,
-    /// The model's context size.
+    /// The model's context size, where neither its connection nor its server tell it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub(crate) context: Option<u32>,
@@ -92,7 +89,6 @@ impl Overrides {
     fn over(&self, weaving: &Weaving, defaults: &Defaults) -> Live {
         let (mut weaving, mut defaults) = (weaving.clone(), defaults.clone());
         weaving.on = self.weaving.unwrap_or(weaving.on);
-        weaving.strict_roles = self.strict_roles.unwrap_or(weaving.strict_roles);
         if let Some(deadline) = self.deadline_ms {
             weaving.deadline = Duration::from_millis(deadline);
         }

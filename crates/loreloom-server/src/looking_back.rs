@@ -124,7 +124,7 @@ impl App {
         }
         let past = revisit(self.store.as_ref(), tenant, chat, turn).await?;
         let books = self.books_of(tenant, past.record.library).await?;
-        let counter = Arc::clone(&self.counter);
+        let counter = self.counter_of(past.record.given.as_deref());
         let working = tokio::task::spawn_blocking(move || {
             let given: Option<Given> = past.record.given.as_deref().cloned();
             let again = given.zip(books.as_ref()).and_then(|(given, books)| {
@@ -189,7 +189,7 @@ impl App {
 
     /// The smallest change that would have made an entry fire at a turn.
     pub(crate) async fn explain_past(&self, looked: Arc<LookedAt>, entry: EntryId) -> Option<Fix> {
-        let counter = Arc::clone(&self.counter);
+        let counter = self.counter_of(looked.past.record.given.as_deref());
         let working = tokio::task::spawn_blocking(move || {
             let given = looked.past.record.given.as_deref()?;
             let books = looked.books.as_ref()?;

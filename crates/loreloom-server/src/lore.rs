@@ -20,7 +20,7 @@ use loreloom_core::{
     state::StoryState,
     tokens::TokenCounter,
     turn::{Instruments, Near, Transcript, Turn, TurnCache},
-    vault::Note,
+    vault::{Note, Pick},
     weave::{self, Woven},
 };
 use loreloom_memory::{
@@ -193,6 +193,18 @@ impl Lore {
         let roster = self.roster(&turn.cast());
         self.with(turn, counter, |instruments| {
             weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
+        })
+    }
+
+    /// The notes that a selecting model may choose from; `None` if none is to choose.
+    pub fn vault_candidates(
+        &self,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Option<Vec<Pick>> {
+        self.with(turn, counter, |instruments| {
+            weave::vault_candidates(&self.library, turn, state, self.rules(), instruments)
         })
     }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use loreloom_core::{chat::Path, report::BudgetUse, units::Tokens};
+use loreloom_core::{chat::Path, ids::ChatId, report::BudgetUse, units::Tokens};
 use loreloom_memory::{
     ports::MemoryError,
+    presence::characters,
     service::{Spoken, TurnAsked, TurnMemory, Who},
 };
 use tokio::{runtime::Handle, task::JoinHandle};
 
-use crate::{app::App, story::Names};
+use crate::{app::App, connections::Line, notices::Happened, story::Names};
 
 /// Memory being asked; `None` if it is off.
 pub(crate) type Remembering = Option<JoinHandle<Result<TurnMemory, MemoryError>>>;
@@ -27,20 +28,22 @@ impl App {
         path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
+        line: &Line,
     ) -> Remembering {
         let memory = self.memory.clone()?;
         let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
-        let waiting = runtime.clone();
+        let (waiting, counter) = (runtime.clone(), Arc::clone(&line.counter));
         Some(runtime.spawn_blocking(move || {
+            let group = group(&path);
             let asked = TurnAsked {
                 tenant: &app.tenant,
                 chat: path.chat(),
                 path: path.items(),
                 speaker: &speaker,
-                group: &[],
+                group: &group,
                 seen_from,
                 cap: None,
-                counter: app.counter.as_ref(),
+                counter: counter.as_ref(),
             };
             waiting.block_on(memory.for_turn(&asked))
         }))
@@ -48,7 +51,7 @@ impl App {
 
     /// What memory has for a turn. A turn goes on without memory that fails or that takes
     /// more than half of what the turn may take.
-    pub(crate) async fn remembered(&self, asking: Remembering) -> TurnMemory {
+    pub(crate) async fn remembered(&self, chat: &ChatId, asking: Remembering) -> TurnMemory {
         let Some(asking) = asking else { return TurnMemory::default() };
         let reason = match tokio::time::timeout(self.live().weaving.deadline / 2, asking).await {
             Ok(Ok(Ok(remembered))) => return remembered,
@@ -57,6 +60,7 @@ impl App {
             Err(_elapsed) => "memory took too long".to_owned(),
         };
         tracing::warn!(%reason, "the turn goes on without memory");
+        self.notice(Happened::WithoutMemory { chat: chat.clone(), reason });
         TurnMemory::default()
     }
 
@@ -68,7 +72,7 @@ impl App {
         speaker: Option<String>,
     ) {
         let user = user.unwrap_or_else(|| self.live().defaults.user.clone());
-        self.remember(path, &Names { user, speaker }).await;
+        self.remember(path, &Names { user, speaker, card: Arc::default() }).await;
     }
 
     /// Tells memory of a reply; the work it makes is done later.
@@ -97,5 +101,12 @@ pub(crate) fn budget(remembered: &TurnMemory) -> Option<BudgetUse> {
 }
 
 fn who(names: &Names) -> Who {
-    names.speaker.as_deref().map(Who::named).unwrap_or_default()
+    let who = names.speaker.as_deref().map(Who::named).unwrap_or_default();
+    Who { card: names.card.to_string(), ..who }
+}
+
+/// The members of a group: all who speak, where several do.
+fn group(path: &Path) -> Vec<String> {
+    let cast = characters(path.items());
+    if cast.len() > 1 { cast.into_iter().map(str::to_owned).collect() } else { Vec::new() }
 }

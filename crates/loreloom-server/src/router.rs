@@ -1,11 +1,14 @@
 //! Path to handler, nothing else.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
+    extract::Request,
     routing::{any, get},
 };
 
-use crate::{App, api, assets, guard, pages, proxy};
+use crate::{App, api, assets, gate, gate::Gate, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
@@ -33,8 +36,17 @@ const UPSTREAM: [&str; 21] = [
     "/lora-adapters",
 ];
 
-/// All routes of the server.
+/// The server: a gate, and behind it the routes of each tenant.
 pub fn router(app: App) -> Router {
+    let gate = Arc::new(Gate::new(app));
+    Router::new().fallback(move |request: Request| {
+        let gate = Arc::clone(&gate);
+        async move { gate.handle(request).await }
+    })
+}
+
+/// All routes of one tenant.
+pub(crate) fn routes(app: App) -> Router {
     let own = Router::new()
         .route("/", get(assets::document))
         .route("/assets/{*path}", get(assets::asset))
@@ -43,11 +55,13 @@ pub fn router(app: App) -> Router {
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
         .route("/api/last-turn", get(pages::last_turn_json))
-        .nest(api::ROOT, api::router());
+        .route("/metrics", get(api::prometheus))
+        .nest(api::ROOT, api::router(&app));
     let own = assets::PAGES
         .into_iter()
-        .fold(own, |routes, path| routes.route(path, get(assets::document)));
+        .fold(own, |routes, path| routes.route(path, get(assets::document)))
+        .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));
-    routes.layer(axum::middleware::from_fn(guard::only_local)).with_state(app)
+    routes.with_state(app)
 }

@@ -1,22 +1,108 @@
 //! Listening.
 
-use std::io;
+use std::{io, sync::Arc, time::Duration};
 
-use axum::serve::ListenerExt as _;
-use tokio::net::TcpListener;
+use axum::{body::Body, extract::Request};
+use hyper::{body::Incoming, server::conn::http1};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::{GracefulShutdown, Watcher},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
+use tower::ServiceExt as _;
 
-use crate::{App, router};
+use crate::{App, Limits, guard::Peer, limits::Patient, router};
+
+/// What a connection too many is told.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
+    content-length: 0\r\nconnection: close\r\n\r\n";
+
+/// How long to wait after a connection that could not be accepted: the next one would fail for
+/// the same reason, too many open files for one.
+const BREATH: Duration = Duration::from_millis(50);
 
 /// Serves until `stop`, then until the requests that are running have ended.
-///
-/// The kernel must not gather small writes: each is a word of a story that somebody waits
-/// for.
 pub async fn serve(
     app: App,
     listener: TcpListener,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    // A socket that refuses is only slower.
-    let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
-    axum::serve(listener, router(app)).with_graceful_shutdown(stop).await
+    let room = Arc::new(Semaphore::new(app.limits.connections));
+    let (graceful, routes) = (GracefulShutdown::new(), router(app.clone()));
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(BREATH).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            // Whoever does not read it sees the connection close.
+            let _unread = stream.try_write(FULL);
+            continue;
+        };
+        let routes = routes.clone().map_request(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            request
+        });
+        let serving = converse(stream, routes, app.limits, graceful.watcher());
+        app.tasks.spawn(async move {
+            serving.await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    graceful.shutdown().await;
+    Ok(())
 }
+
+/// Serves one connection.
+///
+/// The kernel must not gather small writes: each is a word of a story that somebody waits for.
+fn converse<S>(
+    stream: TcpStream,
+    routes: S,
+    limits: Limits,
+    watcher: Watcher,
+) -> impl Future<Output = ()> + Send
+where
+    S: tower::Service<
+            Request<Incoming>,
+            Response = axum::response::Response,
+            Error = std::convert::Infallible,
+            Future: Send,
+        > + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    // A socket that refuses is only slower.
+    drop(stream.set_nodelay(true));
+    let stream = TokioIo::new(Patient::new(stream, limits.stall));
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head.max(LEAST_HEAD));
+    let serving = watcher.watch(builder.serve_connection(stream, TowerToHyperService::new(routes)));
+    async move {
+        if let Err(error) = serving.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    }
+}
+
+/// The least that the HTTP library reads at once.
+const LEAST_HEAD: usize = 8192;

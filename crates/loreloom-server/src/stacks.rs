@@ -78,6 +78,11 @@ impl Stacks {
         Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default() })
     }
 
+    /// Stacks by the same rules without any of the books.
+    pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
+        Self::new([], self.rules.clone(), self.embedder.clone())
+    }
+
     /// The lore as it is now.
     pub fn lore(&self) -> Arc<Lore> {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
@@ -194,6 +199,9 @@ impl App {
             }
             if let Err(error) = self.take_up(&self.tenant).await {
                 tracing::warn!(%error, "the books stay as they were");
+            }
+            if let Err(error) = self.refresh_keys().await {
+                tracing::warn!(%error, "the keys stay as they were");
             }
         }
     }

@@ -20,7 +20,10 @@ use loreloom_core::{
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
 use tokio::runtime::Handle;
 
-use crate::{app::App, events::Happened, lore::Lore, remembering::budget};
+use crate::{
+    app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
+    remembering::budget,
+};
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
@@ -49,6 +52,8 @@ pub(crate) struct Wish {
     pub(crate) group: Option<String>,
     /// Whether it becomes story.
     pub(crate) is_story: bool,
+    /// Whether a model may be asked which notes it needs.
+    pub(crate) asks: bool,
     /// The first message that the model sees.
     pub(crate) seen_from: usize,
 }
@@ -58,6 +63,8 @@ pub(crate) struct Wish {
 pub(crate) struct Names {
     pub(crate) user: String,
     pub(crate) speaker: Option<String>,
+    /// What the request says before the chat: usually the card.
+    pub(crate) card: Arc<str>,
 }
 
 /// Where the reply to a request belongs.
@@ -97,33 +104,39 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        line: &Line,
+        waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let (path, state) = self.told_so_far(runtime, chat, found)?;
         let (speaker, names) = self.cast(found);
-        let live = self.live();
-        Ok(Some(self.decide_on(
-            runtime,
-            Wish {
-                path: Arc::new(path),
-                state,
-                speaker,
-                names,
-                generation: found.generation,
-                context: live.defaults.context,
-                seed: live.defaults.seed,
-                group: None,
-                is_story: found.kind == Kind::Story,
-                seen_from: found.before,
-            },
-        )))
+        let wish = Wish {
+            path: Arc::new(path),
+            state,
+            speaker,
+            names,
+            generation: found.generation,
+            context: line.context,
+            seed: self.live().defaults.seed,
+            group: None,
+            is_story: found.kind == Kind::Story,
+            asks: true,
+            seen_from: found.before,
+        };
+        Ok(Some(self.decide_on(runtime, wish, line, waiting)))
     }
 
     /// Decides a turn of which everything is known.
-    pub(crate) fn decide_on(&self, runtime: &Handle, wish: Wish) -> Decided {
+    pub(crate) fn decide_on(
+        &self,
+        runtime: &Handle,
+        wish: Wish,
+        line: &Line,
+        waiting: &Waiting,
+    ) -> Decided {
         let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
         let remembering =
-            is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from));
+            is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
         let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
@@ -132,18 +145,27 @@ impl App {
             Vec::new()
         });
         let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
-        let asked = Asked {
+        let mut asked = Asked {
             generation,
             context: wish.context,
             seed: wish.seed,
             at: Some(self.clock.now()),
             given: Given { user, speaker, group, near, dry_run, ..Given::default() },
         };
+        if is_story && wish.asks {
+            let turn = asked.turn(&path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
+        }
         let turn = asked.turn(&path, &transcript);
-        let mut woven = lore.weave(&turn, &state, self.counter.as_ref());
-        let given = lore.given(&turn, &path);
+        let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        let given = Given {
+            connection: Some(line.connection.name.clone()),
+            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            ..lore.given(&turn, &path)
+        };
         if let Some(remembering) = remembering {
-            let remembered = runtime.block_on(self.remembered(remembering));
+            let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
@@ -167,8 +189,8 @@ impl App {
             None => self.live().defaults.speaker.clone(),
         };
         let user = found.speakers.user.as_ref().unwrap_or(&self.live().defaults.user).clone();
-        let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
-        (speaker, names)
+        let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
+        (speaker, Names { user, speaker: speaks, card: card(found) })
     }
 
     /// The story up to its newest message, and the state before that: effects of earlier
@@ -208,6 +230,7 @@ impl App {
                 .clone()
                 .unwrap_or_else(|| self.live().defaults.user.clone()),
             speaker: request.explicit.char.clone(),
+            card: Arc::default(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
@@ -262,10 +285,11 @@ impl App {
             given: Some(Box::new(Given { seams, ..given })),
         };
         let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
-        let chat = path.chat().to_string();
-        self.tell(Happened::Turn { chat: chat.clone(), turn: stored.id.0 });
-        self.tell(Happened::Chat { chat, version: stored.write.0 });
-        Ok(Committed { path, turn: stored.id, version: stored.write.0, names })
+        self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+        self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
+        let (chat, version) = (path.chat().to_string(), stored.write.0);
+        self.tell(events::Happened::Chat { chat, version });
+        Ok(Committed { path, turn: stored.id, version, names })
     }
 
     /// Stores the replies to a turn: one for each choice, each a version of the next
@@ -289,9 +313,13 @@ impl App {
             let reply = Reply { turn, node, created: self.clock.now() };
             let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             let chat = path.chat().to_string();
-            self.tell(Happened::Chat { chat, version: write.0 });
+            self.api().metrics.reply();
+            self.tell(events::Happened::Chat { chat, version: write.0 });
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
+        }
+        if let Some(path) = &told {
+            self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
             self.remember(&path, &names).await;
@@ -328,6 +356,13 @@ pub(crate) struct Committed {
     names: Names,
 }
 
+impl Decided {
+    /// Why it was decided so.
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
 impl Committed {
     /// The turn.
     pub(crate) fn turn(&self) -> TurnId {
@@ -338,13 +373,21 @@ impl Committed {
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
+
+    pub(crate) fn chat(&self) -> &ChatId {
+        self.path.chat()
+    }
 }
 
-impl Decided {
-    /// Why it was decided so.
-    pub(crate) fn report(&self) -> &Report {
-        &self.report
-    }
+/// The longest card that memory is told: its prompts hold it whole.
+const LONGEST_CARD: usize = 6000;
+
+/// What a request says before the chat.
+fn card(found: &Recognition) -> Arc<str> {
+    let parts: Vec<&str> = found.window.preamble.iter().map(|part| part.text.as_str()).collect();
+    let text = parts.join("\n");
+    let end = text.char_indices().nth(LONGEST_CARD).map_or(text.len(), |(end, _)| end);
+    Arc::from(&text[..end])
 }
 
 /// Gives a message the name of its speaker, unless it has one, or says it in its text: then

@@ -324,6 +324,13 @@ impl JobQueue for MemoryStore {
         Ok(count)
     }
 
+    async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {
+        let mut remembered = self.remembered();
+        let known = remembered.jobs.len();
+        remembered.jobs.retain(|job| !job.state.is_over() || job.updated >= before);
+        Ok((known - remembered.jobs.len()) as u64)
+    }
+
     async fn jobs(
         &self,
         tenant: &TenantId,

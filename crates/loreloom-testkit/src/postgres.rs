@@ -23,13 +23,33 @@ pub struct Cluster {
     directory: PathBuf,
     programs: PathBuf,
     account: Account,
+    /// Where it listens beyond its socket, and with which certificate.
+    encrypted: Option<Encrypted>,
     /// Holds the pipe.
     _keeper: Child,
+}
+
+/// Encrypted connections on loopback: PostgreSQL offers none on a socket of the file system.
+#[derive(Debug)]
+struct Encrypted {
+    port: u16,
 }
 
 impl Cluster {
     /// Starts a server; `None`, and a line that says so, if there is none to start here.
     pub fn start() -> Result<Option<Self>, Failure> {
+        Self::start_with(None)
+    }
+
+    /// Starts a server that also listens on loopback and encrypts what is said there, with a
+    /// certificate for `localhost` that it makes itself.
+    pub fn start_encrypted() -> Result<Option<Self>, Failure> {
+        // Free now, and nobody else's before the server starts: ports are given out in turn.
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        Self::start_with(Some(Encrypted { port }))
+    }
+
+    fn start_with(encrypted: Option<Encrypted>) -> Result<Option<Self>, Failure> {
         let Some(programs) = programs() else {
             let line = "skipped: no PostgreSQL server programs (initdb, pg_ctl) are installed";
             writeln!(std::io::stdout(), "{line}")?;
@@ -42,13 +62,16 @@ impl Cluster {
         let mut initdb = account.command(&programs.join("initdb"));
         initdb.args(["-A", "trust", "-U", "loreloom", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
         succeed(initdb.output()?)?;
-        if !start(&directory, &programs, account)? {
+        if encrypted.is_some() {
+            certify(&directory, account)?;
+        }
+        if !start(&directory, &programs, account, encrypted.as_ref())? {
             return Err(format!("pg_ctl could not start a server in {}", data.display()).into());
         }
         let mut keeper = account.command(Path::new("sh"));
         keeper.args(["-c", KEEPER, "keeper"]).arg(programs.join("pg_ctl")).arg(&directory);
         let keeper = keeper.stdin(Stdio::piped()).spawn()?;
-        Ok(Some(Self { directory, programs, account, _keeper: keeper }))
+        Ok(Some(Self { directory, programs, account, encrypted, _keeper: keeper }))
     }
 
     /// Kills the server with SIGKILL: it has no chance to tidy up.
@@ -63,7 +86,7 @@ impl Cluster {
     pub fn restart(&self) -> Result<(), Failure> {
         // Its processes take a moment to notice that it is gone.
         for _ in 0..100 {
-            if start(&self.directory, &self.programs, self.account)? {
+            if start(&self.directory, &self.programs, self.account, self.encrypted.as_ref())? {
                 return Ok(());
             }
             std::thread::sleep(std::time::Duration::from_millis(100));
@@ -75,14 +98,43 @@ impl Cluster {
     pub fn address(&self) -> String {
         format!("host={} user=loreloom dbname=postgres", self.directory.display())
     }
+
+    /// The address at which it encrypts, and the file of the certificate to trust.
+    pub fn encrypted(&self) -> Option<(String, PathBuf)> {
+        let Encrypted { port } = self.encrypted.as_ref()?;
+        let address = format!("postgres://loreloom@localhost:{port}/postgres");
+        Some((address, self.directory.join("server.crt")))
+    }
+}
+
+/// Makes the server's certificate and key.
+fn certify(directory: &Path, account: Account) -> Result<(), Failure> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    let key = directory.join("server.key");
+    std::fs::write(directory.join("server.crt"), made.cert.pem())?;
+    std::fs::write(&key, made.signing_key.serialize_pem())?;
+    // The server refuses a key that others may read.
+    succeed(Command::new("chmod").arg("600").arg(&key).output()?)?;
+    account.give(&key)
 }
 
 /// Starts the server of a directory; whether that succeeded.
-fn start(directory: &Path, programs: &Path, account: Account) -> Result<bool, Failure> {
-    let options = format!(
-        "-k {} -c listen_addresses='' -c fsync=on -c synchronous_commit=on -c max_connections=200",
-        directory.display()
-    );
+fn start(
+    directory: &Path,
+    programs: &Path,
+    account: Account,
+    encrypted: Option<&Encrypted>,
+) -> Result<bool, Failure> {
+    let place = directory.display();
+    let listen = match encrypted {
+        Some(Encrypted { port }) => format!(
+            "-p {port} -c listen_addresses=localhost -c ssl=on \
+             -c ssl_cert_file={place}/server.crt -c ssl_key_file={place}/server.key"
+        ),
+        None => "-c listen_addresses=''".to_owned(),
+    };
+    let options =
+        format!("-k {place} {listen} -c fsync=on -c synchronous_commit=on -c max_connections=200");
     let mut start = account.command(&programs.join("pg_ctl"));
     start.arg("-D").arg(directory.join("data")).args(["-w", "-o", &options]);
     // The server would inherit a pipe and never close it.

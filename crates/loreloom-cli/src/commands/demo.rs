@@ -3,6 +3,7 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -21,15 +22,18 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::{ImportOptions, import};
-use loreloom_llm::{connection::Address, offline::OfflineUpstream, upstream::HttpUpstream};
+use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{Upstream, UpstreamCall};
-use loreloom_server::{App, Defaults, LastTurn, Stacks};
+use loreloom_server::{App, Connections, Defaults, LastTurn, Stacks};
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::serve::{Server, parts, runtime, stop_asked};
-use crate::tokenizer::TokenizerArguments;
+use crate::{
+    config::{ConnectionConfig, Kind, fixed},
+    tokenizer::TokenizerArguments,
+};
 
 const WORLD: &[u8] = include_bytes!("../../assets/demo/world.json");
 const STORY: &[u8] = include_bytes!("../../assets/demo/story.json");
@@ -79,9 +83,10 @@ impl Demo {
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
         };
-        let upstream = Arc::new(OfflineUpstream::default());
-        let counter = self.tokenizer.load()?;
-        let app = App::new(parts(stacks, store, upstream, counter, defaults));
+        let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
+        let offline = offline.open("offline", Path::new(""))?;
+        let offline = offline.counted(fixed(self.tokenizer.load()?)).connection()?;
+        let app = App::new(parts(stacks, store, Connections::only(offline), defaults));
         runtime()?.block_on(async {
             let server = start(app.clone(), self.port, self.exit).await?;
             let address = server.address;

@@ -4,6 +4,7 @@ mod books;
 mod cache_report;
 mod care;
 mod chats;
+mod connections;
 mod conversion;
 mod convert;
 mod demo;
@@ -13,6 +14,7 @@ mod export;
 mod import;
 mod inspect;
 mod jobs;
+mod keys;
 mod lint;
 mod memory;
 mod merge;
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),
+    /// List the model servers of the configuration, or try them out
+    Connections(connections::Connections),
     /// Say which turns of chats a new version of a book changes
     DiffRun(diff_run::DiffRun),
     /// Look for damage in the stored chats
@@ -70,6 +74,8 @@ pub(crate) enum Command {
     Import(import::Import),
     /// List or cancel the work that runs beside the stories
     Jobs(jobs::Jobs),
+    /// Make, list and revoke keys for servers that others can reach
+    Keys(keys::Keys),
     /// Look for mistakes in vaults and lorebooks
     Lint(lint::Lint),
     /// Look at what is remembered, and change it
@@ -111,11 +117,13 @@ impl Command {
             Self::Backup(backup) => backup.run(out),
             Self::CacheReport(report) => report.run(out),
             Self::Chats(chats) => chats.run(out),
+            Self::Connections(connections) => connections.run(out),
             Self::DiffRun(diff_run) => diff_run.run(out),
             Self::Doctor(doctor) => doctor.run(out),
             Self::Export(export) => export.run(out),
             Self::Import(import) => import.run(out),
             Self::Jobs(jobs) => jobs.run(out),
+            Self::Keys(keys) => keys.run(out),
             Self::Lint(lint) => lint.run(out),
             Self::Memory(memory) => memory.run(out),
             Self::ModelTest(model_test) => model_test.run(out),

@@ -3,23 +3,28 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, turn::Speaker, units::Tokens};
-use loreloom_llm::{
-    connection::Address, embed::StaticEmbedder, offline::OfflineUpstream, secret::Secret,
-    upstream::HttpUpstream,
+use loreloom_core::{
+    ids::{ConnectionId, TenantId},
+    turn::Speaker,
+    units::Tokens,
 };
+use loreloom_llm::{connection::Address, embed::StaticEmbedder};
 use loreloom_memory::{
     cycle::Backend,
-    ports::{ChatModel, Store, Upstream},
-    service::{MemoryService, Options, Ports},
+    ports::{ChatModel, Embedder, Store},
+    service::{MemoryService, ModelUse, Options, Ports},
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_server::{
+    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks,
+    Weaving, serve,
+};
 use tokio::{
     net::TcpListener,
     runtime::Handle,
@@ -27,54 +32,70 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::memory::options;
 use crate::{
     clock::SystemClock,
+    config::{Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened},
     lore::LoreArguments,
     model::ModelArguments,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
-    vault::{Contents, Vaults, Watching},
+    vault::{Contents, SelectorArguments, Vaults, Watching},
 };
 
 /// Run the proxy between a front end and a model.
 ///
-/// Set the front end's API address to the printed one, with `/v1`.
+/// Set the front end's API address to the printed one, with `/v1`. What is not said here is
+/// taken from the configuration file.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
+    #[command(flatten)]
+    config: ConfigArguments,
+
     /// The model's server with its path, for example `http://127.0.0.1:11434/v1`, or
-    /// `offline` for the built-in storyteller
-    #[arg(long, default_value = "offline", value_name = "URL")]
-    upstream: String,
+    /// `offline` for the built-in storyteller; every request goes there, whatever the
+    /// configuration's routes say [default: offline, if no connection is configured]
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
 
     /// The environment variable that holds the upstream's key
-    #[arg(long, value_name = "VARIABLE")]
+    #[arg(long, value_name = "VARIABLE", requires = "upstream")]
     key_env: Option<String>,
 
     #[command(flatten)]
     lore: LoreArguments,
 
-    /// The port; 0 takes any that is free
-    #[arg(long, default_value_t = 8686)]
-    port: u16,
+    /// The port; 0 takes any that is free [default: 8686]
+    #[arg(long)]
+    port: Option<u16>,
+
+    /// The address to listen on, for example `0.0.0.0:8686`; beyond this machine everybody
+    /// needs a key (`loreloom keys add`) [default: 127.0.0.1:8686]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
+    listen: Option<SocketAddr>,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     store: StoreArguments,
 
-    /// The user's name, where requests do not say it
-    #[arg(long, default_value = "User", value_name = "NAME")]
-    user: String,
+    /// The user's name, where requests do not say it [default: User]
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
 
     /// The character's name, where requests do not say it
     #[arg(long = "char", value_name = "NAME")]
     character: Option<String>,
 
-    /// The model's context size
-    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
-    context: u32,
+    /// The model's context size, where neither its connection nor its server tells it
+    /// [default: 8192]
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<u32>,
 
-    /// The seed of all rolls
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed of all rolls [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -92,33 +113,63 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
 
+    /// How memory works, as a JSON file
+    #[arg(long, value_name = "FILE")]
+    memory_settings: Option<PathBuf>,
+
     /// Pass every request on as it is
     #[arg(long)]
     no_weave: bool,
 
     /// The longest a request waits for its lore, in milliseconds; then it goes on without
-    #[arg(long, default_value_t = 150, value_name = "MS")]
-    deadline: u64,
+    /// [default: 150]
+    #[arg(long, value_name = "MS")]
+    deadline: Option<u64>,
 
     /// The model refuses prompts whose roles do not alternate: write lore into messages
     #[arg(long)]
     strict_roles: bool,
 }
 
+/// The name of the connection that `--upstream` makes.
+const UPSTREAM: &str = "upstream";
+
+/// What does memory's work.
+struct Extractor {
+    model: Box<dyn ChatModel>,
+    used: ModelUse,
+}
+
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.port);
-        let model = self.memory_model().map(|model| model.open()).transpose()?;
-        let vaults = self.lore.vaults()?;
+        let config = self.config.read()?;
+        let address = self.address(&config);
+        let lore = self.lore.under(&config);
+        let vaults = lore.vaults()?;
+        let opened = self.connections(&config)?;
+        let extractor = self.extractor(&config, &opened)?;
+        let choosing = self.choosing(&lore, &config, &opened)?;
         runtime()?.block_on(async {
-            let app = self.app(self.store.open_or_make().await?)?;
+            let store = self.store.under(&config).open_or_make().await?;
+            let stacks = stacks(&lore, &config, &opened).await?;
+            let used = extractor.as_ref().map(|extractor| extractor.used.clone());
+            let access = config.server.access(address);
+            access.keys.refresh(store.as_ref()).await?;
+            anyhow::ensure!(
+                !access.require_key || !access.keys.is_empty(),
+                "{address} can be reached by others, so everybody needs a key, and there is none: \
+                 make one with `loreloom keys add`"
+            );
+            let app = self.app(&config, &opened, store, stacks, used)?;
+            let limits = config.server.limits.limits();
+            let app = App::new(AppParts { access: Arc::new(access), limits, choosing, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
             };
             let server = Server::start(app.clone(), address).await?;
-            if let Some(model) = model {
-                work(&app, model);
+            if let Some(extractor) = extractor {
+                work(&app, extractor.model);
             }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
@@ -126,54 +177,160 @@ impl Serve {
         })
     }
 
-    fn app(&self, store: Arc<dyn Store>) -> anyhow::Result<App> {
-        let speaker = self.character.as_deref().map(Speaker::named);
-        let defaults = Defaults {
-            context: Tokens(self.context),
-            user: self.user.clone(),
-            speaker,
-            seed: self.seed,
-        };
-        let weaving = Weaving {
-            on: !self.no_weave,
-            deadline: Duration::from_millis(self.deadline),
-            strict_roles: self.strict_roles,
-            ..Weaving::default()
-        };
-        let memory = (!self.no_memory).then(|| {
-            let model = self.memory_model().map(|model| model.used());
-            memory(&store, Options { model, ..Options::default() })
+    fn address(&self, config: &Config) -> SocketAddr {
+        let configured = self.listen.or(config.server.listen);
+        let mut address =
+            configured.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8686));
+        if let Some(port) = self.port {
+            address.set_port(port);
+        }
+        address
+    }
+
+    /// All connections, the one that arguments name first.
+    fn connections(&self, config: &Config) -> anyhow::Result<Vec<Opened>> {
+        let counting = self.tokenizer.counting()?;
+        let mut opened = Vec::new();
+        if let Some(upstream) = self.upstream()? {
+            opened.push(upstream.open(UPSTREAM, &config.folder)?);
+        }
+        for (name, connection) in &config.connections {
+            opened.push(connection.open(name, &config.folder)?);
+        }
+        if opened.is_empty() {
+            let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
+            opened.push(offline.open(UPSTREAM, &config.folder)?);
+        }
+        // What is said on the command line wins over what connections say.
+        let opened = opened.into_iter().map(|mut one| {
+            one.config.strict_roles |= self.strict_roles;
+            one.config.context = self.context.or(one.config.context);
+            match &counting {
+                Some(counting) => one.counted(Arc::clone(counting)),
+                None => one,
+            }
         });
-        let counter = self.tokenizer.load()?;
-        Ok(App::new(AppParts {
-            memory,
-            weaving,
-            ..parts(self.lore.stacks()?, store, self.upstream()?, counter, defaults)
-        }))
+        Ok(opened.collect())
+    }
+
+    /// The connection that arguments name.
+    fn upstream(&self) -> anyhow::Result<Option<ConnectionConfig>> {
+        let Some(upstream) = &self.upstream else { return Ok(None) };
+        if upstream == "offline" {
+            let kind = Kind::Offline;
+            return Ok(Some(ConnectionConfig { kind, ..ConnectionConfig::default() }));
+        }
+        let key = self.key_env.clone().map(KeySource::Environment);
+        let url = Some(Address::parse(upstream)?);
+        // Ollama serves OpenAI's paths under `/v1`, its own beside them.
+        let kind = if upstream.contains("/v1") { Kind::Openai } else { Kind::Ollama };
+        Ok(Some(ConnectionConfig { kind, url, key, ..ConnectionConfig::default() }))
+    }
+
+    fn app(
+        &self,
+        config: &Config,
+        opened: &[Opened],
+        store: Arc<dyn Store>,
+        stacks: Stacks,
+        used: Option<ModelUse>,
+    ) -> anyhow::Result<AppParts> {
+        let story = &config.story;
+        let character = self.character.as_ref().or(story.character.as_ref());
+        let user = self.user.as_ref().or(story.user.as_ref());
+        let defaults = Defaults {
+            context: Tokens(self.context.or(story.context).unwrap_or(DEFAULT_CONTEXT)),
+            user: user.map_or_else(|| "User".to_owned(), Clone::clone),
+            speaker: character.map(|name| Speaker::named(name.as_str())),
+            seed: self.seed.or(story.seed).unwrap_or_default(),
+        };
+        let weaving = Weaving::default();
+        let deadline = self.deadline.or(config.weaving.deadline_ms);
+        let weaving = Weaving {
+            on: !self.no_weave && config.weaving.on.unwrap_or(true),
+            deadline: deadline.map_or(weaving.deadline, Duration::from_millis),
+            ..weaving
+        };
+        let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
+        let options = options(self.memory_settings.as_deref())?;
+        let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
+        let connections = self.routed(config, opened)?;
+        Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
+    }
+
+    fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
+        let all = opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
+        if self.upstream.is_some() {
+            return Ok(Connections::new(all, Vec::new(), None)?);
+        }
+        let routes = config.routes.iter().map(|route| Route {
+            models: route.models.clone(),
+            connection: ConnectionId::from(route.connection.as_str()),
+        });
+        let writer = config.features.writer.as_ref();
+        let writer = writer.map(|feature| ConnectionId::from(feature.connection()));
+        Ok(Connections::new(all, routes.collect(), writer.as_ref())?)
+    }
+
+    /// The model that chooses notes of vaults, if one does.
+    fn choosing(
+        &self,
+        lore: &LoreArguments,
+        config: &Config,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Choosing>> {
+        let settings = lore.vault_settings()?;
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        let configured = config.features.selector.as_ref();
+        let configured =
+            configured.map(|feature| find(opened, feature)?.model(feature.model())).transpose()?;
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.upstream.as_deref().unwrap_or(&first);
+        let upstream = (url, self.key_env.as_deref(), context);
+        let rules = settings.using.selection.as_ref();
+        self.selector.open(rules, settings.asking, configured, upstream)
     }
 
     /// The model that memory's own work goes to, if one is named.
-    fn memory_model(&self) -> Option<ModelArguments> {
-        let name = self.memory_model.as_deref()?;
-        let url = self.memory_url.as_deref().unwrap_or(&self.upstream);
-        Some(ModelArguments::at(url, name, self.key_env.as_deref(), self.context))
-    }
-
-    fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
-        if self.upstream == "offline" {
-            return Ok(Arc::new(OfflineUpstream::default()));
+    fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        if let Some(name) = &self.memory_model {
+            let first = opened.first().map(Opened::shown).unwrap_or_default();
+            let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
+            let model = ModelArguments::at(url, name, self.key_env.as_deref(), context);
+            return Ok(Some(Extractor { used: model.used(), model: model.open()? }));
         }
-        let address = Address::parse(&self.upstream)?;
-        #[expect(clippy::disallowed_methods, reason = "the user named this variable")]
-        let key = match &self.key_env {
-            Some(name) => {
-                Some(std::env::var(name).with_context(|| format!("`{name}` is not set"))?)
-            }
-            None => None,
-        };
-        let key = key.map(|key| Secret::new(&key));
-        Ok(Arc::new(HttpUpstream::new(address, key.as_ref())?))
+        let Some(feature) = &config.features.extractor else { return Ok(None) };
+        let connection = find(opened, feature)?;
+        let model = connection.model(feature.model())?;
+        Ok(Some(Extractor { model, used: connection.used(context) }))
     }
+}
+
+/// The context size of a model that nothing is known of.
+const DEFAULT_CONTEXT: u32 = 8192;
+
+/// The connection that a feature names.
+fn find<'a>(opened: &'a [Opened], feature: &FeatureConfig) -> anyhow::Result<&'a Opened> {
+    let name = feature.connection();
+    let found = opened.iter().find(|one| one.name == name);
+    found.with_context(|| format!("there is no connection `{name}`"))
+}
+
+/// The books and rules, and what entries are found by meaning with.
+async fn stacks(
+    lore: &LoreArguments,
+    config: &Config,
+    opened: &[Opened],
+) -> anyhow::Result<Stacks> {
+    let embedder: Arc<dyn Embedder> = match &config.features.embedder {
+        Some(feature) => {
+            let opening = find(opened, feature)?.embedder(feature.model());
+            Arc::new(opening.await.context("the feature `embedder`")?)
+        }
+        None => Arc::new(StaticEmbedder::embedded()),
+    };
+    Ok(Stacks::new(lore.mounted(config)?, lore.rules()?, Some(embedder))?)
 }
 
 /// Takes up the notes of vaults, and again whenever they change.
@@ -198,21 +355,23 @@ const LAST_MOMENT: Duration = Duration::from_secs(20);
 pub(super) fn parts(
     stacks: Stacks,
     store: Arc<dyn Store>,
-    upstream: Arc<dyn Upstream>,
-    counter: Arc<dyn TokenCounter>,
+    connections: Connections,
     defaults: Defaults,
 ) -> AppParts {
     AppParts {
         tenant: TenantId::local(),
         stacks,
         store,
+        choosing: None,
         memory: None,
-        upstream,
+        connections: Arc::new(connections),
         clock: Arc::new(SystemClock),
-        counter,
         defaults,
         weaving: Weaving::default(),
+        access: Arc::default(),
+        limits: Limits::default(),
         recogniser: Recogniser::default(),
+        notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),
     }
@@ -230,21 +389,29 @@ fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
     Arc::new(MemoryService::new(ports, options))
 }
 
-/// Carries out memory's work until the server stops.
+/// Carries out memory's work until the server stops: as many jobs at once as the model takes.
 fn work(app: &App, model: Box<dyn ChatModel>) {
     let Some(memory) = app.memory.clone() else { return };
+    let at_once = memory.options().model.as_ref().map_or(1, |model| model.at_once);
     let (tell, stop) = watch::channel(false);
     let stopping = app.stopping.clone();
     app.tasks.spawn(async move {
         stopping.cancelled().await;
-        // The worker has gone already if nobody hears this.
+        // The workers have gone already if nobody hears this.
         let _gone = tell.send(true);
     });
-    app.tasks.spawn(async move {
-        let embedder = StaticEmbedder::embedded();
-        let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
-        memory.work_until("server", backend, stop).await;
-    });
+    let model: Arc<dyn ChatModel> = Arc::from(model);
+    // Another server on the same store has workers of its own.
+    let (process, begun) = (std::process::id(), app.clock.now().0);
+    for number in 0..at_once {
+        let (memory, model, stop) = (Arc::clone(&memory), Arc::clone(&model), stop.clone());
+        let name = format!("server-{process}-{begun}-{number}");
+        app.tasks.spawn(async move {
+            let embedder = StaticEmbedder::embedded();
+            let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
+            memory.work_until(&name, backend, stop).await;
+        });
+    }
 }
 
 /// A runtime for one command.
@@ -267,11 +434,7 @@ pub(super) struct Server {
 impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
-        app.restore().await.context("the stored stories cannot be read")?;
-        app.stacks.prepare().await?;
-        app.stacks.refresh(app.store.as_ref(), &app.tenant).await?;
-        let following = app.clone();
-        app.tasks.spawn(async move { following.keep_in_step().await });
+        app.open().await.context("the stored stories cannot be read")?;
         let listener = TcpListener::bind(address)
             .await
             .with_context(|| format!("{address} cannot be listened on"))?;

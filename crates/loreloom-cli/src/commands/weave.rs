@@ -226,6 +226,9 @@ impl Output {
             let (pool, used, limit) = (words::pool(&budget.pool), budget.used, budget.limit);
             writeln!(out, "{pool}: {used} of {limit} tokens ({tokenizer})")?;
         }
+        if let Some(selection) = &self.report.selection {
+            writeln!(out, "{}", words::selection(selection))?;
+        }
         for warning in &self.report.warnings {
             writeln!(out, "note: {}", words::warning(warning))?;
         }

@@ -7,12 +7,16 @@ use clap::{Args, ValueEnum};
 use loreloom_core::{
     rules::VaultUse,
     units::Tokens,
-    vault::{Conflict, VaultRules, clamp_known, rules_of},
+    vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
 };
 use loreloom_formats::vault::{NoteRules, TagNames};
+use loreloom_memory::vault_select::AskRules;
 use serde_json::{Map, Value};
 
-use super::Vaults;
+use super::{
+    Vaults,
+    choosing::{SelectionArguments, asking},
+};
 use crate::files;
 
 /// Which vaults are used.
@@ -27,7 +31,6 @@ pub(crate) struct VaultArguments {
 /// How notes are read and decided about.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Vaults")]
-#[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(crate) struct VaultRulesArguments {
     /// The rules a vault's notes are matched by
     #[arg(long, value_enum, default_value_t = VaultProfile::Loreloom)]
@@ -65,6 +68,9 @@ pub(crate) struct VaultRulesArguments {
     /// World Info also looks for its keys in what the vaults wove in
     #[arg(long)]
     vault_feeds_books: bool,
+
+    #[command(flatten)]
+    selection: SelectionArguments,
 }
 
 /// A vault's folder, and the name it was given.
@@ -138,6 +144,8 @@ pub(crate) struct VaultSettings {
     pub(crate) conflict: Conflict,
     /// The file with the vault's own fields.
     pub(crate) field_file: String,
+    /// How a choosing model is asked.
+    pub(crate) asking: AskRules,
 }
 
 /// Where `DeepLore` keeps the definitions of a vault's fields.
@@ -147,6 +155,11 @@ impl VaultArguments {
     /// Folders without names.
     pub(crate) fn of(folders: &[PathBuf]) -> Self {
         Self { vaults: folders.iter().map(|folder| VaultPlace::unnamed(folder)).collect() }
+    }
+
+    /// One more.
+    pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf) {
+        self.vaults.push(VaultPlace { name, folder });
     }
 
     /// Opens the vaults; `None` if there are none.
@@ -181,6 +194,13 @@ impl VaultRulesArguments {
         rules.budget.tokens = self.vault_budget.map(Tokens).or(rules.budget.tokens);
         rules.recursion.enabled |= self.vault_recursion;
         rules.fuzzy.enabled |= self.vault_fuzzy;
+        rules.order.by_confidence |= self.selection.vault_by_confidence;
+        let choosing = match self.vault_profile {
+            VaultProfile::Loreloom => SelectionRules::default(),
+            VaultProfile::DeepLore2 => {
+                SelectionRules { on_failure: OnFailure::Matches, ..SelectionRules::default() }
+            }
+        };
         let is_on = |name: &str| file.get(name) == Some(&Value::Bool(true));
         let text = |name: &str| file.get(name).and_then(Value::as_str).map(str::trim);
         let feeds_world_info = self.vault_feeds_books || is_on("allowWIScan");
@@ -194,7 +214,13 @@ impl VaultRulesArguments {
         };
         let field_file = text("fieldDefinitionsPath").filter(|path| !path.is_empty());
         Ok(VaultSettings {
-            using: VaultUse { rules, feeds_world_info, ..VaultUse::default() },
+            using: VaultUse {
+                rules,
+                feeds_world_info,
+                selection: self.selection.rules(&file, choosing),
+                ..VaultUse::default()
+            },
+            asking: asking(&file),
             reading: NoteRules {
                 tags: tags(&file),
                 lenient: lenient.unwrap_or(reading.lenient),

@@ -8,13 +8,16 @@
 
 mod books;
 mod care;
+mod connections;
 mod crossing;
 mod demo;
 mod hostile;
+mod keys;
 mod memory;
 mod run;
 mod serve;
 mod stories;
+mod two_servers;
 mod unwrap;
 mod vault;
 mod weave;

@@ -129,3 +129,68 @@ fn a_chat_is_caught_up_with_as_a_job() {
         "0 jobs are cancelled\n"
     );
 }
+
+#[test]
+fn records_of_every_kind_are_noted_and_threads_follow_a_character() {
+    let home = home();
+    let home = home.path();
+    let chat = ["--chat", "tale"];
+    let thread = r#"content="Find the bell""#;
+    memory(home, &["put", "arc", "Find the bell", chat[0], chat[1], "--set", thread]);
+    let listed = value(home, &["list", chat[0], chat[1]]);
+    assert_eq!((&listed[0]["kind"], &listed[0]["id"]), (&json!("arc"), &json!("Find the bell")));
+    let pinned = value(home, &["pin", "Find", chat[0], chat[1], "--to", "Torvald"]);
+    let kinds = |listed: &Value| -> Vec<String> {
+        let list = listed.as_array().unwrap().iter();
+        list.map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let who = ["list", "--character", "Torvald"];
+    assert_eq!(kinds(&value(home, &who)), ["pinned_arc"]);
+    memory(home, &["undo", pinned["write"].as_str().unwrap()]);
+    assert!(kinds(&value(home, &who)).is_empty());
+    for (id, name) in [("e1", "Cap"), ("e2", "Captain Venn")] {
+        let name = format!("name=\"{name}\"");
+        let id_field = format!("id=\"{id}\"");
+        let put =
+            ["put", "entity", id, "--character", "Torvald", "--set", &id_field, "--set", &name];
+        memory(home, &put);
+    }
+    memory(home, &["merge-entities", "Cap", "Captain Venn", "--character", "Torvald"]);
+    let listed = value(home, &who);
+    assert_eq!(listed[0]["fields"]["aliases"], json!(["Cap"]));
+    let wrong =
+        ["memory", "--data", "data", "put", "rumour", "x", chat[0], chat[1], "--set", "a=1"];
+    assert!(refused(home, &wrong).contains("there is no record `rumour`"));
+}
+
+#[test]
+fn a_file_of_settings_with_a_mistake_is_refused_by_its_name() {
+    let home = home();
+    let home = home.path();
+    write(home, "good.json", r#"{"policies": {"Torvald": "off"}}"#);
+    let theirs = json!({ "extension_settings": { "smart_memory": {
+        "longterm_enabled": true, "arcs_max": 4, "arcs_position": 1, "arcs_depth": 6,
+    } } });
+    write(home, "theirs.json", &theirs.to_string());
+    let ours = printed(home, &["memory", "settings", "theirs.json"]);
+    write(home, "ours.json", &ours);
+    memory(home, &["list", "--memory-settings", "ours.json"]);
+    memory(home, &["list", "--memory-settings", "good.json"]);
+    write(home, "wrong.json", r#"{"settings": {"longterm_budget": 5}}"#);
+    for command in [
+        &["memory", "--data", "data", "list", "--memory-settings", "wrong.json"][..],
+        &["serve", "--port", "0", "--data", "data", "--memory-settings", "wrong.json"],
+    ] {
+        let said = refused(home, command);
+        assert!(said.contains("`settings` has no field `longterm_budget`"), "{said}");
+    }
+}
+
+#[test]
+fn a_recap_is_for_those_who_were_away() {
+    let home = home();
+    let recap = ["recap", "tale", "--if-away", "--api", "offline"];
+    assert_eq!(memory(home.path(), &recap), "", "the chat has just been imported");
+    let told = memory(home.path(), &["recap", "tale", "--api", "offline"]);
+    assert!(!told.trim().is_empty());
+}

@@ -9,6 +9,7 @@ use std::{
 pub(crate) fn loreloom(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_loreloom"));
     command.args(arguments).current_dir(home).env("HOME", home).env_remove("XDG_DATA_HOME");
+    command.env_remove("XDG_CONFIG_HOME");
     command
 }
 

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -23,9 +23,26 @@ impl Server {
     }
 
     pub(crate) fn with(home: &Path, lore: &[&str]) -> Self {
-        let mut arguments = vec!["serve", "--port", "0", "--data", "data"];
-        arguments.extend_from_slice(lore);
-        let mut child = loreloom(home, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+        Self::keeping(home, &["--data", "data"], lore)
+    }
+
+    /// A server that keeps its stories where `place` says.
+    pub(crate) fn keeping(home: &Path, place: &[&str], lore: &[&str]) -> Self {
+        Self::started(loreloom(home, &[&["serve", "--port", "0"], place, lore].concat()))
+    }
+
+    /// A server with a key in the environment, as `MAIN_KEY`.
+    pub(crate) fn with_key(home: &Path, lore: &[&str], key: &str) -> Self {
+        let arguments = [&["serve", "--port", "0", "--data", "data"], lore].concat();
+        let mut command = loreloom(home, &arguments);
+        command.env("MAIN_KEY", key);
+        Self::started(command)
+    }
+
+    fn started(mut command: Command) -> Self {
+        // Another test of this process may have been first.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();

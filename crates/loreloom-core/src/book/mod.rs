@@ -5,6 +5,7 @@
 
 mod entry;
 mod key;
+mod lint;
 mod origin;
 mod placement;
 
@@ -18,6 +19,7 @@ pub use self::{
         Timed, Trim, TrimSide, TrimUnit,
     },
     key::{Key, RegexKey},
+    lint::{BookFinding, BookFindingKind, lint},
     origin::{Container, Indent, Newline, Origin, TextStyle},
     placement::{DepthFrom, Placement, Position},
 };

@@ -156,7 +156,8 @@ impl<'a> Trial<'a> {
             | Stop::Excludes { .. }
             | Stop::Stripped { .. }
             | Stop::MaxEntries { .. }
-            | Stop::NotSelected => return None,
+            | Stop::NotSelected
+            | Stop::FellBack { .. } => return None,
         })
     }
 

@@ -71,7 +71,8 @@ impl Stop {
             | Self::Group { .. }
             | Self::Chance { .. }
             | Self::Warmup { .. }
-            | Self::NotSelected => VerdictClass::Near,
+            | Self::NotSelected
+            | Self::FellBack { .. } => VerdictClass::Near,
             Self::NoKeys
             | Self::NoKeyFound
             | Self::KeyTooSlow { .. }

@@ -9,6 +9,7 @@
 //! (`weave::verdicts`).
 
 mod class;
+mod selection;
 mod trigger;
 mod verdict;
 pub mod words;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     class::VerdictClass,
+    selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, Outcome, Reason, Stop, Verdict},
 };
@@ -44,6 +46,9 @@ pub struct Report {
     pub spans: Vec<Span>,
     /// Things a person should know.
     pub warnings: Vec<Warning>,
+    /// How a selecting model took part, where one was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<SelectionUse>,
 }
 
 /// What a turn's decision was based on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Trigger;
+use super::{Fallback, Trigger};
 use crate::{
     book::SelectiveLogic,
     ids::{BookId, EntryId, MessageId},
@@ -87,6 +87,11 @@ pub enum Reason {
         confidence: String,
         /// What it said.
         why: String,
+    },
+    /// The selecting model gave no choice, and the rule for that lets it in.
+    Fallback {
+        /// The rule.
+        to: Fallback,
     },
     /// It matched in an earlier turn and is kept (`@@keep`).
     Kept {
@@ -342,6 +347,11 @@ pub enum Stop {
     },
     /// The selecting model did not choose it.
     NotSelected,
+    /// The selecting model gave no choice, and the rule for that leaves it out.
+    FellBack {
+        /// The rule.
+        to: Fallback,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -386,6 +396,7 @@ impl Reason {
             Self::Fuzzy { .. } => "fuzzy",
             Self::Pinned => "pinned",
             Self::Selected { .. } => "selected",
+            Self::Fallback { .. } => "fallback",
             Self::Kept { .. } => "kept",
             Self::Semantic { .. } => "semantic",
         }
@@ -430,7 +441,7 @@ impl Stop {
             Self::Budget { .. } | Self::OverBudget { .. } => 17,
             Self::Warmup { .. } => 18,
             Self::Resting { .. } => 19,
-            Self::NotSelected => 20,
+            Self::NotSelected | Self::FellBack { .. } => 20,
             Self::Folder { .. } => 21,
             Self::Context { .. } => 22,
             Self::Blocked => 23,
@@ -474,6 +485,7 @@ impl Stop {
             Self::Stripped { .. } => "stripped",
             Self::MaxEntries { .. } => "max_entries",
             Self::NotSelected => "not_selected",
+            Self::FellBack { .. } => "fell_back",
             Self::OverBudget { .. } => "over_budget",
             Self::Once { .. } => "once",
             Self::Gate { .. } => "gate",
@@ -499,7 +511,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 50);
+        assert_eq!(codes.len(), 52);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

@@ -1,13 +1,15 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict, Warning,
+    Gate, GroupRule, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop, TextSource, Trigger,
+    Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
     cards::Problem,
     ids::EntryId,
     place::{Place, Provenance},
+    turn::StillHolds,
 };
 
 /// What people call an entry.
@@ -86,6 +88,29 @@ pub fn warning(warning: &Warning) -> String {
     }
 }
 
+/// How a selecting model took part, as a sentence.
+pub fn selection(selection: &SelectionUse) -> String {
+    let SelectionUse { candidates, chosen, served, fallback } = selection;
+    let of = format!("{chosen} of {}", count(*candidates, "note"));
+    let served = match served {
+        Served::Model => format!("the selecting model chose {of}"),
+        Served::Kept { because } => {
+            let why = match because {
+                StillHolds::SameChat => "nothing new was said",
+                StillHolds::SameCandidates => "nothing new came up",
+                StillHolds::NothingNamed => "what was said since names no note",
+            };
+            format!("the selecting model's last choice holds, {of}: {why}")
+        }
+        Served::NotAsked => "the selecting model had nothing to choose from".to_owned(),
+        Served::Failed { reason } => format!("the selecting model failed: {reason}"),
+    };
+    match fallback {
+        Some(fallback) => format!("{served}; {}", fallback.words()),
+        None => served,
+    }
+}
+
 fn reason(trigger: &Trigger, names: Names<'_>) -> String {
     match &trigger.reason {
         Reason::Key => {
@@ -115,6 +140,9 @@ fn reason(trigger: &Trigger, names: Names<'_>) -> String {
         Reason::Pinned => "pinned to this chat".to_owned(),
         Reason::Selected { confidence, why } => {
             format!("chosen by the selecting model ({confidence}): {why}")
+        }
+        Reason::Fallback { to } => {
+            format!("the selecting model gave no choice: {}", to.words())
         }
         Reason::Kept { .. } => "matched before and is kept".to_owned(),
         Reason::Semantic { score, threshold: None } => format!("near in meaning ({score:.2})"),
@@ -252,7 +280,8 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         | Stop::Excludes { .. }
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
-        | Stop::NotSelected => vault_stop(stop),
+        | Stop::NotSelected
+        | Stop::FellBack { .. } => vault_stop(stop),
     }
 }
 
@@ -318,6 +347,9 @@ fn vault_stop(stop: &Stop) -> String {
             format!("the same text was sent in generation {generation}")
         }
         Stop::MaxEntries { most } => format!("{most} others are in already, which is the most"),
+        Stop::FellBack { to } => {
+            format!("the selecting model gave no choice: {}", to.words())
+        }
         _ => "the selecting model did not choose it".to_owned(),
     }
 }

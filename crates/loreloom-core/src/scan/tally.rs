@@ -44,30 +44,37 @@ pub struct Tallies(Vec<Tally>);
 impl Tallies {
     /// Counts the patterns of an index in a text that is folded already.
     pub fn count(index: &LiteralIndex, words: WordRule, folded: &str) -> Self {
-        let mut tallies: Vec<Tally> = Vec::new();
-        // Where the last counted occurrence of each pattern ended: any, whole word.
-        let mut ends: Vec<(usize, usize)> = Vec::new();
-        let mut seen: FxHashMap<PatternId, usize> = FxHashMap::default();
+        let mut counting: Vec<Counting> = Vec::with_capacity(FEW / 2);
+        let mut seen = Seen::default();
         index.scan(folded, |pattern, start, end| {
-            let at = *seen.entry(pattern).or_insert_with(|| {
+            let at = seen.place(pattern, &counting);
+            if at == counting.len() {
                 let (first, length) = (offset(start), offset(end - start));
-                tallies.push(Tally { pattern, any: 0, word: 0, length, first, first_word: None });
-                ends.push((0, 0));
-                tallies.len() - 1
-            });
-            let (tally, ends) = (&mut tallies[at], &mut ends[at]);
-            if start >= ends.0 {
-                tally.any += 1;
-                ends.0 = end;
+                let tally = Tally { pattern, any: 0, word: 0, length, first, first_word: None };
+                counting.push(Counting { tally, any: 0, word: 0 });
             }
-            if start >= ends.1 && words.is_word(folded, start, end) {
+            let Counting { tally, any, word } = &mut counting[at];
+            if start >= *any {
+                tally.any += 1;
+                *any = end;
+            }
+            if start >= *word && words.is_word(folded, start, end) {
                 tally.word += 1;
                 tally.first_word.get_or_insert(offset(start));
-                ends.1 = end;
+                *word = end;
             }
         });
-        tallies.shrink_to_fit();
-        Self(tallies)
+        Self(counting.into_iter().map(|one| one.tally).collect())
+    }
+
+    /// How many patterns were found.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The tallies.
@@ -78,6 +85,36 @@ impl Tallies {
     /// The tally of one pattern.
     pub fn get(&self, pattern: PatternId) -> Option<&Tally> {
         self.0.iter().find(|tally| tally.pattern == pattern)
+    }
+}
+
+/// A pattern that is being counted, and where the last counted occurrences ended.
+struct Counting {
+    tally: Tally,
+    any: usize,
+    word: usize,
+}
+
+/// Where each pattern's tally is. A message holds a few, which are found sooner by looking
+/// through them than by a table that has to be made first.
+#[derive(Default)]
+struct Seen(FxHashMap<PatternId, usize>);
+
+/// Up to so many tallies are looked through.
+const FEW: usize = 32;
+
+impl Seen {
+    /// Where a pattern's tally is, or is to be put: behind all others.
+    fn place(&mut self, pattern: PatternId, counting: &[Counting]) -> usize {
+        let pattern_of = |one: &Counting| one.tally.pattern;
+        if counting.len() < FEW {
+            let known = counting.iter().position(|one| pattern_of(one) == pattern);
+            return known.unwrap_or(counting.len());
+        }
+        if self.0.is_empty() {
+            self.0.extend(counting.iter().map(pattern_of).zip(0..));
+        }
+        *self.0.entry(pattern).or_insert(counting.len())
     }
 }
 
@@ -97,6 +134,17 @@ fn offset(at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_patterns_in_one_text_are_counted_like_few() {
+        let keys: Vec<String> = (0..3 * FEW).map(|at| format!("key{at:03}")).collect();
+        let index = LiteralIndex::build(keys.iter().map(String::as_str));
+        let text = format!("{} {}", keys.join(" "), keys.join(" "));
+        let tallies = Tallies::count(&index, WordRule::Ascii, &text);
+        assert_eq!(tallies.len(), keys.len());
+        assert!(tallies.iter().all(|tally| (tally.any, tally.word) == (2, 2)));
+        assert!(tallies.iter().zip(0..).all(|(tally, at)| tally.pattern == PatternId(at)));
+    }
 
     #[test]
     fn occurrences_are_counted_without_overlap() {

@@ -23,7 +23,7 @@ impl Evidence<'_> {
     /// How a note came in.
     pub(super) fn trigger(&self, pick: &Pick, cache: &mut VaultCache) -> Trigger {
         let depth = self.vault.compiled(pick.ix).depth.unwrap_or(self.rules.keys.depth);
-        let probe = pick.key.map(|at| &self.vault.compiled(pick.ix).keys[at]);
+        let probe = pick.key.map(|at| self.vault.key_probes(pick.ix)[at]);
         let at = probe.and_then(|probe| {
             if pick.step > 0 {
                 self.in_notes(pick, probe)
@@ -54,7 +54,7 @@ impl Evidence<'_> {
     }
 
     /// The newest message of the window that holds a key.
-    fn in_chat(&self, probe: &KeyProbe, depth: u32, cache: &mut VaultCache) -> Option<MatchPlace> {
+    fn in_chat(&self, probe: KeyProbe, depth: u32, cache: &mut VaultCache) -> Option<MatchPlace> {
         let window = self.lines.window(depth, self.rules.quirks.hidden_use_depth);
         window.into_iter().rev().find_map(|line| {
             let span = first(&cache.of(self.vault, &line.scan), probe)?;
@@ -72,12 +72,12 @@ impl Evidence<'_> {
     }
 
     /// The note of the step before whose text holds a key.
-    fn in_notes(&self, pick: &Pick, probe: &KeyProbe) -> Option<MatchPlace> {
+    fn in_notes(&self, pick: &Pick, probe: KeyProbe) -> Option<MatchPlace> {
         let before = self.picks.iter().filter(|one| one.step + 1 == pick.step);
         before.into_iter().find_map(|one| self.in_note(one.ix, probe))
     }
 
-    fn in_note(&self, ix: EntryIx, probe: &KeyProbe) -> Option<MatchPlace> {
+    fn in_note(&self, ix: EntryIx, probe: KeyProbe) -> Option<MatchPlace> {
         let note = self.vault.note(ix);
         if note.exclude_recursion {
             return None;
@@ -99,8 +99,8 @@ impl Evidence<'_> {
 }
 
 /// Where a key is found first, in the folded text.
-fn first(tallies: &Tallies, probe: &KeyProbe) -> Option<(usize, usize)> {
+fn first(tallies: &Tallies, probe: KeyProbe) -> Option<(usize, usize)> {
     let KeyProbe::Pattern { pattern, word } = probe else { return None };
-    let tally = tallies.get(*pattern)?;
-    if *word { tally.first_word_span() } else { Some(tally.first_span()) }
+    let tally = tallies.get(pattern)?;
+    if word { tally.first_word_span() } else { Some(tally.first_span()) }
 }

@@ -126,6 +126,7 @@ const SHORT_KEY: usize = 2;
 
 /// How bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LintSeverity))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing.

@@ -27,6 +27,10 @@ pub struct Vault {
     notes: Vec<Arc<Note>>,
     ids: Vec<EntryId>,
     compiled: Vec<CompiledNote>,
+    /// The keys and refine keys of all notes, one note after the other.
+    probes: Vec<KeyProbe>,
+    /// Keys that may lie across messages.
+    across: Vec<Box<str>>,
     titles: FxHashMap<Box<str>, Vec<EntryIx>>,
     by_id: FxHashMap<EntryId, EntryIx>,
     pub(super) keys: KeyIndex,
@@ -47,19 +51,30 @@ pub struct Vault {
     search: Option<Arc<Search>>,
 }
 
-/// What compiling found out about a note.
-#[derive(Debug)]
+/// What compiling found out about a note: all that a turn asks of the many notes whose key is
+/// found, so that it reads whole notes only of the few that have a rule of their own.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct CompiledNote {
-    pub(super) keys: Vec<KeyProbe>,
-    pub(super) refine: Vec<KeyProbe>,
+    /// Where its keys, its refine keys and the next note's keys begin.
+    probes: [u32; 3],
     /// The scan depth it asks for.
     pub(super) depth: Option<u32>,
     /// Its place among all notes by title, then vault.
     pub(super) rank: u32,
+    pub(super) priority: f64,
+    /// Whether it is always in.
+    pub(super) constant: bool,
+    /// Whether a found key is not enough: it has refine keys, a warmup or a chance.
+    pub(super) has_conditions: bool,
+    /// Whether it brings other notes along.
+    pub(super) cascades: bool,
+    /// Whether it takes no part in recursion, or brings nothing in.
+    pub(super) exclude_recursion: bool,
 }
 
 /// How a key is looked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum KeyProbe {
     /// A blank key is never found.
     Never,
@@ -67,8 +82,8 @@ pub(super) enum KeyProbe {
     Everything,
     /// A literal of the index.
     Pattern { pattern: PatternId, word: bool },
-    /// A literal that may lie across messages.
-    Spanning { literal: Box<str> },
+    /// A literal that may lie across messages, by its number.
+    Across { literal: u32 },
 }
 
 /// How text is changed before it is searched.
@@ -154,6 +169,8 @@ impl Vault {
             notes,
             ids,
             compiled,
+            probes: compiler.probes,
+            across: compiler.across,
             titles,
             by_id,
             keys: KeyIndex::build(compiler.literals, compiler.touches),
@@ -222,6 +239,23 @@ impl Vault {
         &self.compiled[ix.0 as usize]
     }
 
+    /// How a note's keys are looked for.
+    pub(super) fn key_probes(&self, ix: EntryIx) -> &[KeyProbe] {
+        let [keys, refine, _] = self.compiled(ix).probes;
+        &self.probes[keys as usize..refine as usize]
+    }
+
+    /// How its refine keys are.
+    pub(super) fn refine_probes(&self, ix: EntryIx) -> &[KeyProbe] {
+        let [_, refine, end] = self.compiled(ix).probes;
+        &self.probes[refine as usize..end as usize]
+    }
+
+    /// A key that may lie across messages.
+    pub(super) fn across(&self, literal: u32) -> &str {
+        &self.across[literal as usize]
+    }
+
     /// What is found in a note's own text. It never changes, so it is looked for once.
     pub(super) fn found_in(&self, ix: EntryIx) -> &Tallies {
         self.texts[ix.0 as usize].get_or_init(|| self.tally(&self.note(ix).content))
@@ -267,6 +301,8 @@ struct Compiler {
     literals: LiteralIndex,
     touches: Vec<(PatternId, EntryIx)>,
     spanning: Vec<EntryIx>,
+    probes: Vec<KeyProbe>,
+    across: Vec<Box<str>>,
 }
 
 impl Compiler {
@@ -277,29 +313,45 @@ impl Compiler {
             literals: LiteralIndex::default(),
             touches: Vec::new(),
             spanning: Vec::new(),
+            probes: Vec::new(),
+            across: Vec::new(),
         }
     }
 
     fn compile(&mut self, ix: EntryIx, note: &Note, rank: u32) -> CompiledNote {
-        let keys: Vec<KeyProbe> = note
-            .keys
-            .iter()
-            .map(|key| match truncate::cut(key, LONGEST_KEY) {
+        let keys = self.probes.len();
+        for key in &note.keys {
+            let probe = match truncate::cut(key, LONGEST_KEY) {
                 key if key.trim_matches(is_js_space).is_empty() => KeyProbe::Never,
                 key => self.probe(key),
-            })
-            .collect();
-        for probe in &keys {
+            };
+            self.probes.push(probe);
             match probe {
-                KeyProbe::Pattern { pattern, .. } => self.touches.push((*pattern, ix)),
-                KeyProbe::Spanning { .. } if self.spanning.last() != Some(&ix) => {
+                KeyProbe::Pattern { pattern, .. } => self.touches.push((pattern, ix)),
+                KeyProbe::Across { .. } if self.spanning.last() != Some(&ix) => {
                     self.spanning.push(ix);
                 }
-                KeyProbe::Spanning { .. } | KeyProbe::Never | KeyProbe::Everything => {}
+                KeyProbe::Across { .. } | KeyProbe::Never | KeyProbe::Everything => {}
             }
         }
-        let refine = note.refine.keys.iter().map(|key| self.probe(key)).collect();
-        CompiledNote { keys, refine, depth: note.scan_depth.map(messages), rank }
+        let refine = self.probes.len();
+        for key in &note.refine.keys {
+            let probe = self.probe(key);
+            self.probes.push(probe);
+        }
+        let probes = [keys, refine, self.probes.len()].map(|at| index(at).0);
+        CompiledNote {
+            probes,
+            depth: note.scan_depth.map(messages),
+            rank,
+            priority: note.priority,
+            constant: note.kind.constant,
+            has_conditions: probes[2] > probes[1]
+                || note.warmup.is_some()
+                || note.probability.is_some(),
+            cascades: !note.relations.cascade.is_empty(),
+            exclude_recursion: note.exclude_recursion,
+        }
     }
 
     fn probe(&mut self, key: &str) -> KeyProbe {
@@ -307,7 +359,8 @@ impl Compiler {
         if literal.is_empty() {
             KeyProbe::Everything
         } else if spans_texts(&literal) {
-            KeyProbe::Spanning { literal: literal.into() }
+            self.across.push(literal.into());
+            KeyProbe::Across { literal: index(self.across.len() - 1).0 }
         } else {
             let word = self.whole_words && !literal.contains(is_js_space);
             KeyProbe::Pattern { pattern: self.literals.insert(&literal), word }

@@ -1,9 +1,11 @@
 //! Which notes the chat brings in: constants, keys, cascades, recursion, meaning.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use super::{
-    ExcludedNotes, Lines, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState, truncate,
+    ExcludedNotes, Lines, OrderRules, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState,
+    index::KeyProbe,
+    truncate,
     windows::{Findings, Windows},
 };
 use crate::{
@@ -115,9 +117,9 @@ impl<'a> Finder<'a> {
             touched.extend(own.map(|ix| (ix, window)));
         }
         touched.sort_unstable();
+        self.picks.reserve(touched.len());
         for (ix, window) in touched {
-            let kind = vault.note(ix).kind;
-            if kind.constant {
+            if vault.compiled(ix).constant {
                 continue;
             }
             match self.judge_keys(ix, window) {
@@ -142,17 +144,19 @@ impl<'a> Finder<'a> {
 
     /// The key that lets a note in; `Ok(None)` if there is none.
     fn judge_keys(&mut self, ix: EntryIx, window: u32) -> Result<Option<usize>, Stop> {
-        let (vault, note) = (self.vault, self.vault.note(ix));
+        let vault = self.vault;
         let findings = self.windows.at(window);
         let Some(key) = first_key(vault, ix, findings) else { return Ok(None) };
-        check_refine(vault, ix, key, findings)?;
-        if let Some(needed) = note.warmup {
-            let found = occurrences(vault, ix, findings);
-            if f64::from(found) < needed {
-                return Err(Stop::Warmup { needed, found });
+        if vault.compiled(ix).has_conditions {
+            check_refine(vault, ix, key, findings)?;
+            if let Some(needed) = vault.note(ix).warmup {
+                let found = occurrences(vault, ix, findings);
+                if f64::from(found) < needed {
+                    return Err(Stop::Warmup { needed, found });
+                }
             }
+            self.roll(ix)?;
         }
-        self.roll(ix)?;
         match self.resting(ix) {
             Some(left) => Err(Stop::Resting { left }),
             None => Ok(Some(key)),
@@ -183,7 +187,7 @@ impl<'a> Finder<'a> {
 
     /// Whether a note that still asks for a pause is in one.
     fn pauses(&self, ix: EntryIx) -> bool {
-        self.vault.note(ix).cooldown.is_some() && self.resting(ix).is_some()
+        self.resting(ix).is_some() && self.vault.note(ix).cooldown.is_some()
     }
 
     /// The notes with a title: all of them, since other notes name titles, not vaults.
@@ -224,7 +228,8 @@ impl<'a> Finder<'a> {
     /// Notes that others bring along: one level, and only by notes that are in so far.
     fn cascade(&mut self) {
         let vault = self.vault;
-        let sources: Vec<EntryIx> = self.picks.iter().map(|pick| pick.ix).collect();
+        let sources = self.picks.iter().map(|pick| pick.ix);
+        let sources: Vec<EntryIx> = sources.filter(|ix| vault.compiled(*ix).cascades).collect();
         for source in sources {
             for title in &vault.note(source).relations.cascade {
                 for ix in self.titled(title) {
@@ -247,12 +252,12 @@ impl<'a> Finder<'a> {
             let sources: Vec<EntryIx> = self.picks[newest..]
                 .iter()
                 .map(|pick| pick.ix)
-                .filter(|ix| !self.vault.note(*ix).exclude_recursion)
+                .filter(|ix| !self.vault.compiled(*ix).exclude_recursion)
                 .collect();
             newest = self.picks.len();
             let findings = self.look_into(&sources);
             for ix in findings.touched(self.vault) {
-                if !self.has(ix) && !self.vault.note(ix).kind.constant {
+                if !self.has(ix) && !self.vault.compiled(ix).constant {
                     self.judge_recursion(ix, step, &findings);
                 }
             }
@@ -263,22 +268,26 @@ impl<'a> Finder<'a> {
     }
 
     fn judge_recursion(&mut self, ix: EntryIx, step: u32, findings: &Findings) {
-        let (vault, note) = (self.vault, self.vault.note(ix));
-        if note.exclude_recursion && self.rules.recursion.excluded == ExcludedNotes::TakeNoPart {
+        let (vault, compiled) = (self.vault, self.vault.compiled(ix));
+        if compiled.exclude_recursion && self.rules.recursion.excluded == ExcludedNotes::TakeNoPart
+        {
             return;
         }
         let Some(key) = first_key(vault, ix, findings) else { return };
-        if check_refine(vault, ix, key, findings).is_err() || self.pauses(ix) {
+        if self.pauses(ix) || (compiled.has_conditions && !self.may_recur(ix, findings)) {
             return;
         }
-        if self.roll(ix).is_err() {
-            return;
-        }
+        let pick = Pick::new(vault, ix, Reason::Key);
+        self.take(Pick { key: Some(key), step, ..pick });
+    }
+
+    /// Whether a note's own conditions let recursion bring it in.
+    fn may_recur(&mut self, ix: EntryIx, findings: &Findings) -> bool {
+        let vault = self.vault;
         let enough = |needed: f64| f64::from(occurrences(vault, ix, findings)) >= needed;
-        if note.warmup.is_none_or(enough) {
-            let pick = Pick::new(vault, ix, Reason::Key);
-            self.take(Pick { key: Some(key), step, ..pick });
-        }
+        refine_holds(vault, ix, findings)
+            && self.roll(ix).is_ok()
+            && vault.note(ix).warmup.is_none_or(enough)
     }
 
     /// What is found in the texts of notes, joined by line ends and cut at the limit. Whole
@@ -355,18 +364,27 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Whether a chat of this length is new.
 /// Whether a chat of so many messages is new.
 pub fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
     chat_length <= rules.new_chat_threshold as usize
 }
 
-/// Sorts by priority, then title, then vault.
+/// Sorts by how sure the selecting model was, if that counts, by priority, title and vault.
 pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
-    picks.sort_by(|a, b| {
-        by_priority(a.priority, b.priority, rules.order.reversed)
-            .then_with(|| vault.compiled(a.ix).rank.cmp(&vault.compiled(b.ix).rank))
+    let OrderRules { reversed, by_confidence, .. } = rules.order;
+    picks.sort_by_cached_key(|pick| {
+        // Notes that nobody had to choose come before all that somebody did.
+        let sureness = pick.confidence.filter(|_| by_confidence).map(Reverse);
+        (sureness, importance(pick.priority, reversed), vault.compiled(pick.ix).rank)
     });
+}
+
+/// A number that is smaller for a more important priority.
+fn importance(priority: f64, reversed: bool) -> i64 {
+    // The bits of a float, those of a negative one turned round, sort as `total_cmp` does.
+    let bits = priority.to_bits().cast_signed();
+    let ascending = bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed();
+    if reversed { !ascending } else { ascending }
 }
 
 /// The more important priority first.
@@ -376,17 +394,18 @@ pub(super) fn by_priority(a: f64, b: f64, reversed: bool) -> std::cmp::Ordering 
 
 /// The first key of a note that is found.
 fn first_key(vault: &Vault, ix: EntryIx, findings: &Findings) -> Option<usize> {
-    vault.compiled(ix).keys.iter().position(|probe| findings.occurrences(probe) > 0)
+    let found = |probe: &KeyProbe| findings.occurrences(vault, *probe) > 0;
+    vault.key_probes(ix).iter().position(found)
 }
 
 /// How often the keys of a note occur, added up.
 fn occurrences(vault: &Vault, ix: EntryIx, findings: &Findings) -> u32 {
-    vault.compiled(ix).keys.iter().map(|probe| findings.occurrences(probe)).sum()
+    vault.key_probes(ix).iter().map(|probe| findings.occurrences(vault, *probe)).sum()
 }
 
 fn refine_holds(vault: &Vault, ix: EntryIx, findings: &Findings) -> bool {
-    let refine = &vault.compiled(ix).refine;
-    let found = refine.iter().filter(|probe| findings.occurrences(probe) > 0).count();
+    let refine = vault.refine_probes(ix);
+    let found = refine.iter().filter(|probe| findings.occurrences(vault, **probe) > 0).count();
     refine.is_empty()
         || match vault.note(ix).refine.logic {
             SelectiveLogic::AndAny => found > 0,
@@ -403,8 +422,8 @@ fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> 
     }
     let note = vault.note(ix);
     let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for (probe, key) in vault.compiled(ix).refine.iter().zip(&note.refine.keys) {
-        let list = if findings.occurrences(probe) > 0 { &mut found } else { &mut missing };
+    for (probe, key) in vault.refine_probes(ix).iter().zip(&note.refine.keys) {
+        let list = if findings.occurrences(vault, *probe) > 0 { &mut found } else { &mut missing };
         list.push(key.clone());
     }
     let (key, logic) = (note.keys[key].clone(), note.refine.logic);

@@ -72,7 +72,9 @@ pub use self::{
         PlacementRules, RecursionRules, RepetitionRules, TEMPLATE, VaultQuirks, VaultRules,
     },
     search::{Found, Search},
-    select::{OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, select},
+    select::{
+        OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, fallback, select,
+    },
     settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
     state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},

@@ -5,7 +5,7 @@ use crate::{
     report::{Reason, Stop},
 };
 
-use super::Vault;
+use super::{Confidence, Vault};
 
 /// A note that is in, so far.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Pick {
     pub priority: f64,
     /// Whether a pin made it a constant.
     pub pinned: bool,
+    /// How sure the selecting model was, where it chose the note.
+    pub confidence: Option<Confidence>,
 }
 
 /// A note that is out, and why.
@@ -36,13 +38,13 @@ pub struct Stopped {
 impl Pick {
     /// A note that came in without a key.
     pub fn new(vault: &Vault, ix: EntryIx, reason: Reason) -> Self {
-        let priority = vault.note(ix).priority;
-        Self { ix, reason, key: None, step: 0, priority, pinned: false }
+        let priority = vault.compiled(ix).priority;
+        Self { ix, reason, key: None, step: 0, priority, pinned: false, confidence: None }
     }
 
     /// Whether it counts as a constant.
     pub fn is_constant(&self, vault: &Vault) -> bool {
-        self.pinned || vault.note(self.ix).kind.constant
+        self.pinned || vault.compiled(self.ix).constant
     }
 
     /// The key that was found.

@@ -37,7 +37,7 @@ pub fn judge_untouched(
         // No depth at all keeps every note's own depth from being asked.
         let own = compiled.depth.filter(|_| rules.keys.depth > 0);
         let depth = own.unwrap_or(rules.keys.depth);
-        let said = note.keys.iter().zip(&compiled.keys).filter_map(|(key, probe)| {
+        let said = note.keys.iter().zip(vault.key_probes(ix)).filter_map(|(key, probe)| {
             let KeyProbe::Pattern { pattern, word } = probe else { return None };
             Some((*newest.get(&(*pattern, *word))?, key))
         });

@@ -162,6 +162,14 @@ pub struct OrderRules {
     pub reversed: bool,
     /// Whether notes of equal priority are ordered by how often their keys occur.
     pub by_occurrences: bool,
+    /// Whether what the selecting model is surer of comes first, before priority counts.
+    #[serde(skip_serializing_if = "is_off")]
+    pub by_confidence: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_off(setting: &bool) -> bool {
+    !*setting
 }
 
 /// Behaviour of DeepLore that our default leaves out. Each switch is on for DeepLore.

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     Choice, Confidence, Matches, Pick, Vault, VaultRules, closest_title, matching::sort_picks,
 };
-use crate::{library::EntryIx, report::Reason};
+use crate::{
+    library::EntryIx,
+    report::{Fallback, Reason},
+};
 
 /// How a selecting model takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +85,26 @@ pub enum OnNothing {
     Nothing,
 }
 
+/// The rule that decides in the model's place, if one does; `None` is a model that failed.
+pub fn fallback(answer: Option<&[Choice]>, rules: &SelectionRules) -> Option<Fallback> {
+    match answer {
+        None => Some(match rules.on_failure {
+            OnFailure::Candidates => Fallback::Candidates,
+            OnFailure::Matches => Fallback::Matches,
+            OnFailure::Constants => Fallback::Constants,
+            OnFailure::Forced => Fallback::Forced,
+            OnFailure::Nothing => Fallback::Nothing,
+        }),
+        Some([]) => Some(match rules.on_nothing {
+            OnNothing::Constants => Fallback::Constants,
+            OnNothing::Forced => Fallback::Forced,
+            OnNothing::Matches => Fallback::Matches,
+            OnNothing::Nothing => Fallback::Nothing,
+        }),
+        Some(_) => None,
+    }
+}
+
 /// The notes to choose from, with what brought each in.
 pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> Vec<Pick> {
     let mut candidates = matches.picks.clone();
@@ -121,21 +144,20 @@ pub fn select(
         let is_forced = |pick: &&Pick| vault.note(pick.ix).is_forced(with_bootstraps);
         matches.picks.iter().filter(is_forced).cloned().collect()
     };
-    let mut picks = match answer {
-        None => match selection.on_failure {
-            OnFailure::Candidates => candidates.to_vec(),
-            OnFailure::Matches => matches.picks.clone(),
-            OnFailure::Constants => forced(false),
-            OnFailure::Forced => forced(bootstrapping),
-            OnFailure::Nothing => Vec::new(),
-        },
-        Some([]) => match selection.on_nothing {
-            OnNothing::Constants => forced(false),
-            OnNothing::Forced => forced(bootstrapping),
-            OnNothing::Matches => matches.picks.clone(),
-            OnNothing::Nothing => Vec::new(),
-        },
-        Some(choices) => {
+    let mut picks = match fallback(answer, selection) {
+        Some(to @ Fallback::Candidates) => {
+            let let_in = |pick: &Pick| match (&pick.reason, pick.key) {
+                (Reason::Key, None) => Pick { reason: Reason::Fallback { to }, ..pick.clone() },
+                _ => pick.clone(),
+            };
+            candidates.iter().map(let_in).collect()
+        }
+        Some(Fallback::Matches) => matches.picks.clone(),
+        Some(Fallback::Constants) => forced(false),
+        Some(Fallback::Forced) => forced(bootstrapping),
+        Some(Fallback::Nothing) => Vec::new(),
+        None => {
+            let choices = answer.unwrap_or_default();
             let mut picks = forced(bootstrapping);
             let open = candidates.iter().filter(|pick| !picks.iter().any(|one| one.ix == pick.ix));
             let open: Vec<&Pick> = open.collect();
@@ -173,7 +195,8 @@ fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshol
             };
             let reason =
                 Reason::Selected { confidence: confidence.to_owned(), why: choice.reason.clone() };
-            picks.push(Pick { reason, ..pick.clone() });
+            let confidence = Some(choice.confidence);
+            picks.push(Pick { reason, confidence, ..pick.clone() });
         }
     }
     picks

@@ -40,6 +40,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn add(&mut self, tallies: &Tallies) {
+        self.counts.reserve(tallies.len());
         for tally in tallies {
             let count = self.counts.entry(tally.pattern).or_default();
             count.any += tally.any;
@@ -52,17 +53,17 @@ impl Findings {
     }
 
     /// How often a key occurs.
-    pub(super) fn occurrences(&self, probe: &KeyProbe) -> u32 {
+    pub(super) fn occurrences(&self, vault: &Vault, probe: KeyProbe) -> u32 {
         match probe {
             KeyProbe::Never => 0,
             KeyProbe::Everything => 1,
             KeyProbe::Pattern { pattern, word } => {
-                let count = self.counts.get(pattern).copied().unwrap_or_default();
-                if *word { count.word } else { count.any }
+                let count = self.counts.get(&pattern).copied().unwrap_or_default();
+                if word { count.word } else { count.any }
             }
-            KeyProbe::Spanning { literal } => {
+            KeyProbe::Across { literal } => {
                 let text = self.text.as_deref().unwrap_or_default();
-                u32::try_from(text.matches(&**literal).count()).unwrap_or(u32::MAX)
+                u32::try_from(text.matches(vault.across(literal)).count()).unwrap_or(u32::MAX)
             }
         }
     }
@@ -111,8 +112,12 @@ impl<'a> Windows<'a> {
     fn look(&mut self, depth: u32) -> Findings {
         let vault = self.vault;
         let mut findings = Findings::default();
-        for line in self.lines.window(depth, self.hidden_use_depth) {
-            findings.add(&self.cache.of(vault, &line.scan));
+        let window = self.lines.window(depth, self.hidden_use_depth);
+        let found: Vec<Arc<Tallies>> =
+            window.into_iter().map(|line| self.cache.of(vault, &line.scan)).collect();
+        findings.counts.reserve(found.iter().map(|tallies| tallies.len()).sum());
+        for tallies in &found {
+            findings.add(tallies);
         }
         if !vault.spanning.is_empty() {
             let text = self.lines.text(depth, self.hidden_use_depth);

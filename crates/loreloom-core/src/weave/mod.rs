@@ -82,27 +82,33 @@ pub fn weave(
     if turn.dry_run {
         after.variables.clone_from(&state.variables);
     }
+    let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
     if let Some(notes) = notes {
         injections.extend(notes.injections);
         verdicts.extend(notes.verdicts);
         budgets.extend(notes.budget);
         after.vault = notes.state;
     }
-    let entries = roster.len() + library.vault().map_or(0, Vault::len);
-    let untouched = entries.saturating_sub(verdicts.len());
     Woven {
         hide_prompts: cards.hide_prompts,
         delta: StateDelta::between(state, &after),
         report: Report {
             facts: facts(library, turn, instruments),
             budgets,
+            untouched: untouched_by(&verdicts, library, roster),
             verdicts,
-            untouched: u32::try_from(untouched).unwrap_or(u32::MAX),
             spans: Vec::new(),
             warnings,
+            selection,
         },
         injections,
     }
+}
+
+/// How many entries and notes have none of these verdicts.
+fn untouched_by(verdicts: &[Verdict], library: &Library, roster: &Roster) -> u32 {
+    let entries = roster.len() + library.vault().map_or(0, Vault::len);
+    u32::try_from(entries.saturating_sub(verdicts.len())).unwrap_or(u32::MAX)
 }
 
 /// What World Info scans beside the chat: prompts that ask for it, and the vault's texts

@@ -6,11 +6,11 @@ use crate::{
     dice::Dice,
     library::Library,
     place::Injection,
-    report::{BudgetUse, Outcome, Stop, Verdict},
+    report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
     rules::Rules,
     state::StoryState,
     turn::{Instruments, Scene, Selection, Turn},
-    vault::{self, Lines, Matches, Pick, Vault, VaultState},
+    vault::{self, Choice, Exempt, Lines, Matches, Pick, Vault, VaultState},
 };
 
 /// What the vault brings to a turn.
@@ -19,6 +19,7 @@ pub(super) struct Notes {
     pub(super) verdicts: Vec<Verdict>,
     pub(super) budget: Option<BudgetUse>,
     pub(super) state: VaultState,
+    pub(super) selection: Option<SelectionUse>,
 }
 
 /// Decides which notes go in.
@@ -33,7 +34,7 @@ pub(super) fn weave(
     let (lines, nothing) = (lines(turn), Scene::default());
     let own = &rules.vault.rules;
     let found = matches(vault, turn, &lines, state, rules, instruments);
-    let picks = selected(vault, turn, &lines, &found, rules);
+    let (picks, selection) = selected(vault, turn, &lines, &found, rules);
     let told = turn.host.scene.unwrap_or(&nothing);
     let scene = vault::Scene {
         lines: &lines,
@@ -53,9 +54,18 @@ pub(super) fn weave(
         used: report.fitted.tokens(),
         overflowed: report.fitted.stopped.iter().any(|one| is_budget(&one.stop)),
     });
+    let mut verdicts = report.verdicts;
+    if let Some(to) = selection.as_ref().and_then(|selection| selection.fallback) {
+        for verdict in &mut verdicts {
+            if verdict.outcome == Outcome::Stopped(Stop::NotSelected) {
+                verdict.outcome = Outcome::Stopped(Stop::FellBack { to });
+            }
+        }
+    }
     Some(Notes {
         injections: report.fitted.injections(vault),
-        verdicts: report.verdicts,
+        verdicts,
+        selection,
         budget,
         state: if turn.dry_run { state.vault.clone() } else { report.state },
     })
@@ -70,8 +80,19 @@ pub(super) fn candidates(
     instruments: &mut Instruments<'_>,
 ) -> Option<Vec<Pick>> {
     let (vault, selection) = (library.vault()?, rules.vault.selection.as_ref()?);
-    let found = matches(vault, turn, &lines(turn), state, rules, instruments);
-    Some(vault::candidates(vault, &found, selection))
+    let lines = lines(turn);
+    let found = matches(vault, turn, &lines, state, rules, instruments);
+    let open = vault::candidates(vault, &found, selection);
+    // What the scene will stop need not be chosen.
+    let nothing = Scene::default();
+    let scene = turn.host.scene.unwrap_or(&nothing);
+    let (own, fields) = (&rules.vault.rules, &rules.vault.fields);
+    let is_new = vault::is_new(lines.len(), own);
+    let exempt = Exempt::among(vault, open.iter().map(|one| one.ix), &scene.pins, is_new, own);
+    let (open, _) = vault::gate_by_context(vault, open, &scene.context, fields, &exempt, own);
+    let (mut open, _) = vault::filter_by_folder(vault, open, &scene.folders, &exempt);
+    open.retain(|pick| !scene.blocks.iter().any(|block| block.names(vault.note(pick.ix))));
+    Some(open)
 }
 
 /// Adds the rule that kept out each note that nothing touched.
@@ -115,26 +136,44 @@ fn selected(
     lines: &Lines,
     found: &Matches,
     rules: &Rules,
-) -> Vec<Pick> {
+) -> (Vec<Pick>, Option<SelectionUse>) {
     let (Some(selection), Some(answer)) = (&rules.vault.selection, turn.host.selection) else {
-        return found.picks.clone();
+        return (found.picks.clone(), None);
     };
     let own = &rules.vault.rules;
     let candidates = vault::candidates(vault, found, selection);
-    let chosen = match answer {
-        Selection::Chosen(choices) => Some(choices.as_slice()),
-        Selection::Failed { .. } => None,
+    let (chosen, served) = match answer {
+        Selection::Chosen(choices) => (Some(choices.as_slice()), Served::Model),
+        Selection::Kept { choices, because } => {
+            (Some(choices.as_slice()), Served::Kept { because: *because })
+        }
+        // Nothing to choose is no choice: what the chat brought in is in.
+        Selection::NotAsked => {
+            let using = of_selection(&candidates, None, Served::NotAsked, None);
+            return (found.picks.clone(), Some(using));
+        }
+        Selection::Failed { reason } => (None, Served::Failed { reason: reason.clone() }),
     };
+    let fallback = vault::fallback(chosen, selection);
     let is_new = vault::is_new(lines.len(), own);
-    vault::select(vault, found, &candidates, chosen, is_new, (own, selection))
+    let picks = vault::select(vault, found, &candidates, chosen, is_new, (own, selection));
+    (picks, Some(of_selection(&candidates, chosen, served, fallback)))
+}
+
+fn of_selection(
+    candidates: &[Pick],
+    chosen: Option<&[Choice]>,
+    served: Served,
+    fallback: Option<Fallback>,
+) -> SelectionUse {
+    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+    let chosen = count(chosen.map_or(0, <[Choice]>::len));
+    SelectionUse { candidates: count(candidates.len()), chosen, served, fallback }
 }
 
 /// The chat as vaults scan it.
 fn lines<'turn>(turn: &Turn<'turn>) -> Cow<'turn, Lines> {
-    match turn.transcript.lines() {
-        Some(lines) => Cow::Borrowed(lines),
-        None => Cow::Owned(turn.transcript.to_lines()),
-    }
+    turn.transcript.vault_lines()
 }
 
 fn is_budget(stop: &Stop) -> bool {

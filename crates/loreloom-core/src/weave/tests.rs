@@ -10,7 +10,7 @@ use crate::{
     given::{Asked, Given},
     ids::ChatId,
     library::Shelf,
-    report::Reason,
+    report::{Fallback, Reason},
     tokens::ByteEstimate,
     turn::{Scene, Selection, Transcript, TurnCache},
     units::Tokens,
@@ -116,6 +116,14 @@ fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
     assert!(matches!(&trigger.reason, Reason::Selected { confidence, .. } if confidence == "high"));
     let failed = answered(Selection::Failed { reason: "timed out".to_owned() });
     assert!(has(&failed, "The tower leans.") && has(&failed, "The bell hangs"));
+    let using = failed.report.selection.clone().unwrap();
+    assert_eq!((using.candidates, using.fallback), (2, Some(Fallback::Candidates)));
+    let none = answered(Selection::Chosen(Vec::new()));
+    assert_eq!(texts(&none), [] as [&str; 0], "only constants, and there are none");
+    let bell = none.report.verdicts.iter().find(|verdict| verdict.title == "Bell").unwrap();
+    assert_eq!(bell.outcome, Outcome::Stopped(Stop::FellBack { to: Fallback::Constants }));
+    let nothing_to_choose = answered(Selection::NotAsked);
+    assert!(has(&nothing_to_choose, "The bell hangs"), "what the chat brought in");
 }
 
 #[test]

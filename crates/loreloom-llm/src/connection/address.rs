@@ -2,6 +2,8 @@
 
 use reqwest::Url;
 
+use super::reach::{Reach, Unreached};
+
 /// The base address of a model server, checked once.
 ///
 /// User names, passwords and queries are not part of what errors show.
@@ -30,6 +32,17 @@ pub enum ConnectionError {
     Key {
         /// The address it is for.
         address: String,
+    },
+    /// It leads where it must not.
+    #[error(
+        "`{address}` must be a public address, because it does not come from the configuration"
+    )]
+    NotPublic {
+        /// The address.
+        address: String,
+        /// Why not.
+        #[source]
+        source: Unreached,
     },
     /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be set up")]
@@ -99,6 +112,29 @@ impl Address {
         }
     }
 
+    /// Its host: a name, or an address without brackets.
+    pub fn host(&self) -> &str {
+        let host = self.base.host_str().unwrap_or_default();
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.base.port_or_known_default().unwrap_or_default()
+    }
+
+    /// Whether it is a number that may be reached; names are looked at when they are looked
+    /// up.
+    pub(crate) fn within(&self, reach: Reach) -> Result<(), ConnectionError> {
+        match self.host().parse() {
+            Ok(number) => reach.permits(number).map_err(|source| ConnectionError::NotPublic {
+                address: self.shown.clone(),
+                source,
+            }),
+            Err(_a_name) => Ok(()),
+        }
+    }
+
     /// Whether the connection uses TLS.
     pub fn is_encrypted(&self) -> bool {
         self.base.scheme() == "https"
@@ -106,8 +142,7 @@ impl Address {
 
     /// Whether the server runs on this machine, where no proxy can reach it.
     pub fn is_loopback(&self) -> bool {
-        let host = self.base.host_str().unwrap_or_default();
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = self.host();
         host == "localhost"
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }

@@ -1,25 +1,52 @@
 //! The HTTP client of all connections.
 
-use std::{error::Error, sync::Once, time::Duration};
+use std::{
+    error::Error,
+    sync::{Arc, Once},
+    time::Duration,
+};
 
-use super::{Address, ConnectionError};
+use super::{
+    Address, ConnectionError,
+    reach::{PublicResolver, Reach},
+};
 
 static PROVIDER: Once = Once::new();
 
-/// How long a server may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+/// How connections are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientRules {
+    /// How long a server may take to accept a connection.
+    pub connect: Duration,
+    /// Where servers may be.
+    pub reach: Reach,
+}
+
+impl Default for ClientRules {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), reach: Reach::Anywhere }
+    }
+}
 
 /// A client that does nothing of its own accord: no redirects, no cookies, no compression,
 /// and no proxy for servers on this machine.
-pub(crate) fn browserless_client(address: &Address) -> Result<reqwest::Client, ConnectionError> {
+pub(crate) fn browserless_client(
+    address: &Address,
+    rules: ClientRules,
+) -> Result<reqwest::Client, ConnectionError> {
+    address.within(rules.reach)?;
     PROVIDER.call_once(|| {
         // The host may have installed one before: then that one is used.
         let _theirs = rustls::crypto::ring::default_provider().install_default();
     });
     let mut builder = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
+        .connect_timeout(rules.connect)
         .tcp_nodelay(true);
+    if rules.reach == Reach::Public {
+        // A proxy would look names up behind our back.
+        builder = builder.no_proxy().dns_resolver(Arc::new(PublicResolver));
+    }
     if address.is_loopback() {
         builder = builder.no_proxy();
     }

@@ -8,17 +8,24 @@
 //! [`ModelError`]: loreloom_memory::ports::ModelError
 
 mod address;
+mod breaker;
 mod client;
 mod model;
 mod ollama;
 mod openai;
 mod passing;
+mod reach;
 mod reading;
+mod retry;
 
 pub use self::{
     address::{Address, ConnectionError},
+    breaker::{Breaker, BreakerRules, Resting},
+    client::ClientRules,
     model::{OllamaModel, OpenAiModel},
+    reach::{Reach, Unreached, is_public},
     reading::{ReplyReader, Unreadable, Wire},
+    retry::{RetryRules, may_pass, retry_after},
 };
 pub(crate) use self::{
     client::{browserless_client, causes},
@@ -28,7 +35,7 @@ pub(crate) use self::{
 
 use std::time::Duration;
 
-use crate::secret::Secret;
+use crate::secret::{HeldKey, Secret};
 
 /// Whether a reply is asked for in one piece or as a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +62,8 @@ pub struct Connection {
     pub delivery: Delivery,
     /// The context size Ollama is asked for; others ignore it.
     pub context: Option<u32>,
+    /// Where a front end's key is found if the connection has none of its own.
+    pub held: Option<HeldKey>,
 }
 
 impl Connection {
@@ -67,6 +76,7 @@ impl Connection {
             timeout: Duration::from_mins(2),
             delivery: Delivery::Whole,
             context: None,
+            held: None,
         }
     }
 }

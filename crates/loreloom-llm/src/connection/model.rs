@@ -6,17 +6,21 @@ use async_trait::async_trait;
 use loreloom_memory::ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 use reqwest::{
     Response, StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
 };
 use serde_json::Value;
 
 use super::{
     Connection, ConnectionError,
-    client::{browserless_client, causes},
+    client::{ClientRules, browserless_client, causes},
     ollama, openai,
     reading::{ReplyReader, Unreadable, Wire, reported_error},
+    retry::retry_after,
 };
-use crate::{secret::Secret, think::strip_think};
+use crate::{
+    secret::{HeldKey, Secret},
+    think::strip_think,
+};
 
 /// The most of an answer that is read: far above any reply, far below memory.
 const LONGEST_ANSWER: usize = 16 << 20;
@@ -80,7 +84,7 @@ struct HttpModel {
 
 impl HttpModel {
     fn new(connection: Connection) -> Result<Self, ConnectionError> {
-        let client = browserless_client(&connection.address)?;
+        let client = browserless_client(&connection.address, ClientRules::default())?;
         let shown = connection.address.shown();
         let key = connection.key.as_ref().map(|key| bearer(key, shown)).transpose()?;
         Ok(Self { connection, client, key })
@@ -92,7 +96,7 @@ impl HttpModel {
             .post(self.connection.address.join(path))
             .timeout(self.connection.timeout)
             .json(body);
-        if let Some(key) = &self.key {
+        if let Some(key) = self.key()? {
             request = request.header(AUTHORIZATION, key);
         }
         let response = request.send().await.map_err(|error| self.failed(error))?;
@@ -105,6 +109,21 @@ impl HttpModel {
             return Err(self.refused(response).await);
         }
         self.read(wire, response).await
+    }
+
+    /// The connection's own key, else the one that a front end sent, where that is allowed.
+    fn key(&self) -> Result<Option<HeaderValue>, ModelError> {
+        let Some(held) = self.connection.held.as_ref().filter(|_| self.key.is_none()) else {
+            return Ok(self.key.clone());
+        };
+        let address = self.address();
+        let Some(key) = held.get() else {
+            let reason = "no front end has sent its key yet".to_owned();
+            return Err(ModelError::Unreachable { address, reason });
+        };
+        let unsent = |error: ConnectionError| error.to_string();
+        let key = bearer(&key, &address).map_err(unsent);
+        key.map(Some).map_err(|reason| ModelError::Unreachable { address, reason })
     }
 
     async fn read(&self, wire: Wire, mut response: Response) -> Result<ChatReply, ModelError> {
@@ -166,10 +185,9 @@ impl HttpModel {
     }
 
     fn excerpt(&self, text: &str) -> String {
-        let text = match &self.connection.key {
-            Some(key) => key.redact(text),
-            None => text.to_owned(),
-        };
+        let held = self.connection.held.as_ref().and_then(HeldKey::get);
+        let keys = self.connection.key.iter().chain(&held);
+        let text = keys.fold(text.to_owned(), |text, key| key.redact(&text));
         let text = text.trim();
         let end = text.floor_char_boundary(LONGEST_EXCERPT);
         if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
@@ -181,35 +199,9 @@ fn seconds(limit: Duration) -> u64 {
     limit.as_secs() + u64::from(limit.subsec_nanos() > 0)
 }
 
-/// How long a server asks to wait. The form with a date needs a clock and is left out.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let milliseconds = number("retry-after-ms").map(|wait| wait / 1000.0);
-    milliseconds
-        .or_else(|| number("retry-after"))
-        .and_then(|wait| Duration::try_from_secs_f64(wait).ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_wait_a_server_asks_for_is_read() {
-        for (name, value, expected) in [
-            ("retry-after", "7", Some(Duration::from_secs(7))),
-            ("retry-after", " 1.5 ", Some(Duration::from_millis(1500))),
-            ("retry-after-ms", "250", Some(Duration::from_millis(250))),
-            ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", None),
-            ("retry-after", "-1", None),
-            ("retry-after", "1e99", None),
-            ("other", "1", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, value.parse().unwrap());
-            assert_eq!(retry_after(&headers), expected, "{name}: {value}");
-        }
-    }
 
     #[test]
     fn limits_are_shown_in_whole_seconds() {

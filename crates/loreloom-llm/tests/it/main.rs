@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test whose set-up fails should stop at once")]
 
+mod diagnose;
 mod model;
 mod offline;
+mod reach;
 mod server;
+mod steady;
 mod upstream;
 mod vault_select;

@@ -1,17 +1,21 @@
 //! Choosing notes over HTTP: whatever the model does, the turn goes on and says who served it.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     dice::TurnDice,
     ids::ChatId,
+    report::Reason,
     rules::VaultUse,
     tokens::ByteEstimate,
-    turn::Selection,
-    vault::{Lines, Note, SelectionRules, Vault, VaultCache, VaultState, candidates, find},
+    turn::{Selection, StillHolds},
+    vault::{
+        Lines, Note, Pick, SelectFrom, SelectionRules, Vault, VaultCache, VaultState, candidates,
+        find,
+    },
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_memory::vault_select::{AskRules, Occurrence, Selector, Served, StillHolds};
+use loreloom_memory::vault_select::{AskRules, Breaker, Occurrence, Selector};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PATH: &str = "/v1/chat/completions";
@@ -38,7 +42,7 @@ fn vault() -> Vault {
     Vault::compile([note("Bell", "bell"), note("Tower", "tower")], &using().rules)
 }
 
-async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> (Selection, Served) {
+async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> Selection {
     let address = Address::parse(&format!("{}/v1", server.base_url())).unwrap();
     let model = OpenAiModel::new(Connection::new(address, "scripted")).unwrap();
     let (vault, using, state) = (vault(), using(), VaultState::default());
@@ -59,7 +63,10 @@ async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> (Sel
 
 fn titles(selection: &Selection) -> Vec<&str> {
     match selection {
-        Selection::Chosen(choices) => choices.iter().map(|one| one.title.as_str()).collect(),
+        Selection::Chosen(choices) | Selection::Kept { choices, .. } => {
+            choices.iter().map(|one| one.title.as_str()).collect()
+        }
+        Selection::NotAsked => vec!["not asked"],
         Selection::Failed { .. } => vec!["failed"],
     }
 }
@@ -81,11 +88,9 @@ async fn whatever_the_model_does_the_turn_goes_on() {
         ("dropped", Reply::text(GOOD).cut_after(0), "failed"),
     ] {
         let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
-        let (selection, served) =
+        let selection =
             select(&Selector::new(quick), &server, &lines(&["The bell of the tower!"])).await;
         assert_eq!(titles(&selection), [expected], "{name}: {selection:?}");
-        let by = if expected == "failed" { Served::Failed } else { Served::Model };
-        assert_eq!(served, by, "{name}");
     }
 }
 
@@ -94,7 +99,7 @@ async fn a_failure_that_may_pass_is_tried_again_and_a_dead_model_left_alone() {
     let script = Script::new().on(PATH, Reply::status(500, "oops")).on(PATH, Reply::text(GOOD));
     let server = ModelServer::start(script).unwrap();
     let chat = lines(&["The bell of the tower!"]);
-    let (selection, _) = select(&Selector::new(AskRules::default()), &server, &chat).await;
+    let selection = select(&Selector::new(AskRules::default()), &server, &chat).await;
     assert_eq!((titles(&selection), server.received().len()), (vec!["Bell"], 2));
     let rules = AskRules { retries: 0, ..AskRules::default() };
     let selector = Selector::new(rules);
@@ -115,13 +120,74 @@ async fn an_answer_is_kept_while_it_holds() {
     let server = ModelServer::start(script).unwrap();
     let selector = Selector::new(AskRules::default());
     let first = lines(&["The bell of the tower!"]);
-    assert_eq!(select(&selector, &server, &first).await.1, Served::Model);
+    let is_fresh = |selection: &Selection| matches!(selection, Selection::Chosen(_));
+    assert!(is_fresh(&select(&selector, &server, &first).await));
     let answered = lines(&["The bell of the tower!", "It rings."]);
-    let (selection, served) = select(&selector, &server, &answered).await;
-    assert_eq!(served, Served::Kept(StillHolds::SameChat));
-    assert_eq!(titles(&selection), ["Bell"]);
+    let kept = select(&selector, &server, &answered).await;
+    assert!(matches!(kept, Selection::Kept { because: StillHolds::SameChat, .. }), "{kept:?}");
+    assert_eq!(titles(&kept), ["Bell"]);
     selector.forget();
-    assert_eq!(select(&selector, &server, &answered).await.1, Served::Model);
+    assert!(is_fresh(&select(&selector, &server, &answered).await));
     let nothing = lines(&["Hello."]);
-    assert_eq!(select(&selector, &server, &nothing).await.1, Served::NothingToChoose);
+    assert_eq!(select(&selector, &server, &nothing).await, Selection::NotAsked);
+}
+
+#[tokio::test]
+async fn a_model_that_is_down_is_left_alone_by_all_chats() {
+    let script = Script::new().answering(|_| Some(Reply::status(500, "oops")));
+    let server = ModelServer::start(script).unwrap();
+    let breaker = Arc::<Breaker>::default();
+    let rules = AskRules { retries: 0, ..AskRules::default() };
+    let chat = lines(&["The bell of the tower!"]);
+    for _ in 0..4 {
+        let selector = Selector::sharing(rules, Arc::clone(&breaker));
+        assert_eq!(titles(&select(&selector, &server, &chat).await), ["failed"]);
+    }
+    assert_eq!(server.received().len(), 2);
+}
+
+/// Sixty notes of six topics; each is named after its topic.
+fn large() -> Vault {
+    let topics = ["bells", "towers", "ships", "kings", "herbs", "wars"];
+    let notes = (0..60).map(|at| {
+        let topic = topics[at % topics.len()];
+        let mut note = Note::new("", &format!("{at}.md"), &format!("{topic} {at}"));
+        (note.tags, note.keys) = (vec![topic.to_owned()], vec![format!("key{at}")]);
+        note.content = format!("About {topic}.");
+        note
+    });
+    Vault::compile(notes, &using().rules)
+}
+
+#[tokio::test]
+async fn topics_are_chosen_first_and_what_is_named_stays() {
+    let from_all = SelectionRules { from: SelectFrom::Vault, ..SelectionRules::default() };
+    let using = VaultUse { selection: Some(from_all), ..VaultUse::default() };
+    for (name, topics, shown) in [
+        ("two topics, and a note that is named", r#"{"titles":["Ships","[wars]"]}"#, 21),
+        ("too little is left", r#"["nothing of the kind"]"#, 60),
+        ("no answer", "Hm.", 60),
+    ] {
+        let script = Script::new().on(PATH, Reply::text(topics)).on(PATH, Reply::text("[]"));
+        let server = ModelServer::start(script).unwrap();
+        let address = Address::parse(&format!("{}/v1", server.base_url())).unwrap();
+        let model = OpenAiModel::new(Connection::new(address, "scripted")).unwrap();
+        let (vault, state) = (large(), VaultState::default());
+        let candidates: Vec<Pick> =
+            vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
+        let chat = lines(&["They speak of key6."]);
+        let turn = Occurrence {
+            vault: &vault,
+            candidates: &candidates,
+            lines: &chat,
+            state: &state,
+            using: &using,
+            counter: &ByteEstimate,
+        };
+        let rules = AskRules { narrow: Some(0.8), ..AskRules::default() };
+        let selection = Selector::new(rules).select(&model, turn).await;
+        assert_eq!(selection, Selection::Chosen(Vec::new()), "{name}");
+        let asked = String::from_utf8(server.received()[1].body.to_vec()).unwrap();
+        assert_eq!(asked.matches("<entry name=").count(), shown, "{name}");
+    }
 }

@@ -7,8 +7,42 @@ use crate::{
     ids::Ids,
     record::{Entity, Memory},
     schedule::Extraction,
-    tiers::{self, Source, arcs, canon, consolidation, ledger, longterm, session},
+    tiers::{self, Source, arcs, canon, consolidation, ledger, longterm, session, together},
 };
+
+/// Asks a strong model for several tiers at once; each then finds its reply there.
+pub(super) async fn together(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &Remembered,
+    runner: &mut Runner<'_>,
+) {
+    let settings = occasion.config.settings;
+    if !settings.structured_calls || !occasion.config.hardware.answers_in_form() {
+        return;
+    }
+    let (longterm, session) = (remembered.longterm(), remembered.session());
+    let open = remembered.chat.story_arcs.iter().filter(|arc| !arc.resolved);
+    let arcs: Vec<&str> = open.map(|arc| arc.content.as_str()).collect();
+    let entities: Vec<&Entity> =
+        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);
+    let input = together::Input {
+        config: occasion.config,
+        source: occasion.source(window),
+        character: occasion.character,
+        longterm: &longterm,
+        session: &session,
+        arcs: &arcs,
+        entities: &entities,
+    };
+    let replies = runner.run(Stage::Together, |script| together::run(&input, script)).await;
+    let Some(replies) = replies else { return };
+    runner.prefill(Stage::Session, replies.session);
+    runner.prefill(Stage::LongTerm, replies.longterm);
+    runner.prefill(Stage::Arcs, replies.arcs);
+    runner.prefill(Stage::Ledger, replies.ledger);
+}
 
 pub(super) async fn session(
     occasion: Occasion<'_>,

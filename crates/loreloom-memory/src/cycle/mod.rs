@@ -10,16 +10,11 @@ mod round;
 mod stage;
 mod telling;
 
-use loreloom_core::{
-    chat::{PathItem, Role},
-    ids::MessageId,
-    tokens::TokenCounter,
-    units::Tokens,
-};
+use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use self::stage::Runner;
 pub use self::{
-    round::{Member, Round, after_round},
+    round::{Member, Round, after_round, draw_round, piece},
     stage::{Progress, Report, Stage},
 };
 use crate::{
@@ -106,58 +101,6 @@ pub async fn look(
     runner.report
 }
 
-/// Draws memories from what is settled, if enough was told since the last time, and retells
-/// a story that has become long.
-pub async fn draw(
-    occasion: Occasion<'_>,
-    remembered: &mut Remembered,
-    backend: Backend<'_>,
-    progress: &mut Progress,
-) -> Report {
-    let mut runner = Runner::new(backend, progress);
-    telling::compact(occasion, remembered, &mut runner).await;
-    let last = remembered.chat.last_extract_cutoff;
-    if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
-        extracted(occasion, &due, remembered, &mut runner).await;
-        telling::profile(occasion, remembered, &mut runner).await;
-    }
-    runner.report
-}
-
-/// Draws memories from a piece of a story that was told long ago: the messages of `window`,
-/// at the end of the path. The last piece also retells the story and draws a profile.
-pub async fn piece(
-    occasion: Occasion<'_>,
-    window: std::ops::Range<usize>,
-    is_last: bool,
-    remembered: &mut Remembered,
-    backend: Backend<'_>,
-    progress: &mut Progress,
-) -> Report {
-    let mut runner = Runner::new(backend, progress);
-    for end in window.clone() {
-        // A scene may end with every exchange; each has answers of its own.
-        if occasion.path[end].message.role == Role::User && end > 0 {
-            let exchange = Occasion { path: &occasion.path[..=end], ..occasion };
-            runner.member = Some(end.to_string());
-            telling::scene(exchange, remembered, &mut runner).await;
-        }
-    }
-    runner.member = None;
-    let due = schedule::Extraction {
-        session: window.clone(),
-        longterm: window.clone(),
-        arcs: window.clone(),
-        cutoff: window.end,
-    };
-    extracted(occasion, &due, remembered, &mut runner).await;
-    if is_last {
-        telling::compact(occasion, remembered, &mut runner).await;
-        telling::profile(occasion, remembered, &mut runner).await;
-    }
-    runner.report
-}
-
 /// Runs the passes of an extraction. How far it read counts only if all of them did.
 async fn extracted(
     occasion: Occasion<'_>,
@@ -166,6 +109,10 @@ async fn extracted(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
+    extraction::together(occasion, due, remembered, runner).await;
+    if runner.report.failed.len() > failed {
+        return;
+    }
     extraction::session(occasion, due, remembered, runner).await;
     extraction::longterm(occasion, due, None, remembered, runner).await;
     extraction::arcs(occasion, due, remembered, runner).await;

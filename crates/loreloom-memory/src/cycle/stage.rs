@@ -39,6 +39,8 @@ pub enum Stage {
     Canon,
     /// Contradictions.
     Continuity,
+    /// One question for several tiers.
+    Together,
 }
 
 /// The answers of each stage; in a group, of each member's stages.
@@ -94,6 +96,16 @@ impl<'run> Runner<'run> {
                 None
             }
         }
+    }
+
+    /// Gives a stage the reply to its first question, unless it has one already.
+    pub(super) fn prefill(&mut self, stage: Stage, reply: Option<String>) {
+        let Some(reply) = reply else { return };
+        let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
+        self.progress
+            .0
+            .entry(format!("{stage:?}"))
+            .or_insert_with(|| Answers { replies: vec![Some(reply)], vectors: usual });
     }
 
     /// Notes how much a stage changed.

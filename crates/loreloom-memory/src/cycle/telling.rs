@@ -1,12 +1,13 @@
 //! The stages that retell: summary, scene and who knows what, profile, continuity.
 
-use loreloom_core::chat::Role;
+use loreloom_core::{chat::Role, ids::MessageId};
 
 use super::{Occasion, Remembered, Stage, stage::Runner};
 use crate::{
     ids::Ids,
-    record::Entity,
+    record::{Contradiction, Entity, Memory},
     schedule::open_scene,
+    text::jaccard,
     tiers::{compaction, continuity, epistemic, profiles, scenes},
     window::{should_compact, stable_cutoff},
 };
@@ -163,6 +164,43 @@ pub(super) async fn continuity(
     if let Some(outcome) = outcome {
         runner.done(Stage::Continuity, outcome.contradictions.len());
         remembered.chat.pending_repair = outcome.repair;
+        if occasion.config.rules.keep_contradictions {
+            note_contradictions(occasion, remembered, &outcome.contradictions);
+        }
         runner.report.contradictions = outcome.contradictions;
     }
+}
+
+/// Notes what a reply contradicts, with the messages of both sides.
+fn note_contradictions(occasion: Occasion<'_>, remembered: &mut Remembered, found: &[String]) {
+    const KEPT: usize = 50;
+    /// From this share of words on a finding speaks of a memory.
+    const MEANT: f64 = 0.2;
+    let reply = occasion.path.last().map(|item| item.id);
+    let memories: Vec<&Memory> =
+        remembered.longterm().into_iter().chain(remembered.session()).collect();
+    let mut ids = Ids::new(format!("{}-x", occasion.seed));
+    let noted: Vec<Contradiction> = found
+        .iter()
+        .map(|text| {
+            let likeness = |memory: &Memory| jaccard(text, &memory.content);
+            let nearest = memories
+                .iter()
+                .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+                .filter(|memory| likeness(memory) >= MEANT);
+            let told = |id: &MessageId| occasion.path.iter().any(|item| item.id == *id);
+            let receipts = nearest.into_iter().flat_map(|memory| memory.receipts.iter().copied());
+            let receipts: Vec<MessageId> = receipts.filter(told).collect();
+            Contradiction {
+                id: ids.next(),
+                text: text.clone(),
+                memory: nearest.map(|memory| memory.id.clone()),
+                receipts: reply.into_iter().chain(receipts).collect(),
+                ts: Some(occasion.now),
+            }
+        })
+        .collect();
+    let list = &mut remembered.chat.contradictions;
+    list.extend(noted);
+    list.drain(..list.len().saturating_sub(KEPT));
 }

@@ -28,7 +28,9 @@ pub fn between(before: &Records, after: &Records, anchor: Option<MessageId>) -> 
         let replacing = superseding(key, new, after).filter(|_| kind == EventKind::Superseded);
         // Where a pass stopped reading is known by the message it stopped at.
         let marked = own_mark(&fields);
-        let receipts = replacing.or(marked).unwrap_or_else(|| anchor.into_iter().collect());
+        let against = contradicting(key, &fields, after);
+        let receipts =
+            replacing.or(against).or(marked).unwrap_or_else(|| anchor.into_iter().collect());
         Some(NewEvent { record: Some(key.clone()), kind, receipts, change: Change::Fields(fields) })
     });
     let gone = before.iter().filter(|(key, _)| after.get(key).is_none()).map(|(key, _)| NewEvent {
@@ -65,6 +67,17 @@ fn superseding(
 ) -> Option<Vec<MessageId>> {
     let id = fields.get("superseded_by")?.as_str()?;
     own_receipts(after.get(&RecordKey::new(key.kind, id))?)
+}
+
+/// The receipts of the memory that contradicts this one, where nothing else changed.
+fn contradicting(
+    key: &RecordKey,
+    changed: &Map<String, Value>,
+    after: &Records,
+) -> Option<Vec<MessageId>> {
+    let by = changed.get("contradicts").filter(|_| changed.len() == 1)?;
+    let newest = by.as_array()?.last()?.as_str()?;
+    own_receipts(after.get(&RecordKey::new(key.kind, newest))?)
 }
 
 /// The fields of `new` that differ, and `null` for those it does not have any more.
@@ -223,6 +236,7 @@ mod tests {
                 source_messages: vec![],
                 receipts: vec![message(1)],
                 retired: None,
+                ungrounded: vec![],
             }],
             persistent_arcs: vec![StoryArc {
                 content: "Find the bell".into(),

@@ -1,7 +1,6 @@
 //! Records as the containers that passes and slots work with, and back.
 
 use loreloom_core::{chat::PathItem, digest::Hasher, ids::MessageId};
-use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +27,7 @@ pub fn chat_records(memory: &ChatMemory) -> Records {
     list(&mut records, RecordKind::Scene, &memory.scene_history, scene_id);
     list(&mut records, RecordKind::Arc, &memory.story_arcs, |one| one.content.clone());
     list(&mut records, RecordKind::ArcSummary, &memory.arc_summaries, |one| one.arc.clone());
+    list(&mut records, RecordKind::Contradiction, &memory.contradictions, |one| one.id.clone());
     named(&mut records, RecordKind::Profile, &memory.profiles);
     named(&mut records, RecordKind::StateCard, &memory.ledger);
     if let Some(summary) = &memory.summary {
@@ -80,7 +80,8 @@ pub fn to_character(records: &Records) -> CharacterMemory {
             | RecordKind::StateCard
             | RecordKind::Summary
             | RecordKind::Marks
-            | RecordKind::ReadOnly => {}
+            | RecordKind::ReadOnly
+            | RecordKind::Contradiction => {}
         }
     }
     memory
@@ -102,6 +103,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
             RecordKind::Scene => memory.scene_history.extend(read(fields)),
             RecordKind::Arc => memory.story_arcs.extend(read(fields)),
             RecordKind::ArcSummary => memory.arc_summaries.extend(read(fields)),
+            RecordKind::Contradiction => memory.contradictions.extend(read(fields)),
             RecordKind::Profile => named_value(&mut memory.profiles, key, fields),
             RecordKind::StateCard => named_value(&mut memory.ledger, key, fields),
             RecordKind::Summary | RecordKind::Marks | RecordKind::ReadOnly => {
@@ -122,6 +124,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
         scene_history: memory.scene_history,
         story_arcs: memory.story_arcs,
         arc_summaries: memory.arc_summaries,
+        contradictions: memory.contradictions,
         profiles: memory.profiles,
         ledger: memory.ledger,
         ..rest
@@ -130,14 +133,14 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
 
 /// Puts positions where the messages they stand for are on this path.
 pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
-    let places: FxHashMap<MessageId, usize> =
-        path.iter().enumerate().map(|(at, item)| (item.id, at + 1)).collect();
+    let after =
+        |receipt: MessageId| path.iter().rposition(|item| item.id == receipt).map(|at| at + 1);
     memory.summary_end = match memory.summary_receipt {
-        Some(receipt) => places.get(&receipt).copied().unwrap_or(0),
+        Some(receipt) => after(receipt).unwrap_or(0),
         None => memory.summary_end.min(path.len()),
     };
     memory.last_extract_cutoff = match memory.extract_receipt {
-        Some(receipt) => places.get(&receipt).copied(),
+        Some(receipt) => after(receipt),
         None => memory.last_extract_cutoff.filter(|cutoff| *cutoff <= path.len()),
     };
     memory

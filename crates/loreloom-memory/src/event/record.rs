@@ -47,9 +47,34 @@ pub enum RecordKind {
     Marks,
     /// A session that leaves no trace.
     ReadOnly,
+    /// A reply that does not fit what is known.
+    Contradiction,
 }
 
 impl RecordKind {
+    /// Whether chats keep it; else characters and worlds do.
+    pub fn is_chats(self) -> bool {
+        match self {
+            Self::Memory
+            | Self::Entity
+            | Self::Relationship
+            | Self::Insight
+            | Self::PinnedArc
+            | Self::Canon => false,
+            Self::SessionMemory
+            | Self::SessionEntity
+            | Self::Scene
+            | Self::Arc
+            | Self::ArcSummary
+            | Self::Profile
+            | Self::StateCard
+            | Self::Summary
+            | Self::Marks
+            | Self::ReadOnly
+            | Self::Contradiction => true,
+        }
+    }
+
     /// Whether it is a statement that can be pinned, retired and merged.
     pub fn is_memory(self) -> bool {
         matches!(self, Self::Memory | Self::SessionMemory)

@@ -87,19 +87,37 @@ fn ordered<'memory>(
 /// Drops the last memory that is not protected while the lines do not fit; if only
 /// protected ones are left, the last of them, down to one.
 fn drop_unprotected<'memory>(
-    mut kept: Vec<&'memory Memory>,
+    kept: Vec<&'memory Memory>,
     safe: &[&Memory],
     budget: Tokens,
     counter: &dyn TokenCounter,
     line: &impl Fn(&Memory) -> String,
 ) -> Vec<&'memory Memory> {
     let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
-    let text = |kept: &[&Memory]| dashes(&kept.iter().map(|m| line(m)).collect::<Vec<_>>());
-    while kept.len() > 1 && counter.count(&text(&kept)) > budget {
-        let last = kept.iter().rposition(|memory| !is_safe(memory)).unwrap_or(kept.len() - 1);
-        kept.remove(last);
+    let lines: Vec<String> = kept.iter().map(|memory| line(memory)).collect();
+    let (first, last): (Vec<usize>, Vec<usize>) =
+        (0..kept.len()).rev().partition(|at| !is_safe(kept[*at]));
+    let order: Vec<usize> = first.into_iter().chain(last).collect();
+    let left = |dropped: usize| -> Vec<usize> {
+        let mut left: Vec<usize> = order[dropped..].to_vec();
+        left.sort_unstable();
+        left
+    };
+    let fits = |dropped: usize| {
+        let text: Vec<&str> = left(dropped).into_iter().map(|at| lines[at].as_str()).collect();
+        counter.count(&dashes(&text)) <= budget
+    };
+    // Fewer lines never take more, so the least number to drop is found by halves.
+    let (mut least, mut most) = (0, kept.len().saturating_sub(1));
+    while least < most {
+        let middle = usize::midpoint(least, most);
+        if fits(middle) {
+            most = middle;
+        } else {
+            least = middle + 1;
+        }
     }
-    kept
+    left(least).into_iter().map(|at| kept[at]).collect()
 }
 
 /// At most `most` memories of each kind.

@@ -17,7 +17,7 @@ pub use self::{
     macros::{CardTexts, is_active as macro_is_active, slot_of},
     memories::scene_state,
     people::knowledge,
-    slot::{Position, Slot, SlotText},
+    slot::{Placement, Position, Slot, SlotText},
 };
 use crate::{
     record::{CharacterMemory, ChatMemory, Memory, MemoryId},
@@ -91,7 +91,7 @@ pub fn slots(input: &Input<'_>) -> Slots {
     let longterm = memories::longterm(&input.character.memories, &recent, view);
     let texts = Slot::SINGLE
         .into_iter()
-        .filter_map(|slot| Some(placed(slot, block(slot, input, &longterm, view)?)))
+        .filter_map(|slot| Some(placed(slot, block(slot, input, &longterm, view)?, input)))
         .collect();
     let slots = Slots { texts, shown: longterm.shown };
     if input.settings.unified_injection { unified(slots, input) } else { slots }
@@ -99,9 +99,10 @@ pub fn slots(input: &Input<'_>) -> Slots {
 
 /// The newest messages of the story, oldest first.
 fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
-    let told = path.iter().filter(|item| item.message.role != Role::System);
-    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).collect();
-    texts.split_off(texts.len().saturating_sub(count))
+    let told = path.iter().rev().filter(|item| item.message.role != Role::System);
+    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).take(count).collect();
+    texts.reverse();
+    texts
 }
 
 /// The text of one slot.
@@ -144,7 +145,7 @@ fn block(
             counter,
         ),
         Slot::Ledger if input.settings.state_ledger_enabled => {
-            people::ledger(&chat.ledger, budgets.ledger, counter)
+            people::ledger(&chat.ledger, input, budgets.ledger, counter)
         }
         Slot::Recall => recalled(input),
         Slot::Repair => {
@@ -173,9 +174,30 @@ fn recalled(input: &Input<'_>) -> Option<Block> {
     Block::labelled(&input.labels.recall, &body, &full, input.counter)
 }
 
-fn placed(slot: Slot, block: Block) -> SlotText {
+fn placed(slot: Slot, block: Block, input: &Input<'_>) -> SlotText {
+    let Placement { position, depth, role } = place_of(slot, input);
+    SlotText {
+        slot,
+        text: block.text,
+        position,
+        depth,
+        role,
+        only_macro: only_macro(slot, input.settings),
+        tokens: block.tokens,
+        wanted: block.wanted,
+    }
+}
+
+/// Where a slot stands: where somebody moved it, else where it usually does.
+fn place_of(slot: Slot, input: &Input<'_>) -> Placement {
     let (position, depth) = slot.usual_place();
-    SlotText { slot, text: block.text, position, depth, tokens: block.tokens, wanted: block.wanted }
+    let usual = Placement { position, depth, role: Role::System };
+    input.settings.places.get(&slot).copied().unwrap_or(usual)
+}
+
+/// Whether a slot's text goes nowhere but to its macro. A correction has none.
+fn only_macro(slot: Slot, settings: &Settings) -> bool {
+    settings.macros_enabled && slot.macro_name().is_some()
 }
 
 /// Notes that memories were shown, on turns on which a pass runs: what is used stays.
@@ -197,13 +219,18 @@ fn unified(slots: Slots, input: &Input<'_>) -> Slots {
     if !joined.is_empty() {
         let parts: Vec<&str> = joined.iter().map(|text| text.text.as_str()).collect();
         let text = parts.join("\n\n");
-        let usual = Slot::Unified.usual_place().0;
+        let mut place = place_of(Slot::Unified, input);
+        if input.rules.unified_before_main {
+            place = Placement { position: Position::Before, depth: Depth(0), ..place };
+        }
         texts.push(SlotText {
             slot: Slot::Unified,
             tokens: input.counter.count(&text),
             wanted: joined.iter().map(|text| text.wanted).sum(),
-            position: if input.rules.unified_before_main { Position::Before } else { usual },
-            depth: Depth(0),
+            position: place.position,
+            depth: place.depth,
+            role: place.role,
+            only_macro: only_macro(Slot::Unified, input.settings),
             text,
         });
     }

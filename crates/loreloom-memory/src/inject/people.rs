@@ -1,9 +1,9 @@
 //! What concerns people: feelings, knowledge, state cards.
 
-use loreloom_core::{tokens::TokenCounter, units::Tokens};
+use loreloom_core::{ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use super::{
-    Labels,
+    Input, Labels,
     fit::{Block, GivesWay, fit_lines},
 };
 use crate::{
@@ -72,7 +72,7 @@ fn knowledge_lines<'labels>(
 ) -> Vec<Known<'labels>> {
     let own: Vec<&Insight> = insights
         .iter()
-        .filter(|insight| insight.retired.is_none())
+        .filter(|insight| insight.holds())
         .filter(|insight| insight.subject.to_lowercase() == responding.to_lowercase())
         .collect();
     [
@@ -137,12 +137,20 @@ pub(super) fn epistemic(
     Block::plain(&render_knowledge(lines, responding, labels), &full, counter)
 }
 
-/// State cards by kind; the last lines give way.
-pub(super) fn ledger(ledger: &Ledger, budget: Tokens, counter: &dyn TokenCounter) -> Option<Block> {
+/// State cards by kind, with the values that are still believed; the last lines give way.
+pub(super) fn ledger(
+    ledger: &Ledger,
+    input: &Input<'_>,
+    budget: Tokens,
+    counter: &dyn TokenCounter,
+) -> Option<Block> {
+    let lasts = &input.settings.state_ledger_expiry;
+    let age = |id: &MessageId| input.path.iter().rev().position(|item| item.id == *id);
     let of_kind = |kind: StateKind| {
         ledger.iter().filter_map(move |(key, card)| {
             let (name, stored) = key.rsplit_once('|')?;
-            (stored == kind.as_str()).then(|| card_line(name, kind, card)).flatten()
+            let believed = |field: &str| card.believed(field, age, lasts);
+            (stored == kind.as_str()).then(|| card_line(name, kind, card, believed)).flatten()
         })
     };
     let lines: Vec<String> = StateKind::ALL.into_iter().flat_map(of_kind).collect();
@@ -157,13 +165,13 @@ pub(super) fn ledger(ledger: &Ledger, budget: Tokens, counter: &dyn TokenCounter
     Block::plain(&body, &render(&lines), counter)
 }
 
-fn card_line(name: &str, kind: StateKind, card: &StateCard) -> Option<String> {
-    let values: Vec<&str> = kind
-        .fields()
-        .iter()
-        .filter_map(|field| card.fields.get(*field))
-        .map(String::as_str)
-        .collect();
+fn card_line<'card>(
+    name: &str,
+    kind: StateKind,
+    card: &StateCard,
+    believed: impl Fn(&str) -> Option<&'card str>,
+) -> Option<String> {
+    let values: Vec<&str> = kind.fields().iter().filter_map(|field| believed(field)).collect();
     let name = card.name.as_deref().unwrap_or(name);
     (!values.is_empty()).then(|| format!("{name} [{}]: {}", kind.as_str(), values.join(" | ")))
 }
@@ -184,6 +192,7 @@ mod tests {
             source_messages: vec![],
             receipts: vec![],
             retired: None,
+            ungrounded: vec![],
         }
     }
 

@@ -111,6 +111,14 @@ impl Slot {
         }
     }
 
+    /// The name that prompts and reports know it by: that of its macro without the prefix.
+    pub fn name(self) -> &'static str {
+        match self.macro_name() {
+            Some(name) => name.trim_start_matches("smartmemory-"),
+            None => "repair",
+        }
+    }
+
     /// Where it stands if nobody moved it.
     pub fn usual_place(self) -> (Position, Depth) {
         let (position, depth) = match self {
@@ -129,6 +137,20 @@ impl Slot {
     }
 }
 
+/// Where somebody moved a slot to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// Where it stands.
+    pub position: Position,
+    /// How deep, inside the chat.
+    #[serde(default)]
+    pub depth: Depth,
+    /// In whose words.
+    #[serde(default)]
+    pub role: Role,
+}
+
 /// A slot with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotText {
@@ -140,6 +162,10 @@ pub struct SlotText {
     pub position: Position,
     /// How deep.
     pub depth: Depth,
+    /// In whose words.
+    pub role: Role,
+    /// It goes nowhere but to its macro.
+    pub only_macro: bool,
     /// Its tokens.
     pub tokens: Tokens,
     /// What it would have taken without a limit.
@@ -151,14 +177,15 @@ impl SlotText {
     pub fn injection(&self) -> Injection {
         Injection {
             place: match self.position {
+                _ if self.only_macro => Place::Outlet(self.slot.name().to_owned()),
                 Position::InPrompt => Place::AfterCharacter,
                 Position::InChat => Place::AtDepth(self.depth),
                 Position::Before => Place::BeforeMain,
             },
-            role: Role::System,
+            role: self.role,
             text: self.text.clone(),
             tokens: self.tokens,
-            source: Provenance::Memory(self.slot.key().to_owned()),
+            source: Provenance::Memory(self.slot.name().to_owned()),
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn arcs(
     counter: &dyn TokenCounter,
 ) -> Option<Block> {
     let open: Vec<&str> =
-        arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect();
+        arcs.iter().filter(|arc| arc.is_open()).map(|arc| arc.content.as_str()).collect();
     let body = fit_lines(&open, budget, GivesWay::First, counter, dashes);
     Block::labelled(&labels.arcs, &body, &dashes(&open), counter)
 }

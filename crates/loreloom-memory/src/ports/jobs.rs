@@ -14,6 +14,7 @@ use loreloom_core::{
 use serde::{Deserialize, Serialize};
 
 use super::MemoryError;
+use crate::{policy::Policy, record::MemoryId};
 
 /// A job's number; later jobs have higher ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -112,6 +113,12 @@ pub struct JobSpeaker {
     pub name: String,
     /// The card as text.
     pub card: String,
+    /// Its world, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world: Option<String>,
+    /// What its memory is used for.
+    #[serde(skip_serializing_if = "Policy::is_usual")]
+    pub policy: Policy,
 }
 
 /// What a job needs to know, and how far it got.
@@ -132,6 +139,9 @@ pub struct JobBody {
     pub total: u32,
     /// The answers so far, so that no question is asked twice.
     pub answers: Option<String>,
+    /// Memories that were put into prompts since the last pass.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<MemoryId>,
 }
 
 /// A job to be queued.
@@ -325,4 +335,7 @@ pub trait JobQueue: Send + Sync {
         chat: Option<&ChatId>,
         over: bool,
     ) -> Result<Vec<Job>, MemoryError>;
+
+    /// Forgets jobs of all tenants that were over before this time. Returns how many.
+    async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError>;
 }

@@ -5,6 +5,7 @@
 
 mod clock;
 mod desk;
+mod diagnosis;
 mod embed;
 mod jobs;
 mod memory_log;
@@ -15,6 +16,7 @@ mod upstream;
 pub use self::{
     clock::Clock,
     desk::{Change, Changed, Desk, Item, Revision},
+    diagnosis::{Diagnosis, Finding, Step, StepOutcome},
     embed::{EmbedError, Embedder, Vector},
     jobs::{
         Claiming, Job, JobBody, JobId, JobKind, JobQueue, JobSpeaker, JobState, JobStep, NewJob,

@@ -1,6 +1,6 @@
 //! Passing a front end's request on to a model server, untouched.
 
-use std::pin::Pin;
+use std::{pin::Pin, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -65,6 +65,24 @@ pub enum UpstreamError {
         address: String,
         /// The cause.
         reason: String,
+    },
+    /// It accepted the request and then said nothing.
+    #[error("upstream `{address}` gave no answer within {seconds} s")]
+    Silent {
+        /// The address.
+        address: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// It failed too often just now and is left alone for a while.
+    #[error("upstream `{address}` failed {failures} times in a row and is left alone for {left:?}")]
+    Resting {
+        /// The address.
+        address: String,
+        /// How often.
+        failures: u32,
+        /// For how much longer.
+        left: Duration,
     },
     /// The answer was cut off.
     #[error("upstream `{address}` stopped in the middle of its answer: {reason}")]

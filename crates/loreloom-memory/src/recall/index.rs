@@ -82,6 +82,7 @@ pub struct Index {
     pub(super) term_meanings: Shelf,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
+    stretches_differ: bool,
 }
 
 /// Words that tell a time.
@@ -181,6 +182,8 @@ impl Index {
             terms.push(token.stem);
         }
         let speaker = passage.speaker.and_then(|name| self.speaker_place(name));
+        self.stretches_differ |=
+            self.forms.last().is_some_and(|last| last.stretch != passage.stretch);
         self.forms.push(Form {
             speaker,
             stretch: passage.stretch,
@@ -207,6 +210,11 @@ impl Index {
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }
+    }
+
+    /// Whether the passages belong to several stretches.
+    pub(super) fn stretches_differ(&self) -> bool {
+        self.stretches_differ
     }
 
     /// The place of a name in the list of speakers.

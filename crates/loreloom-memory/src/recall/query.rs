@@ -58,10 +58,11 @@ impl Index {
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
     ) -> Vec<Hit> {
-        self.search_where(question, also, most, weights, embed, |_| true)
+        self.search_where(question, also, most, weights, embed, f64::NEG_INFINITY, |_| true)
     }
 
-    /// The same among the passages that are wanted, by their place.
+    /// The same among the passages that score at least so much and are wanted, by their place.
+    #[expect(clippy::too_many_arguments, reason = "a question, how it is weighed, what is wanted")]
     pub fn search_where(
         &self,
         question: &str,
@@ -69,6 +70,7 @@ impl Index {
         most: usize,
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
+        least: f64,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Vec<Hit> {
         let named = self.named(question);
@@ -91,6 +93,7 @@ impl Index {
             let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
             Hit { at, score: parts.sum(), parts }
         };
+        let is_wanted = |at: usize| last.scores[at] >= least && is_wanted(at);
         best(&last.scores, most, is_wanted).into_iter().map(hit).collect()
     }
 
@@ -188,25 +191,35 @@ impl Index {
     fn combine(&self, words: &[f64], meaning: &[f64], form: &[f64], weights: &Weights) -> Scored {
         let words = standard(words);
         let own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
-        let near = |at: usize, other: Option<usize>, weight: f64| {
-            other
-                .filter(|other| *other < own.len())
-                .filter(|other| self.forms[*other].stretch == self.forms[at].stretch)
-                .map_or(0.0, |other| own[other] * weight)
-        };
-        let neighbours: Vec<f64> = (0..self.len())
-            .map(|at| {
-                let before = weights.before.iter().enumerate();
-                let after = weights.after.iter().enumerate();
-                before
-                    .map(|(far, weight)| near(at, at.checked_sub(far + 1), *weight))
-                    .chain(after.map(|(far, weight)| near(at, Some(at + far + 1), *weight)))
-                    .sum::<f64>()
-            })
-            .collect();
+        let mut neighbours = vec![0.0; own.len()];
+        // One offset after the other, over whole slices: this reads every passage several
+        // times, and the compiler makes wide steps of it.
+        for (far, weight) in weights.before.iter().enumerate() {
+            let far = (far + 1).min(own.len());
+            self.add_near(&mut neighbours, far, 0, &own, *weight);
+        }
+        for (far, weight) in weights.after.iter().enumerate() {
+            let far = (far + 1).min(own.len());
+            self.add_near(&mut neighbours, 0, far, &own, *weight);
+        }
         let sums = own.iter().zip(&neighbours).zip(form);
         let scores = sums.map(|((own, near), form)| own + near + form).collect();
         Scored { words, neighbours, scores }
+    }
+
+    /// Adds what stands at one distance; `to` and `from` are where the two slices begin.
+    fn add_near(&self, near: &mut [f64], to: usize, from: usize, own: &[f64], weight: f64) {
+        let pairs = near[to..].iter_mut().zip(&own[from..]);
+        if self.stretches_differ() {
+            let stretches = self.forms[to..].iter().zip(&self.forms[from..]);
+            for ((near, own), (here, there)) in pairs.zip(stretches) {
+                if here.stretch == there.stretch {
+                    *near += own * weight;
+                }
+            }
+        } else {
+            pairs.for_each(|(near, own)| *near += own * weight);
+        }
     }
 
     /// The most telling words of the best passages that the question does not have.
@@ -248,17 +261,36 @@ struct Scored {
 
 /// The places of the best `most` of those wanted, best first; equally good ones newest first.
 fn best(scores: &[f64], most: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..scores.len()).filter(|at| is_wanted(*at)).collect();
-    let order = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(b.cmp(a));
     if most == 0 {
         return Vec::new();
     }
-    if places.len() > most {
-        places.select_nth_unstable_by(most - 1, order);
-        places.truncate(most);
+    let mut found: Vec<(f64, usize)> = Vec::new();
+    // Few are kept of many: most scores are below the least of those and cost one comparison.
+    let mut least = f64::NEG_INFINITY;
+    for (at, score) in scores.iter().copied().enumerate() {
+        if score < least || !is_wanted(at) {
+            continue;
+        }
+        found.push((score, at));
+        if found.len() >= 2 * most {
+            keep_best(&mut found, most);
+            least = found[..most].iter().fold(f64::INFINITY, |least, (score, _)| least.min(*score));
+        }
     }
-    places.sort_unstable_by(order);
-    places
+    keep_best(&mut found, most);
+    found.sort_unstable_by(better);
+    found.into_iter().map(|(_, at)| at).collect()
+}
+
+fn better(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
+    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+}
+
+fn keep_best(found: &mut Vec<(f64, usize)>, most: usize) {
+    if found.len() > most {
+        found.select_nth_unstable_by(most - 1, better);
+        found.truncate(most);
+    }
 }
 
 /// Scores as standard deviations from their mean; all alike gives zeros.

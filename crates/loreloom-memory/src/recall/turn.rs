@@ -13,7 +13,7 @@ use crate::{
 const LONGEST: usize = 400;
 
 /// What to recall for a turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Wanted<'turn> {
     /// The path; its messages are the passages of the index, in order.
     pub path: &'turn [PathItem],
@@ -25,6 +25,8 @@ pub struct Wanted<'turn> {
     pub most: usize,
     /// Standard deviations by which a passage must stand out to be worth its tokens.
     pub least: f64,
+    /// Whether the message at a place may be recalled at all.
+    pub may_recall: &'turn dyn Fn(usize) -> bool,
 }
 
 impl Index {
@@ -52,10 +54,9 @@ impl Index {
                 .get(at)
                 .is_some_and(|item| !item.message.hidden && item.message.role != Role::System)
         };
-        let is_wanted = |at: usize| at < wanted.seen_from && is_told(at);
-        let mut hits = self.search_where(question, &also, wanted.most, weights, embed, is_wanted);
-        hits.retain(|hit| hit.score >= wanted.least);
-        hits
+        let is_wanted = |at: usize| at < wanted.seen_from && is_told(at) && (wanted.may_recall)(at);
+        let (most, least) = (wanted.most, wanted.least);
+        self.search_where(question, &also, most, weights, embed, least, is_wanted)
     }
 }
 
@@ -109,8 +110,14 @@ mod tests {
             aliases: vec!["Venn".into(), "Captain".into()],
             ..Entity::default()
         }];
-        let wanted =
-            Wanted { path: path.items(), seen_from: 3, entities: &entities, most: 5, least: 1.0 };
+        let wanted = Wanted {
+            path: path.items(),
+            seen_from: 3,
+            entities: &entities,
+            most: 5,
+            least: 1.0,
+            may_recall: &|_| true,
+        };
         let hits = index.recall(wanted, &Weights::default(), None);
         assert_eq!(lines(&hits, path.items()), [format!("Mara: {}", texts[0])]);
         let nothing = Wanted { seen_from: 0, ..wanted };

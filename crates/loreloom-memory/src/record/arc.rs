@@ -1,5 +1,6 @@
 //! Open threads of the story, and what became of closed ones.
 
+use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::{MemoryId, lenient};
@@ -16,6 +17,20 @@ pub struct StoryArc {
     pub persistent: bool,
     /// It came to its end.
     pub resolved: bool,
+    /// The messages it was drawn from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<MessageId>,
+    /// Names, numbers and quoted things in it that no message bears out: it waits for a person
+    /// to look at it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ungrounded: Vec<String>,
+}
+
+impl StoryArc {
+    /// Whether it is open and used.
+    pub fn is_open(&self) -> bool {
+        !self.resolved && self.ungrounded.is_empty()
+    }
 }
 
 /// How a thread ended.

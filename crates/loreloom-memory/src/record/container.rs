@@ -4,8 +4,8 @@ use loreloom_core::ids::{MessageId, PrefixHash};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ArcSummary, Entity, Insight, Ledger, Memory, Ordered, Profile, Relationships, Scene, StoryArc,
-    lenient,
+    ArcSummary, Contradiction, Entity, Insight, Ledger, Memory, Ordered, Profile, Relationships,
+    Scene, StoryArc, lenient,
 };
 
 /// A character's history as prose.
@@ -79,6 +79,9 @@ pub struct ChatMemory {
     /// How closed threads ended.
     #[serde(deserialize_with = "lenient::or_default")]
     pub arc_summaries: Vec<ArcSummary>,
+    /// Replies that did not fit what was known, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::or_default")]
+    pub contradictions: Vec<Contradiction>,
     /// Profiles by character.
     #[serde(deserialize_with = "lenient::or_default")]
     pub profiles: Ordered<Profile>,

@@ -70,9 +70,18 @@ pub struct Insight {
     /// When it ceased to hold: kept for history, never shown to a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired: Option<i64>,
+    /// Names, numbers and quoted things in it that no message bears out: it waits for a person
+    /// to look at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ungrounded: Vec<String>,
 }
 
 impl Insight {
+    /// Whether it is used.
+    pub fn holds(&self) -> bool {
+        self.retired.is_none() && self.ungrounded.is_empty()
+    }
+
     /// Whether the two could say the same: same kind, same person, same target.
     pub fn is_comparable(&self, other: &Self) -> bool {
         let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::{EntityKind, Ordered};
@@ -65,9 +66,28 @@ pub struct StateCard {
     /// Its name as first written.
     #[serde(rename = "_name", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The message each value was read from, where that is known.
+    #[serde(rename = "_sources", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, MessageId>,
     /// Field values.
     #[serde(flatten)]
     pub fields: BTreeMap<String, String>,
+}
+
+impl StateCard {
+    /// The value of a field, if it is still believed: its message is on the path and not
+    /// longer ago than the field lasts. A value without a message is always believed.
+    pub fn believed(
+        &self,
+        field: &str,
+        age: impl Fn(&MessageId) -> Option<usize>,
+        lasts: &BTreeMap<String, usize>,
+    ) -> Option<&str> {
+        let value = self.fields.get(field)?;
+        let Some(source) = self.sources.get(field) else { return Some(value) };
+        let age = age(source)?;
+        lasts.get(field).is_none_or(|most| age <= *most).then_some(value)
+    }
 }
 
 /// State cards by `name|kind`, lower-cased.
@@ -84,7 +104,53 @@ impl Ledger {
         for (key, card) in news.iter() {
             let known = self.entry(key);
             known.name.clone_from(&card.name);
+            for field in card.fields.keys() {
+                known.sources.remove(field);
+            }
+            known.sources.extend(card.sources.clone());
             known.fields.extend(card.fields.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::ids::Digest;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_believed_while_its_message_is_told_and_not_too_long_ago() {
+        let message = |number: u8| MessageId(Digest([number; 16]));
+        let card = StateCard {
+            name: None,
+            sources: [("mood".to_owned(), message(1)), ("injuries".to_owned(), message(1))].into(),
+            fields: [("mood", "glad"), ("injuries", "a cut"), ("location", "the mill")]
+                .map(|(field, value)| (field.to_owned(), value.to_owned()))
+                .into(),
+        };
+        let lasts: BTreeMap<String, usize> = [("mood".to_owned(), 20)].into();
+        for (age, expected) in [
+            (Some(20), [Some("glad"), Some("a cut"), Some("the mill")]),
+            (Some(21), [None, Some("a cut"), Some("the mill")]),
+            (None, [None, None, Some("the mill")]),
+        ] {
+            let shown =
+                ["mood", "injuries", "location"].map(|field| card.believed(field, |_| age, &lasts));
+            assert_eq!(shown, expected, "{age:?}");
+        }
+    }
+
+    #[test]
+    fn a_card_of_smart_memory_reads_and_writes_back_as_it_was() -> Result<(), serde_json::Error> {
+        let json = r#"{"_name":"Odo","location":"the mill"}"#;
+        let card: StateCard = serde_json::from_str(json)?;
+        assert_eq!(serde_json::to_string(&card)?, json);
+        let with = StateCard {
+            sources: [("location".to_owned(), MessageId(Digest([7; 16])))].into(),
+            ..card
+        };
+        assert_eq!(serde_json::from_str::<StateCard>(&serde_json::to_string(&with)?)?, with);
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@
 
 mod arc;
 mod container;
+mod contradiction;
 mod entity;
 mod epistemic;
 mod ledger;
@@ -18,6 +19,7 @@ mod scene;
 pub use self::{
     arc::{ArcSummary, StoryArc},
     container::{Canon, CharacterMemory, ChatMemory, ReadOnly},
+    contradiction::Contradiction,
     entity::{Entity, EntityId, EntityKind},
     epistemic::{Insight, InsightKind},
     ledger::{Ledger, StateCard, StateKind},

@@ -154,29 +154,6 @@ impl MemoryService {
         self.edit(tenant, owner, id, one(field, json!(pinned))).await
     }
 
-    /// Retires a memory: it is kept and not used any more.
-    pub async fn retire(
-        &self,
-        tenant: &TenantId,
-        owner: &Owner,
-        id: &str,
-    ) -> Result<WriteId, ByHandError> {
-        self.edit(tenant, owner, id, one("retired", json!("by_hand"))).await
-    }
-
-    /// Takes a retired, replaced or held memory into use again.
-    pub async fn restore(
-        &self,
-        tenant: &TenantId,
-        owner: &Owner,
-        id: &str,
-    ) -> Result<WriteId, ByHandError> {
-        let mut back = one("retired", Value::Null);
-        back.insert("superseded_by".to_owned(), Value::Null);
-        back.insert("ungrounded".to_owned(), Value::Null);
-        self.edit(tenant, owner, id, back).await
-    }
-
     /// Puts one memory in the place of several. The old ones are kept and linked.
     pub async fn merge(
         &self,
@@ -280,7 +257,7 @@ impl MemoryService {
         Ok(WriteId(id))
     }
 
-    async fn deed(
+    pub(super) async fn deed(
         &self,
         tenant: &TenantId,
         owner: &Owner,
@@ -375,7 +352,7 @@ fn merged(parents: &[(RecordKey, Memory)], key: &RecordKey, content: &str, now: 
     }
 }
 
-fn one(name: &str, value: Value) -> Map<String, Value> {
+pub(super) fn one(name: &str, value: Value) -> Map<String, Value> {
     std::iter::once((name.to_owned(), value)).collect()
 }
 
@@ -388,7 +365,7 @@ fn read(fields: &Map<String, Value>) -> Option<Memory> {
 }
 
 /// The record of that id, or the only one whose id begins so.
-fn find(records: &Records, owner: &Owner, id: &str) -> Result<RecordKey, ByHandError> {
+pub(super) fn find(records: &Records, owner: &Owner, id: &str) -> Result<RecordKey, ByHandError> {
     let exact = records.iter().find(|(key, _)| key.id == id).map(|(key, _)| key.clone());
     let mut begin = records.iter().filter(|(key, _)| !id.is_empty() && key.id.starts_with(id));
     let only = begin.next().filter(|_| begin.next().is_none()).map(|(key, _)| key.clone());
@@ -396,7 +373,7 @@ fn find(records: &Records, owner: &Owner, id: &str) -> Result<RecordKey, ByHandE
 }
 
 /// A record must read back as it was given.
-fn check(key: &RecordKey, fields: &Map<String, Value>) -> Result<(), ByHandError> {
+pub(super) fn check(key: &RecordKey, fields: &Map<String, Value>) -> Result<(), ByHandError> {
     let wrong = |reason: &str| ByHandError::Field { id: key.id.clone(), reason: reason.to_owned() };
     let content = fields.get("content").and_then(Value::as_str);
     if key.kind.is_memory() && content.is_none_or(|text| text.trim().is_empty()) {

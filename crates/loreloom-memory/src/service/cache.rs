@@ -5,19 +5,25 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use loreloom_core::ids::{ChatId, MessageId, PrefixHash, TenantId};
+use loreloom_core::{
+    ids::{ChatId, MessageId, PrefixHash, TenantId},
+    units::Tokens,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     event::{Event, Live},
     ports::{Owner, Vector},
-    record::{CharacterMemory, ChatMemory},
+    record::{CharacterMemory, ChatMemory, MemoryId},
 };
 
 /// Logs and chats that are kept at once.
 const MOST: usize = 128;
 /// Texts whose vectors are kept.
 const MOST_TEXTS: usize = 20_000;
+
+/// What tiers would have liked to say.
+pub(super) type Demand = [Option<Tokens>; 9];
 
 /// The messages a chat tells.
 pub(super) type Told = FxHashSet<MessageId>;
@@ -67,6 +73,8 @@ pub(super) struct Caches {
     logs: Recent<(TenantId, Owner), OwnerLog>,
     told: Recent<(TenantId, ChatId), (PrefixHash, Arc<Told>)>,
     vectors: FxHashMap<String, Vector>,
+    shown: Recent<(TenantId, ChatId), Vec<MemoryId>>,
+    demand: Recent<(TenantId, ChatId), Demand>,
 }
 
 impl Caches {
@@ -100,16 +108,47 @@ impl Caches {
         self.told.put((tenant.clone(), chat.clone()), (tip, told));
     }
 
-    /// The vector of a text.
-    pub(super) fn vector(&mut self, text: &str, embed: &dyn Fn(&str) -> Vector) -> Vector {
-        if let Some(vector) = self.vectors.get(text) {
-            return vector.clone();
+    /// Notes memories that were put into a prompt of a chat.
+    pub(super) fn note_shown(&mut self, tenant: &TenantId, chat: &ChatId, shown: &[MemoryId]) {
+        if shown.is_empty() {
+            return;
         }
-        if self.vectors.len() >= MOST_TEXTS {
+        let key = (tenant.clone(), chat.clone());
+        let mut known = self.shown.get(&key).cloned().unwrap_or_default();
+        let new: Vec<MemoryId> = shown.iter().filter(|id| !known.contains(id)).cloned().collect();
+        known.extend(new);
+        self.shown.put(key, known);
+    }
+
+    /// The memories that were put into prompts of a chat since this was last asked.
+    pub(super) fn take_shown(&mut self, tenant: &TenantId, chat: &ChatId) -> Vec<MemoryId> {
+        let key = (tenant.clone(), chat.clone());
+        self.shown.values.get_mut(&key).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The vectors of texts, as far as they are known.
+    pub(super) fn vectors(&self, texts: &[&str]) -> Vec<Option<Vector>> {
+        texts.iter().map(|text| self.vectors.get(*text).cloned()).collect()
+    }
+
+    pub(super) fn keep_vectors(&mut self, new: Vec<(&str, Vector)>) {
+        if self.vectors.len() + new.len() > MOST_TEXTS {
             self.vectors.clear();
         }
-        let vector = embed(text);
-        self.vectors.insert(text.to_owned(), vector.clone());
-        vector
+        self.vectors.extend(new.into_iter().map(|(text, vector)| (text.to_owned(), vector)));
+    }
+
+    /// Notes what the tiers of a chat would have liked to say; the most of it counts.
+    pub(super) fn note_demand(&mut self, tenant: &TenantId, chat: &ChatId, new: &Demand) {
+        let mut known = self.demand(tenant, chat);
+        for (known, new) in known.iter_mut().zip(new) {
+            *known = (*known).max(*new);
+        }
+        self.demand.put((tenant.clone(), chat.clone()), known);
+    }
+
+    /// The most that the tiers of a chat would have liked to say.
+    pub(super) fn demand(&self, tenant: &TenantId, chat: &ChatId) -> Demand {
+        self.demand.get(&(tenant.clone(), chat.clone())).copied().unwrap_or_default()
     }
 }

@@ -6,14 +6,13 @@
 use loreloom_core::ids::MessageId;
 
 use super::{
-    MemoryService, Who,
-    work::{Scene, Worked, changes, who, without_clock},
+    MemoryService,
+    work::{Scene, Worked, members, without_clock},
 };
 use crate::{
-    cycle::{self, Backend, Progress, Remembered},
+    cycle::{self, Backend, Progress, Round},
     event::{between, chat_records},
     ports::{Job, JobBody, MemoryError, Outcome, Owner, OwnerEvents},
-    record::CharacterMemory,
     text::QuarterEstimate,
     window::catch_up_chunks,
 };
@@ -31,18 +30,15 @@ impl MemoryService {
             return Ok(Worked::Moved(Outcome::Cancelled { reason }));
         };
         let items = self.items(&job.tenant, &job.chat, chat.tip).await?;
-        let who: Who = job.body.speakers.first().map(who).unwrap_or_default();
-        let view = self.view(&job.tenant, &job.chat, &items, &who).await?;
-        let start = view.chat.last_extract_cutoff.unwrap_or(0).min(items.len());
+        let mut minds = self.minds(job, &items).await?;
+        let start = minds.chat.last_extract_cutoff.unwrap_or(0).min(items.len());
         let context = loreloom_core::units::Tokens(job.body.context);
         let pieces = catch_up_chunks(&items[start..], context, &QuarterEstimate);
         let Some(first) = pieces.first() else { return Ok(Worked::Moved(Outcome::Done)) };
         let window = start + first.start..start + first.end;
         let anchor: Option<MessageId> = items.get(window.end - 1).map(|item| item.id);
-        let mut remembered = Remembered {
-            character: CharacterMemory::clone(&view.character),
-            chat: view.chat.clone(),
-        };
+        let (was, chat_seen) = (minds.chat.clone(), minds.chat_seen);
+        let who = minds.all.first().map(|mind| mind.who.clone()).unwrap_or_default();
         let (seed, mut progress) =
             (format!("{}-{}", job.body.seed, job.body.done), Progress::default());
         let occasion = cycle::Occasion {
@@ -51,8 +47,13 @@ impl MemoryService {
             ..self.occasion(job, &items, &who)
         };
         let is_last = pieces.len() == 1;
+        let mut arcs = minds.pinned();
+        let mut members = members(&mut minds.all);
+        let round = Round { chat: &mut minds.chat, arcs: &mut arcs };
+        let (end, answers) = (window.end, &mut progress);
         let report =
-            cycle::piece(occasion, window, is_last, &mut remembered, backend, &mut progress).await;
+            cycle::piece(occasion, window, is_last, round, &mut members, backend, answers).await;
+        minds.close(&arcs);
         if let Some((_, error)) = report.failed.first()
             && job.attempts < super::work::ATTEMPTS
         {
@@ -61,20 +62,15 @@ impl MemoryService {
             let due = loreloom_core::units::Timestamp(due.0 + 5_000 * i64::from(job.attempts));
             return Ok(Worked::Moved(Outcome::Again { body: job.body.clone(), due, error }));
         }
-        let before = chat_records(&view.chat);
-        let after = without_clock(chat_records(&remembered.chat), &before);
-        let owners = vec![
-            OwnerEvents {
-                owner: who.owner(),
-                seen: Some(view.character_seen),
-                events: changes(&view.character, &remembered.character, anchor),
-            },
-            OwnerEvents {
-                owner: Owner::Chat(job.chat.clone()),
-                seen: Some(view.chat_seen),
-                events: between(&before, &after, anchor),
-            },
-        ];
+        self.finish(job, &items[..end], &mut minds, &was);
+        let before = chat_records(&was);
+        let after = without_clock(chat_records(&minds.chat), &before);
+        let mut owners = minds.events(anchor);
+        owners.push(OwnerEvents {
+            owner: Owner::Chat(job.chat.clone()),
+            seen: Some(chat_seen),
+            events: between(&before, &after, anchor),
+        });
         let done = job.body.done + 1;
         let total = done + u32::try_from(pieces.len() - 1).unwrap_or(u32::MAX);
         let body = JobBody { done, total, ..job.body.clone() };

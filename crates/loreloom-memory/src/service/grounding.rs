@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     recall::tokens,
-    record::{Entity, Memory, Retirement},
+    record::{Entity, Insight, Memory, Retirement, StoryArc},
     text::pattern,
 };
 
@@ -39,13 +39,28 @@ struct Ground {
 }
 
 impl Ground {
+    /// All that names may come from: they stay when he, she and they are spelt out.
     fn of(sources: Sources<'_>) -> Self {
-        let said = sources.items.iter().flat_map(|item| {
-            [item.message.text.as_str(), item.message.name.as_deref().unwrap_or_default()]
-        });
         let known = sources.known.iter().filter(|entity| !entity.memory_ids.is_empty());
         let names = known.flat_map(Entity::names);
-        let text = said.chain([sources.card]).chain(names).collect::<Vec<_>>().join("\n");
+        Self::from(said(sources.items).chain([sources.card]).chain(names))
+    }
+
+    /// What one memory was read from: numbers and quotations must be there.
+    fn near(memory: &Memory, sources: Sources<'_>) -> Self {
+        let place = |at: i64| usize::try_from(at).ok().map(|at| at.min(sources.items.len()));
+        let read = memory
+            .source_messages
+            .iter()
+            .filter_map(|(from, to)| Some(place(*from)?..place(to.checked_add(1)?)?));
+        let read = read.filter_map(|range| sources.items.get(range)).flatten();
+        let rests = sources.items.iter().filter(|item| memory.receipts.contains(&item.id));
+        let items: Vec<PathItem> = read.chain(rests).cloned().collect();
+        Self::from(said(&items).chain([sources.card]))
+    }
+
+    fn from<'text>(texts: impl Iterator<Item = &'text str>) -> Self {
+        let text = texts.collect::<Vec<_>>().join("\n");
         let words = tokens(&text).into_iter().map(|token| token.stem).collect();
         Self { text: flat(&text), words }
     }
@@ -59,6 +74,13 @@ impl Ground {
     }
 }
 
+/// What messages say, and who says it.
+fn said(items: &[PathItem]) -> impl Iterator<Item = &str> {
+    items.iter().flat_map(|item| {
+        [item.message.text.as_str(), item.message.name.as_deref().unwrap_or_default()]
+    })
+}
+
 /// Lower case, with plain quotes and single blanks.
 fn flat(text: &str) -> String {
     let plain = text.replace(['’', '‘'], "'").to_lowercase();
@@ -67,19 +89,20 @@ fn flat(text: &str) -> String {
 
 /// What of a statement the texts do not bear out: names, numbers and quoted things.
 pub fn ungrounded(statement: &str, texts: &[&str]) -> Vec<String> {
-    let text = texts.join("\n");
-    let words = tokens(&text).into_iter().map(|token| token.stem).collect();
-    missing(statement, &Ground { text: flat(&text), words })
+    let ground = Ground::from(texts.iter().copied());
+    missing(statement, &ground, &ground)
 }
 
-fn missing(statement: &str, ground: &Ground) -> Vec<String> {
+/// What of a statement is missing: names from all that is known, the rest from what it was
+/// read from.
+fn missing(statement: &str, ground: &Ground, near: &Ground) -> Vec<String> {
     let quoted = QUOTED.captures_iter(statement).filter_map(|found| {
         let part = (1..=4).find_map(|group| found.get(group))?.as_str().trim();
         let part = part.trim_end_matches(['.', ',', '!', '?', ';']);
-        (!ground.has(part)).then(|| format!("“{part}”"))
+        (!near.has(part)).then(|| format!("“{part}”"))
     });
     let numbers = NUMBER.find_iter(statement).map(|found| found.as_str());
-    let numbers = numbers.filter(|number| !ground.has_number(number)).map(str::to_owned);
+    let numbers = numbers.filter(|number| !near.has_number(number)).map(str::to_owned);
     let names = NAME
         .find_iter(statement)
         // The first word of a statement is written large whatever it is.
@@ -132,7 +155,7 @@ pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>
     let ground = Ground::of(sources);
     let mut held = Vec::new();
     for memory in after.iter_mut().filter(|memory| is_new(memory)) {
-        let found = missing(&memory.content, &ground);
+        let found = missing(&memory.content, &ground, &Ground::near(memory, sources));
         if !found.is_empty() {
             memory.ungrounded = found;
             memory.retired = Some(Retirement::Held);
@@ -144,6 +167,32 @@ pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>
             memory.superseded_by = None;
             memory.valid_to = None;
         }
+    }
+}
+
+/// The same for who knows what. Names of people may be as a model spells them.
+pub(super) fn hold_insights(before: &[Insight], after: &mut [Insight], sources: Sources<'_>) {
+    let is_new =
+        |insight: &Insight| insight.holds() && !before.iter().any(|old| old.id == insight.id);
+    if !after.iter().any(is_new) {
+        return;
+    }
+    let ground = Ground::of(sources);
+    for insight in after.iter_mut().filter(|insight| is_new(insight)) {
+        insight.ungrounded = missing(&insight.content, &ground, &ground);
+    }
+}
+
+/// The same for threads.
+pub(super) fn hold_arcs(before: &[StoryArc], after: &mut [StoryArc], sources: Sources<'_>) {
+    let is_new =
+        |arc: &StoryArc| arc.is_open() && !before.iter().any(|old| old.content == arc.content);
+    if !after.iter().any(is_new) {
+        return;
+    }
+    let ground = Ground::of(sources);
+    for arc in after.iter_mut().filter(|arc| is_new(arc)) {
+        arc.ungrounded = missing(&arc.content, &ground, &ground);
     }
 }
 
@@ -171,6 +220,28 @@ mod tests {
         ] {
             assert_eq!(ungrounded(statement, &[text]), expected, "{statement}");
         }
+    }
+
+    #[test]
+    fn a_number_from_elsewhere_in_the_story_bears_nothing_out() {
+        let texts = ["Lis owes 300 marks.", "Rain.", "Odo sold the boat.", "Fog."];
+        let message = |text: &str| Message::new(Role::User, Some("Player"), text);
+        let path = Path::of(ChatId::from("c"), texts.map(message));
+        let memory = |id: &str, content: &str| Memory {
+            id: id.into(),
+            content: content.into(),
+            source_messages: vec![(1, 3)],
+            ..Memory::default()
+        };
+        let mut after = vec![
+            memory("a", "Odo sold the boat for 300 marks"),
+            memory("b", "Odo sold the boat and Lis was glad"),
+        ];
+        hold(&[], &mut after, Sources { items: path.items(), card: "", known: &[] });
+        assert_eq!(
+            (after[0].ungrounded.as_slice(), after[1].is_held()),
+            (&["300".to_owned()][..], false)
+        );
     }
 
     #[test]

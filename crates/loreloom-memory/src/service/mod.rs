@@ -8,19 +8,27 @@
 mod by_hand;
 mod cache;
 mod catch_up;
+mod ears;
 mod embedder;
 mod exchange;
-mod finding;
 mod grounding;
+mod minds;
+mod options;
 mod queue;
+mod reading;
 mod recalled;
+mod records;
 mod scratch;
+mod smart_settings;
 mod turn;
 mod view;
 mod work;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use loreloom_core::{
     chat::PathItem,
@@ -29,16 +37,20 @@ use loreloom_core::{
 };
 use tokio::sync::Notify;
 
+pub use crate::policy::Policy;
+
 pub use self::{
     by_hand::{ByHandError, NewMemory},
     embedder::KeptEmbedder,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
-    finding::Found,
     grounding::ungrounded,
+    options::OptionsError,
     queue::Spoken,
+    reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},
     scratch::ScratchError,
+    smart_settings::smart_memory_settings,
     turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
-    view::{Policy, View, Who},
+    view::{View, Who},
     worker::{Ran, Stop},
 };
 use self::{cache::Caches, recalled::Indexes};
@@ -101,6 +113,10 @@ pub struct Options {
     pub passages_most: usize,
     /// The model; without one no jobs are made, and recall works all the same.
     pub model: Option<ModelUse>,
+    /// What the memory of characters is used for, by id or name; else everything.
+    pub policies: BTreeMap<String, Policy>,
+    /// How able the model is, whatever its connection suggests.
+    pub hardware: Option<Hardware>,
 }
 
 impl Default for Options {
@@ -114,6 +130,8 @@ impl Default for Options {
             recall_least: 2.0,
             passages_most: 200_000,
             model: None,
+            policies: BTreeMap::new(),
+            hardware: None,
         }
     }
 }
@@ -138,7 +156,10 @@ impl std::fmt::Debug for MemoryService {
 
 impl MemoryService {
     /// Memory over these ports.
-    pub fn new(ports: Ports, options: Options) -> Self {
+    pub fn new(ports: Ports, mut options: Options) -> Self {
+        if let (Some(model), Some(hardware)) = (&mut options.model, options.hardware) {
+            model.hardware = hardware;
+        }
         Self {
             ports,
             options,

@@ -8,9 +8,10 @@ use loreloom_core::{
 };
 use rustc_hash::FxHashSet;
 
-use super::{MemoryService, ModelUse, Policy, Who};
+use super::{MemoryService, ModelUse, Who};
 use crate::{
     ports::{Job, JobBody, JobId, JobKind, JobSpeaker, JobState, MemoryError, NewJob},
+    presence::{characters, is_same_person},
     schedule,
     window::stable_cutoff,
 };
@@ -41,8 +42,8 @@ impl MemoryService {
     pub async fn after_reply(&self, spoken: &Spoken<'_>) -> Result<Vec<JobId>, MemoryError> {
         let open = self.story_moved(spoken.tenant, spoken.chat, spoken.path).await?;
         let Some(model) = &self.options.model else { return Ok(Vec::new()) };
-        let writes = |who: &&Who| matches!(who.policy, Policy::Full | Policy::Local);
-        let speakers: Vec<&Who> = spoken.speakers.iter().filter(writes).collect();
+        let known = spoken.speakers.iter().map(|who| self.known_as(who.clone()));
+        let speakers: Vec<Who> = known.filter(|who| who.policy.writes()).collect();
         if speakers.is_empty() || !ends_in_reply(spoken.path) {
             return Ok(Vec::new());
         }
@@ -68,12 +69,33 @@ impl MemoryService {
         let mut queued = Vec::new();
         for kind in kinds {
             self.replace(spoken.tenant, &open, kind).await?;
-            let job = self.job(spoken, &speakers, kind, model);
+            let mut job = self.job(spoken, &speakers, kind, model);
+            if kind == JobKind::Extract {
+                job.body.speakers.extend(self.spoke_since(spoken, &speakers, last));
+            }
+            if kind != JobKind::Reply {
+                job.body.shown = self.caches().take_shown(spoken.tenant, spoken.chat);
+            }
             let now = self.ports.clock.now();
             queued.push(self.ports.jobs.enqueue(spoken.tenant, &job, now).await?);
         }
         self.queued.notify_one();
         Ok(queued)
+    }
+
+    /// The other characters that spoke since the last extraction: what they said and heard is
+    /// drawn for them too.
+    fn spoke_since(
+        &self,
+        spoken: &Spoken<'_>,
+        speakers: &[Who],
+        last: Option<usize>,
+    ) -> Vec<JobSpeaker> {
+        let since = &spoken.path[last.unwrap_or(0).min(spoken.path.len())..];
+        let is_new = |name: &&&str| !speakers.iter().any(|who| is_same_person(&who.name, name));
+        let cast = characters(since);
+        let others = cast.iter().filter(is_new).map(|name| self.known_as(Who::named(name)));
+        others.filter(|who| who.policy.writes()).map(|who| job_speaker(&who)).collect()
     }
 
     /// Calls off the jobs of a chat that read messages which are not on its path any more.
@@ -119,7 +141,12 @@ impl MemoryService {
             connection: model.connection.clone(),
             priority: PATIENT,
             body: JobBody {
-                speakers: speakers.iter().map(job_speaker).collect(),
+                speakers: speakers
+                    .iter()
+                    .map(|who| self.known_as(who.clone()))
+                    .filter(|who| who.policy.writes())
+                    .map(|who| job_speaker(&who))
+                    .collect(),
                 context: model.context.0,
                 seed: seed(chat, JobKind::CatchUp, &[], now),
                 ..JobBody::default()
@@ -152,7 +179,7 @@ impl MemoryService {
     fn job(
         &self,
         spoken: &Spoken<'_>,
-        speakers: &[&Who],
+        speakers: &[Who],
         kind: JobKind,
         model: &ModelUse,
     ) -> NewJob {
@@ -171,7 +198,7 @@ impl MemoryService {
             body: JobBody {
                 seed: seed(spoken.chat, kind, &reads, now),
                 reads,
-                speakers: speakers.iter().map(|who| job_speaker(who)).collect(),
+                speakers: speakers.iter().map(job_speaker).collect(),
                 context: model.context.0,
                 ..JobBody::default()
             },
@@ -200,7 +227,13 @@ fn ends_in_reply(path: &[PathItem]) -> bool {
 }
 
 fn job_speaker(who: &Who) -> JobSpeaker {
-    JobSpeaker { id: who.id.clone(), name: who.name.clone(), card: who.card.clone() }
+    JobSpeaker {
+        id: who.id.clone(),
+        name: who.name.clone(),
+        card: who.card.clone(),
+        world: who.world.clone(),
+        policy: who.policy,
+    }
 }
 
 /// A name that no other job has: what it reads and when it was made.

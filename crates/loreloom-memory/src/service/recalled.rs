@@ -4,6 +4,8 @@
 //! edit, another branch), the passages from there on are taken out and put in again; what
 //! was worked out of a message is kept, so that this costs no embedding.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, MessageId, TenantId},
@@ -17,49 +19,57 @@ use crate::{
 
 /// One chat's passages, in the order of the last path.
 #[derive(Debug, Default)]
-struct Story {
+pub(super) struct Story {
     index: Index,
     ids: Vec<MessageId>,
     prepared: FxHashMap<MessageId, Prepared>,
+}
+
+/// A chat's passages, shared: turns that ask about the same path look at once, and no chat
+/// waits for another.
+type Shared = Arc<RwLock<Story>>;
+
+#[derive(Debug, Default)]
+struct Kept {
+    story: Shared,
     used: u64,
+    /// How many passages it has, or is about to have.
+    size: usize,
 }
 
 /// The passages of all chats.
 #[derive(Debug, Default)]
 pub(super) struct Indexes {
-    stories: FxHashMap<(TenantId, ChatId), Story>,
+    stories: FxHashMap<(TenantId, ChatId), Kept>,
     clock: u64,
 }
 
 impl Indexes {
-    /// The index over exactly this path.
-    pub(super) fn on(
+    /// The passages of a chat that has so many messages.
+    pub(super) fn of(
         &mut self,
         tenant: &TenantId,
         chat: &ChatId,
-        path: &[PathItem],
-        embed: Option<&dyn Fn(&str) -> Vector>,
+        length: usize,
         most: usize,
-    ) -> &Index {
+    ) -> Shared {
         self.clock += 1;
         let key = (tenant.clone(), chat.clone());
-        self.make_room(&key, path.len(), most);
-        let story = self.stories.entry(key).or_default();
-        story.used = self.clock;
-        story.follow(path, embed);
-        &story.index
+        self.make_room(&key, length, most);
+        let kept = self.stories.entry(key).or_default();
+        (kept.used, kept.size) = (self.clock, kept.size.max(length));
+        Arc::clone(&kept.story)
     }
 
     /// Lets go of the chats that were not used for longest.
     fn make_room(&mut self, keep: &(TenantId, ChatId), wanted: usize, most: usize) {
         loop {
             let others = self.stories.iter().filter(|(key, _)| *key != keep);
-            let held: usize = others.clone().map(|(_, story)| story.prepared.len()).sum();
+            let held: usize = others.clone().map(|(_, kept)| kept.size).sum();
             if held == 0 || held + wanted <= most {
                 return;
             }
-            let Some(oldest) =
-                others.min_by_key(|(_, story)| story.used).map(|(key, _)| key.clone())
+            let Some(oldest) = others.min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone())
             else {
                 return;
             };
@@ -68,13 +78,35 @@ impl Indexes {
     }
 }
 
+/// Looks something up in the index over exactly this path.
+pub(super) fn on<T>(
+    story: &RwLock<Story>,
+    path: &[PathItem],
+    embed: Option<&dyn Fn(&str) -> Vector>,
+    look: impl Fn(&Index) -> T,
+) -> T {
+    // A panic in between leaves passages that no path has: they are taken out again.
+    let known = story.read().unwrap_or_else(PoisonError::into_inner);
+    if known.is_on(path) {
+        return look(&known.index);
+    }
+    drop(known);
+    let mut story = story.write().unwrap_or_else(PoisonError::into_inner);
+    story.follow(path, embed);
+    look(&story.index)
+}
+
 impl Story {
+    fn is_on(&self, path: &[PathItem]) -> bool {
+        self.ids.len() == path.len()
+            && self.index.len() == path.len()
+            && self.ids.iter().zip(path).rev().all(|(known, item)| *known == item.id)
+    }
+
     fn follow(&mut self, path: &[PathItem], embed: Option<&dyn Fn(&str) -> Vector>) {
         let same = self.ids.iter().zip(path).take_while(|(known, item)| **known == item.id).count();
-        if same < self.ids.len() {
-            self.index.truncate(same);
-            self.ids.truncate(same);
-        }
+        self.index.truncate(same);
+        self.ids.truncate(same);
         // What was said on many branches is worked out again when it is told again.
         if self.prepared.len() > 4 * path.len() + 64 {
             self.prepared.clear();
@@ -125,13 +157,11 @@ mod tests {
         ] {
             let path = path(texts);
             let chat = ChatId::from("c");
-            let kept = indexes.on(&tenant, &chat, path.items(), None, 100);
+            let kept = indexes.of(&tenant, &chat, path.items().len(), 100);
             for question in ["Where is the boat?", "the bell", "gulls"] {
                 let weights = Weights::default();
-                let (old, new) = (
-                    kept.search(question, &[], 5, &weights, None),
-                    fresh(&path).search(question, &[], 5, &weights, None),
-                );
+                let search = |index: &Index| index.search(question, &[], 5, &weights, None);
+                let (old, new) = (on(&kept, path.items(), None, search), search(&fresh(&path)));
                 assert_eq!(old, new, "{texts:?} {question}");
             }
         }
@@ -142,7 +172,7 @@ mod tests {
         let mut indexes = Indexes::default();
         let tenant = TenantId::local();
         for chat in ["a", "b", "a", "c"] {
-            indexes.on(&tenant, &ChatId::from(chat), path(&["x", "y"]).items(), None, 5);
+            indexes.of(&tenant, &ChatId::from(chat), 2, 5);
         }
         let mut kept: Vec<&str> = indexes.stories.keys().map(|(_, chat)| chat.as_str()).collect();
         kept.sort_unstable();

@@ -7,9 +7,10 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::Tokens,
 };
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::{MemoryService, Policy, View, Who};
+use super::{MemoryService, Policy, View, Who, ears::Ears, recalled};
 use crate::{
     hardware::Hardware,
     inject::{Input, Slot, SlotText, slots},
@@ -19,6 +20,7 @@ use crate::{
     score::TurnContext,
     settings::{Budgets, Settings},
     similarity::Vectors,
+    tiers::arcs::merge_persistent,
     turn::classify,
 };
 
@@ -107,27 +109,37 @@ pub struct TurnMemory {
 impl MemoryService {
     /// What memory has for a turn. Asks no model and waits for no job.
     pub async fn for_turn(&self, asked: &TurnAsked<'_>) -> Result<TurnMemory, MemoryError> {
-        if asked.speaker.policy == Policy::Off {
+        let speaker = self.known_as(asked.speaker.clone());
+        if speaker.policy == Policy::Off {
             return Ok(TurnMemory::default());
         }
-        let view = self.view(asked.tenant, asked.chat, asked.path, asked.speaker).await?;
-        Ok(self.woven(asked, &view))
+        let mut view = self.view(asked.tenant, asked.chat, asked.path, &speaker).await?;
+        let pinned = &view.character.persistent_arcs;
+        view.chat.story_arcs = merge_persistent(&view.chat.story_arcs, pinned);
+        let ears = self.ears(asked.tenant, asked.chat, asked.path, &speaker, &view).await?;
+        let woven = self.woven(asked, &view, &ears);
+        self.caches().note_shown(asked.tenant, asked.chat, &woven.report.memories);
+        Ok(woven)
     }
 
     /// The same from what is known already.
-    pub(super) fn woven(&self, asked: &TurnAsked<'_>, view: &View) -> TurnMemory {
+    fn woven(&self, asked: &TurnAsked<'_>, view: &View, ears: &Ears) -> TurnMemory {
         let entities: Vec<Entity> =
             view.character.entities.iter().chain(&view.chat.session_entities).cloned().collect();
-        let (hits, searched) = self.recall(asked, &entities);
+        let (hits, searched) = self.recall(asked, &entities, ears);
         let lines = recall::lines(&hits, asked.path);
-        let character = with_world(view);
+        let all = with_world(view);
+        let seen = &asked.path[asked.seen_from.min(asked.path.len())..];
+        let seen: FxHashSet<MessageId> = seen.iter().map(|item| item.id).collect();
+        let character = ears.character(&all, &seen, self.options.rules.keeps_secrets);
+        let chat = ears.chat(&view.chat);
         let vectors = self.vectors(asked.path, &character.memories);
         let model = self.options.model.as_ref();
         let hardware = model.map_or(Hardware::A, |model| model.hardware);
         let context = TurnContext::of(
             asked.path,
             &entities,
-            &view.chat.story_arcs,
+            &chat.story_arcs,
             hardware,
             &character.memories,
             &vectors,
@@ -138,7 +150,7 @@ impl MemoryService {
             labels: &self.options.labels,
             counter: asked.counter,
             character: &character,
-            chat: &view.chat,
+            chat: &chat,
             path: asked.path,
             owner: &asked.speaker.name,
             responding: &asked.speaker.name,
@@ -148,11 +160,13 @@ impl MemoryService {
         };
         let newest = asked.path.last().map_or("", |item| item.message.text.as_str());
         let mut settings = self.options.settings.clone();
-        settings.budgets = settings.budgets.for_turn(classify(newest));
-        let filled = within(&Input { settings: &settings, ..input }, asked.cap);
+        settings.budgets = self.tuned(asked).for_turn(classify(newest));
+        let cap = asked.cap.into_iter().chain(settings.inject_cap).min();
+        let filled = within(&Input { settings: &settings, ..input }, cap);
+        self.caches().note_demand(asked.tenant, asked.chat, &demand(&filled.texts));
         let is_shown =
             filled.texts.iter().any(|text| matches!(text.slot, Slot::Recall | Slot::Unified));
-        let shown = if is_shown { recalled(&hits, asked.path) } else { Vec::new() };
+        let shown = if is_shown { passages(&hits, asked.path) } else { Vec::new() };
         TurnMemory {
             injections: filled.texts.iter().map(SlotText::injection).collect(),
             report: Shown {
@@ -168,8 +182,19 @@ impl MemoryService {
         }
     }
 
+    /// The budgets of a chat, grown to what its tiers would have liked to say if that is set.
+    fn tuned(&self, asked: &TurnAsked<'_>) -> Budgets {
+        let settings = &self.options.settings;
+        let budgets = settings.tier_budgets();
+        if !settings.auto_tune_budgets {
+            return budgets;
+        }
+        let demand = self.caches().demand(asked.tenant, asked.chat);
+        budgets.tuned(demand, settings.settings_mode)
+    }
+
     /// Passages of the story that the turn calls for.
-    fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity]) -> (Vec<Hit>, usize) {
+    fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity], ears: &Ears) -> (Vec<Hit>, usize) {
         let seen_from = asked.seen_from.min(asked.path.len());
         if self.options.recall_most == 0 || seen_from == 0 {
             return (Vec::new(), 0);
@@ -179,32 +204,59 @@ impl MemoryService {
             Some(embed) => Some(embed),
             None => None,
         };
-        let mut indexes = self.indexes();
         let most = self.options.passages_most;
-        let index = indexes.on(asked.tenant, asked.chat, asked.path, embed, most);
+        let story = self.indexes().of(asked.tenant, asked.chat, asked.path.len(), most);
         let wanted = Wanted {
             path: asked.path,
             seen_from,
             entities,
             most: self.options.recall_most,
             least: self.options.recall_least,
+            may_recall: &|at| ears.may_recall(asked.path, at),
         };
-        (index.recall(wanted, &self.options.weights, embed), index.len())
+        recalled::on(&story, asked.path, embed, |index| {
+            (index.recall(wanted, &self.options.weights, embed), index.len())
+        })
     }
 
     /// Vectors of the newest message and of memories.
     fn vectors(&self, path: &[PathItem], memories: &[Memory]) -> Vectors {
         let Some(embed) = self.ports.embed.as_deref() else { return Vectors::off() };
         let mut vectors = Vectors::on();
-        let mut caches = self.caches();
         let newest = path.last().map(|item| item.message.text.as_str());
         let active = memories.iter().filter(|memory| memory.is_active());
-        for text in newest.into_iter().chain(active.map(|memory| memory.content.as_str())) {
-            let vector = caches.vector(text, &embed);
+        let texts: Vec<&str> =
+            newest.into_iter().chain(active.map(|memory| memory.content.as_str())).collect();
+        let known = self.caches().vectors(&texts);
+        let mut new: Vec<(&str, Vector)> = Vec::new();
+        for (text, known) in texts.into_iter().zip(known) {
+            // Embedding takes a while: no other chat waits for it.
+            let vector = known.unwrap_or_else(|| {
+                let vector = embed(text);
+                new.push((text, vector.clone()));
+                vector
+            });
             vectors.insert(text, Some(vector));
         }
+        self.caches().keep_vectors(new);
         vectors
     }
+}
+
+/// What each tier would have liked to say, in the order of [`Budgets::tiers`].
+fn demand(texts: &[SlotText]) -> [Option<Tokens>; 9] {
+    [
+        Slot::LongTerm,
+        Slot::Session,
+        Slot::Scenes,
+        Slot::Arcs,
+        Slot::Canon,
+        Slot::Profiles,
+        Slot::Relationships,
+        Slot::Epistemic,
+        Slot::Ledger,
+    ]
+    .map(|slot| texts.iter().find(|text| text.slot == slot).map(|text| text.wanted))
 }
 
 /// What the character remembers, with what everybody of its world knows.
@@ -221,7 +273,7 @@ fn used(text: &SlotText) -> SlotUse {
     SlotUse { slot: text.slot, tokens: text.tokens, wanted: text.wanted }
 }
 
-fn recalled(hits: &[Hit], path: &[PathItem]) -> Vec<Recalled> {
+fn passages(hits: &[Hit], path: &[PathItem]) -> Vec<Recalled> {
     let mut shown: Vec<Recalled> = hits
         .iter()
         .filter_map(|hit| {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    MemoryService,
+    MemoryService, Policy,
     cache::{OwnerLog, Told},
 };
 use crate::{
@@ -18,21 +18,6 @@ use crate::{
     ports::{MemoryError, Owner},
     record::{CharacterMemory, ChatMemory},
 };
-
-/// What a character's memory is used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Policy {
-    /// It is read and written, over all chats.
-    #[default]
-    Full,
-    /// What other chats told is left out.
-    Local,
-    /// It is read and not written.
-    ReadOnly,
-    /// It is neither read nor written.
-    Off,
-}
 
 /// Whose memory it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

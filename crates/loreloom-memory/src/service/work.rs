@@ -8,16 +8,19 @@ use loreloom_core::{
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{KeptEmbedder, MemoryService, Who, grounding};
+use super::{
+    KeptEmbedder, MemoryService, Who, grounding,
+    minds::{Mind, Minds},
+};
 use crate::{
     cycle::{self, Backend, Member, Occasion, Progress, Remembered, Report, Round},
-    event::{NewEvent, Records, WriteId, between, character_records, chat_records},
+    event::{Records, WriteId, between, chat_records},
     hardware::Hardware,
     ports::{
-        Author, Job, JobBody, JobKind, JobSpeaker, JobStep, MemoryError, ModelError, Outcome,
-        Owner, OwnerEvents, SeenStory, Write,
+        Author, Job, JobBody, JobKind, JobStep, MemoryError, ModelError, Outcome, Owner,
+        OwnerEvents, SeenStory, Write,
     },
-    record::{CharacterMemory, ChatMemory, Memory},
+    record::{ChatMemory, Insight},
     text::QuarterEstimate,
     tiers::Config,
 };
@@ -99,78 +102,77 @@ impl MemoryService {
         scene: &Scene,
         backend: Backend<'_>,
     ) -> Result<Passed, MemoryError> {
-        let mut minds = Vec::new();
-        let (mut chat, mut chat_seen) = Default::default();
-        for speaker in &job.body.speakers {
-            let who = who(speaker);
-            let view = self.view(&job.tenant, &job.chat, &scene.items, &who).await?;
-            (chat, chat_seen) = (view.chat, view.chat_seen);
-            minds.push(Mind {
-                before: CharacterMemory::clone(&view.character),
-                after: CharacterMemory::clone(&view.character),
-                seen: view.character_seen,
-                who,
-            });
-        }
-        let seen: Vec<u64> = minds.iter().map(|mind| mind.seen).chain([chat_seen]).collect();
+        let mut minds = self.minds(job, &scene.items).await?;
+        let seen = minds.seen();
         let mut progress = answers(&job.body, &seen);
-        let (was, chat_before) = (chat.session_memories.clone(), chat_records(&chat));
-        let first = minds.first().map(|mind| mind.who.clone()).unwrap_or_default();
+        let (was, chat_before) = (minds.chat.clone(), chat_records(&minds.chat));
+        let first = minds.all.first().map(|mind| mind.who.clone()).unwrap_or_default();
         let occasion = self.occasion(job, &scene.items, &first);
-        let report = match (job.kind, minds.as_mut_slice()) {
-            (JobKind::Round, minds) => {
-                let mut arcs = Vec::new();
-                let mut members: Vec<Member<'_>> = minds
-                    .iter_mut()
-                    .map(|mind| Member {
-                        name: &mind.who.name,
-                        card: &mind.who.card,
-                        memory: &mut mind.after,
-                    })
-                    .collect();
-                let round = Round { chat: &mut chat, arcs: &mut arcs };
-                cycle::after_round(occasion, round, &mut members, backend, &mut progress).await
-            }
-            (kind, [mind, ..]) => {
+        let report = match (job.kind, minds.all.as_mut_slice()) {
+            (_, []) => Report::default(),
+            (JobKind::Reply, [mind, ..]) => {
                 let character = std::mem::take(&mut mind.after);
+                let chat = std::mem::take(&mut minds.chat);
                 let mut remembered = Remembered { character, chat };
-                let report = if kind == JobKind::Reply {
-                    cycle::look(occasion, &mut remembered, backend, &mut progress).await
-                } else {
-                    cycle::draw(occasion, &mut remembered, backend, &mut progress).await
-                };
-                (mind.after, chat) = (remembered.character, remembered.chat);
+                let report = cycle::look(occasion, &mut remembered, backend, &mut progress).await;
+                (mind.after, minds.chat) = (remembered.character, remembered.chat);
                 report
             }
-            (_, []) => Report::default(),
+            (kind, _) => {
+                let mut arcs = minds.pinned();
+                let mut members = members(&mut minds.all);
+                let round = Round { chat: &mut minds.chat, arcs: &mut arcs };
+                let report = if kind == JobKind::Round {
+                    cycle::after_round(occasion, round, &mut members, backend, &mut progress).await
+                } else {
+                    cycle::draw_round(occasion, round, &mut members, backend, &mut progress).await
+                };
+                minds.close(&arcs);
+                report
+            }
         };
-        self.hold(&scene.items, &mut minds, &was, &mut chat);
-        let mut owners = events_of(&minds, scene.anchor);
+        let chat_seen = minds.chat_seen;
+        self.finish(job, &scene.items, &mut minds, &was);
+        let mut owners = minds.events(scene.anchor);
         owners.push(OwnerEvents {
             owner: Owner::Chat(job.chat.clone()),
             seen: Some(chat_seen),
             events: between(
                 &chat_before,
-                &without_clock(chat_records(&chat), &chat_before),
+                &without_clock(chat_records(&minds.chat), &chat_before),
                 scene.anchor,
             ),
         });
         Ok(Passed { owners, report, kept: Kept { based_on: seen, progress } })
     }
 
-    /// Puts aside what no message bears out.
-    fn hold(&self, items: &[PathItem], minds: &mut [Mind], was: &[Memory], chat: &mut ChatMemory) {
-        if !self.options.rules.hold_ungrounded {
-            return;
+    /// Puts aside what no message bears out, gives everybody what they know, and notes what
+    /// was shown.
+    pub(super) fn finish(
+        &self,
+        job: &Job,
+        items: &[PathItem],
+        minds: &mut Minds,
+        was: &ChatMemory,
+    ) {
+        let rules = &self.options.rules;
+        if rules.hold_ungrounded {
+            let noted: Vec<Insight> = minds.all.iter().flat_map(Mind::insights_before).collect();
+            for mind in &mut minds.all {
+                let known = mind.after.entities.clone();
+                let sources = grounding::Sources { items, card: &mind.who.card, known: &known };
+                grounding::hold(&mind.before.memories, &mut mind.after.memories, sources);
+                grounding::hold_insights(&noted, &mut mind.after.epistemic_knowledge, sources);
+            }
+            let known = minds.chat.session_entities.clone();
+            let card = minds.all.first().map_or("", |mind| mind.who.card.as_str());
+            let sources = grounding::Sources { items, card, known: &known };
+            grounding::hold(&was.session_memories, &mut minds.chat.session_memories, sources);
+            grounding::hold_arcs(&was.story_arcs, &mut minds.chat.story_arcs, sources);
         }
-        for mind in minds {
-            let known = mind.after.entities.clone();
-            let sources = grounding::Sources { items, card: &mind.who.card, known: &known };
-            grounding::hold(&mind.before.memories, &mut mind.after.memories, sources);
-        }
-        let known = chat.session_entities.clone();
-        let sources = grounding::Sources { items, card: "", known: &known };
-        grounding::hold(was, &mut chat.session_memories, sources);
+        minds.share_out();
+        let now = self.ports.clock.now().0;
+        minds.shown(&job.body.shown, now, rules.shown_stay);
     }
 
     pub(super) fn occasion<'job>(
@@ -307,32 +309,12 @@ struct Passed {
     kept: Kept,
 }
 
-/// What a speaker remembers, before and after.
-struct Mind {
-    who: Who,
-    before: CharacterMemory,
-    after: CharacterMemory,
-    seen: u64,
-}
-
-fn events_of(minds: &[Mind], anchor: Option<MessageId>) -> Vec<OwnerEvents> {
-    minds
-        .iter()
-        .map(|mind| OwnerEvents {
-            owner: mind.who.owner(),
-            seen: Some(mind.seen),
-            events: changes(&mind.before, &mind.after, anchor),
-        })
+/// Those who spoke, for a pass.
+pub(super) fn members(minds: &mut [Mind]) -> Vec<Member<'_>> {
+    let speaking = minds.iter_mut().filter(|mind| mind.speaks);
+    speaking
+        .map(|mind| Member { name: &mind.who.name, card: &mind.who.card, memory: &mut mind.after })
         .collect()
-}
-
-/// What changed between two states of a character.
-pub(super) fn changes(
-    before: &CharacterMemory,
-    after: &CharacterMemory,
-    anchor: Option<MessageId>,
-) -> Vec<NewEvent> {
-    between(&character_records(before), &character_records(after), anchor)
 }
 
 /// That a pass ran is no news of the story.
@@ -378,13 +360,4 @@ fn answers(body: &JobBody, seen: &[u64]) -> Progress {
     let kept: Option<Kept> =
         body.answers.as_deref().and_then(|answers| serde_json::from_str(answers).ok());
     kept.filter(|kept| kept.based_on == seen).map(|kept| kept.progress).unwrap_or_default()
-}
-
-pub(super) fn who(speaker: &JobSpeaker) -> Who {
-    Who {
-        id: speaker.id.clone(),
-        name: speaker.name.clone(),
-        card: speaker.card.clone(),
-        ..Who::default()
-    }
 }

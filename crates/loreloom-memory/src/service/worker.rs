@@ -21,6 +21,10 @@ const BEAT: Duration = Duration::from_secs(10);
 /// How long it waits when there is nothing to do.
 const IDLE: Duration = Duration::from_secs(2);
 
+/// How long jobs that are over can be looked at, and how often older ones are forgotten.
+const KEPT_FOR: i64 = 7 * 24 * 3_600_000;
+const PRUNES_EVERY: i64 = 3_600_000;
+
 /// Tells workers to stop: send `true`.
 pub type Stop = watch::Receiver<bool>;
 
@@ -126,7 +130,14 @@ impl MemoryService {
 
     /// Carries jobs out until told to stop. A failure of the store is waited out.
     pub async fn work_until(&self, worker: &str, backend: Backend<'_>, mut stop: Stop) {
+        let mut pruned: Option<Timestamp> = None;
         while !*stop.borrow() {
+            let now = self.ports.clock.now();
+            if pruned.is_none_or(|last| now.0 - last.0 >= PRUNES_EVERY) {
+                pruned = Some(now);
+                // What could not be forgotten now is forgotten later.
+                let _later = self.ports.jobs.prune(Timestamp(now.0 - KEPT_FOR)).await;
+            }
             let ran = self.run_next_job(worker, backend, &mut stop).await;
             if matches!(ran, Ok(Some(_))) {
                 continue;

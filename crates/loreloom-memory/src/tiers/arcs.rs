@@ -140,6 +140,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     }
     let now = Some(input.source.now);
     outcome.arcs.extend(new.into_iter().map(|content| StoryArc {
+        receipts: input.source.support(&content),
         content,
         ts: now,
         ..StoryArc::default()

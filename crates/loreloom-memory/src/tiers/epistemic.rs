@@ -179,6 +179,7 @@ fn noted(new: Told, source: &Source<'_>, id: String, config: Config<'_>) -> Insi
         ts: Some(source.now),
         source_messages: vec![source.range(config.rules)],
         retired: None,
+        ungrounded: Vec::new(),
     }
 }
 

@@ -113,8 +113,27 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     }
     let reply = script.ask(prompt_for(&input.source, &tracked))?.unwrap_or_default();
     let news = parse(reply);
+    let news = if input.config.rules.ledger_expires { sourced(news, &input.source) } else { news };
     ledger.merge(&news);
     Ok(Outcome { updated: news.len(), ledger })
+}
+
+/// Gives each value the message it was read from: the newest of those that share its words,
+/// or the newest of all.
+fn sourced(mut news: Ledger, source: &Source<'_>) -> Ledger {
+    let newest = source.messages().last().map(|item| item.id);
+    let keys: Vec<String> = news.iter().map(|(key, _)| key.to_owned()).collect();
+    for key in keys {
+        let card = news.entry(&key);
+        let name = card.name.clone().unwrap_or_default();
+        for (field, value) in card.fields.clone() {
+            let support = source.support(&format!("{name} {value}"));
+            if let Some(id) = support.last().copied().or(newest) {
+                card.sources.insert(field, id);
+            }
+        }
+    }
+    news
 }
 
 /// Entities that have a card, each name and kind once.

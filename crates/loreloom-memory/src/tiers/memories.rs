@@ -146,6 +146,35 @@ pub(super) fn split(memories: &[Memory]) -> (Vec<Memory>, Vec<Memory>) {
     memories.iter().cloned().partition(Memory::is_active)
 }
 
+/// Retired memories that faded or lost their place: told again they come back.
+pub(super) fn faded<'memory>(retired: &'memory [Memory], rules: &Rules) -> Vec<&'memory Memory> {
+    let is_faded = |memory: &&Memory| {
+        let why = memory.retired;
+        memory.superseded_by.is_none()
+            && matches!(why, Some(Retirement::Unconfirmed | Retirement::Evicted))
+    };
+    if rules.faded_come_back { retired.iter().filter(is_faded).collect() } else { Vec::new() }
+}
+
+/// Takes faded memories that were told again, or that something replaces, into use.
+pub(super) fn revive(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, ids: &[&MemoryId]) {
+    let is_meant = |memory: &Memory| {
+        memory.superseded_by.is_none()
+            && memory
+                .retired
+                .is_some_and(|why| why != Retirement::Held && why != Retirement::ByHand)
+            && ids.contains(&&memory.id)
+    };
+    let (back, left): (Vec<Memory>, Vec<Memory>) =
+        std::mem::take(retired).into_iter().partition(is_meant);
+    *retired = left;
+    active.extend(back.into_iter().map(|memory| Memory {
+        retired: None,
+        unconfirmed_since: 0,
+        ..memory
+    }));
+}
+
 /// Links a new memory to the one it replaces, if that is active, another one, and says
 /// something else. The old one is retired.
 pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, position: i64) {

@@ -15,6 +15,7 @@ pub mod profiles;
 pub mod relationships;
 pub mod scenes;
 pub mod session;
+pub mod together;
 pub mod triggers;
 
 use crate::{hardware::Hardware, rules::Rules, settings::Settings};

@@ -2,7 +2,10 @@
 
 use super::{
     Candidate, Config, GUARD, Source, bullets,
-    memories::{Numbered, assemble, confirm_and_decay, has_length, screened, split, supersede},
+    memories::{
+        Numbered, assemble, confirm_and_decay, faded, has_length, revive, screened, split,
+        supersede,
+    },
     parse_lines, triggers,
 };
 use crate::{
@@ -87,9 +90,10 @@ pub fn parse(reply: &str) -> Vec<Candidate> {
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
-    let (mut current, retired) = split(input.memories);
-    let known: Vec<&Memory> = current.iter().collect();
-    let reply = script.ask(prompt_for(source, &known, input.longterm))?.unwrap_or_default();
+    let (mut current, mut retired) = split(input.memories);
+    let shown: Vec<&Memory> = current.iter().collect();
+    let reply = script.ask(prompt_for(source, &shown, input.longterm))?.unwrap_or_default();
+    let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
     let candidates = screened(parse(reply), &mut ids, |new| has_length(&new.content, 5, 240));
     if candidates.is_empty() {
@@ -100,6 +104,9 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         });
     }
     let (newcomers, confirmed) = decide(&candidates, &known, config, script)?;
+    let replaced = newcomers.iter().filter_map(|(_, replaces)| replaces.as_ref());
+    let meant: Vec<&MemoryId> = confirmed.iter().chain(replaced).collect();
+    revive(&mut current, &mut retired, &meant);
     let mut added: Vec<MemoryId> = Vec::new();
     for (new, replaces) in newcomers {
         let memory = source.memory(&new.candidate, TimeScope::Session, new.id.clone(), rules);
@@ -146,22 +153,25 @@ fn decide<'new>(
         vectors,
     );
     let mut kept: Vec<(&Numbered, Option<MemoryId>)> = Vec::new();
+    let mut confirmed = verified.confirmed;
     for passed in verified.passed {
         let new = &candidates[passed.candidate];
         let replaces = match passed.neighbour {
             Some(Neighbour::Superseded(id)) => Some(id),
             Some(Neighbour::Uncertain { .. }) | None => None,
         };
-        let stored = known.iter().map(|memory| (memory.kind, memory.content.as_str()));
-        let earlier = kept.iter().map(|(other, _)| (other.candidate.kind, text(other)));
-        let repeats = stored.chain(earlier).any(|(kind, other)| {
+        let says = |kind, other: &str| {
             kind == new.candidate.kind && says_the_same(text(new), other, vectors)
-        });
-        if replaces.is_some() || !repeats {
+        };
+        let repeated = known.iter().find(|memory| says(memory.kind, &memory.content));
+        let repeats = kept.iter().any(|(other, _)| says(other.candidate.kind, text(other)));
+        if replaces.is_some() || repeated.is_none() && !repeats {
             kept.push((new, replaces));
+        } else if let Some(repeated) = repeated.filter(|_| config.rules.faded_come_back) {
+            confirmed.push(repeated.id.clone());
         }
     }
-    Ok((kept, verified.confirmed))
+    Ok((kept, confirmed))
 }
 
 /// The closer look that session candidates get: by vectors, or by the share of the larger

@@ -11,7 +11,7 @@ use loreloom_memory::{
     },
     ports::{Owner, StoreError, WriteSummary},
     record::{InsightKind, Kind},
-    service::{MemoryService, NewMemory, Who},
+    service::{Asking, MemoryService, NewMemory, Who},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -270,6 +270,9 @@ struct FoundView {
     memories: Vec<MemoryFound>,
 }
 
+/// How like a question a memory must be.
+const LEAST: f64 = 0.3;
+
 /// Finds passages of a chat, and memories, by what they say. No model is asked.
 #[utoipa::path(
     post, path = "/chats/{chat}/memory/search", tag = "memory",
@@ -289,17 +292,16 @@ async fn search(
     }
     let path = items(&app, &caller, &chat, None).await?;
     let who = body.character.as_deref().map(Who::named).unwrap_or_default();
-    let found = memory.search(&caller.tenant, &chat, &path, &who, &body.text, most).await?;
-    let passages = found.passages.into_iter().map(|(at, score)| PassageFound {
-        message: at + 1,
-        node: path[at].prefix,
-        score,
-        text: path[at].message.text.clone(),
+    let asked = Asking { text: &body.text, most, least: LEAST };
+    let found = memory.search(&caller.tenant, &chat, &path, &who, asked).await?;
+    let passages = found.passages.into_iter().filter_map(|hit| {
+        let node = path.get(hit.at)?.prefix;
+        Some(PassageFound { message: hit.at + 1, node, score: hit.score, text: hit.text })
     });
-    let memories = found.memories.into_iter().map(|(memory, score)| MemoryFound {
-        id: memory.id.0,
-        score,
-        text: memory.content,
+    let memories = found.memories.into_iter().map(|found| MemoryFound {
+        id: found.memory.id.0,
+        score: found.score,
+        text: found.memory.content,
     });
     Ok(Json(FoundView { passages: passages.collect(), memories: memories.collect() }))
 }

@@ -9,13 +9,16 @@ mod book_writes;
 mod books;
 mod caller;
 mod chats;
+mod connections;
 mod editing;
 mod entries;
 mod entry_history;
 mod entry_json;
 mod entry_writes;
 mod extract;
+mod figures;
 mod health;
+mod idempotency;
 mod jobs;
 mod matching;
 mod memory;
@@ -29,6 +32,7 @@ mod tags;
 mod threads;
 mod turns;
 mod undoing;
+mod vaults;
 mod watch;
 mod weaving;
 
@@ -40,11 +44,15 @@ use axum::{
 use http::Uri;
 use utoipa_axum::router::OpenApiRouter;
 
+pub(crate) use self::figures::prometheus;
 pub use self::openapi::document;
-use self::problem::{Code, Problem};
+use self::{
+    idempotency::Calls,
+    problem::{Code, Problem},
+};
 use crate::{
     app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
-    replays::Replays,
+    metrics::Metrics, replays::Replays,
 };
 
 /// Where the API is.
@@ -57,9 +65,11 @@ const MOST_BYTES: usize = 32 << 20;
 #[derive(Default)]
 pub(crate) struct ApiState {
     pub(crate) events: Events,
+    pub(crate) calls: Calls,
     pub(crate) firings: Firings,
     pub(crate) live: LiveSettings,
     pub(crate) looking_back: LookingBack,
+    pub(crate) metrics: Metrics,
     pub(crate) replays: Replays,
 }
 
@@ -83,16 +93,21 @@ fn described() -> OpenApiRouter<App> {
         .merge(memory::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
+        .merge(connections::routes())
+        .merge(vaults::routes())
+        .merge(figures::routes())
         .merge(undoing::routes())
         .merge(openapi::routes())
 }
 
 /// All routes of the API.
-pub(crate) fn router() -> Router<App> {
+pub(crate) fn router(app: &App) -> Router<App> {
     let (own, _) = described().split_for_parts();
     let own = own
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn(tags::not_modified))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), figures::count))
         .layer(DefaultBodyLimit::max(MOST_BYTES));
     // A route and no fallback: the proxy's own wildcard would come before a fallback.
     own.route("/{*path}", axum::routing::any(nothing))

@@ -28,8 +28,6 @@ struct Effective {
     weaving: bool,
     /// The longest a request waits for its lore, in milliseconds.
     deadline_ms: u64,
-    /// Whether the model refuses prompts whose roles do not alternate.
-    strict_roles: bool,
     /// The model's context size.
     context: u32,
     /// The user's name, where requests do not say it.
@@ -90,7 +88,6 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
         effective: Effective {
             weaving: live.weaving.on,
             deadline_ms: u64::try_from(deadline).unwrap_or(u64::MAX),
-            strict_roles: live.weaving.strict_roles,
             context: live.defaults.context.0,
             user: live.defaults.user.clone(),
             character: live.defaults.speaker.as_ref().map(|speaker| speaker.name.clone()),
@@ -98,7 +95,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
         },
         rules: app.stacks.lore().rules().clone(),
         rules_set: contents.rules.is_some(),
-        tokenizer: app.counter.name().to_owned(),
+        tokenizer: app.counter().name().to_owned(),
         memory: app.memory.is_some(),
     };
     Ok(Tagged { tag: body.revision.to_string(), body })

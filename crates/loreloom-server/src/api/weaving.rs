@@ -11,6 +11,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::{BudgetUse, Warning},
     state::StoryState,
+    tokens::TokenCounter,
     turn::Speaker,
     units::Tokens,
 };
@@ -29,6 +30,7 @@ use super::{
 };
 use crate::{
     app::App,
+    choosing::Waiting,
     prompt_map::PromptMap,
     story::{Decided, Names, Sent, Wish},
 };
@@ -72,6 +74,8 @@ struct WeaveBody {
     messages: Vec<Said>,
     /// The prompt to sew the lore into; without it the story's own messages.
     prompt: Option<Vec<Said>>,
+    /// The model it is for: chooses connection and tokenizer.
+    model: Option<String>,
     /// The user's name.
     user: Option<String>,
     /// The character who speaks next.
@@ -153,21 +157,29 @@ async fn weave(
         None => live.defaults.speaker.clone(),
     };
     let user = body.user.clone().unwrap_or_else(|| live.defaults.user.clone());
-    let names = Names { user, speaker: speaker.as_ref().map(|speaker| speaker.name.clone()) };
+    let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
+    let names = Names { user, speaker: speaks, card: Arc::default() };
+    let connection = app.connections.of(body.model.as_deref());
+    let line = app.line(connection, body.model.as_deref());
     let wish = Wish {
         path: Arc::clone(&path),
         state,
         speaker,
         names,
         generation: body.generation,
-        context: body.context.map_or(live.defaults.context, Tokens),
+        context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
         is_story: true,
+        // A preview is made at every key that is pressed: no model is asked for it.
+        asks: !body.dry_run,
         seen_from: 0,
     };
-    let (deciding, runtime) = (app.clone(), Handle::current());
-    let working = tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish));
+    let (deciding, runtime, strict) =
+        (app.clone(), Handle::current(), line.connection.strict_roles);
+    let (waiting, counter) = (Waiting::new(&live.weaving.room), Arc::clone(&line.counter));
+    let working =
+        tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish, &line, &waiting));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let decided = working.await.map_err(failed)?;
     drop(path);
@@ -177,8 +189,7 @@ async fn weave(
             decided.path.items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
         }
     };
-    let strict = live.weaving.strict_roles;
-    let mut view = WovenView::of(&app, &decided, &prompt, strict);
+    let mut view = WovenView::of(&app, &decided, &prompt, strict, counter.as_ref());
     if !body.dry_run {
         let chat = decided.path.chat().clone();
         let sent = sewn(&decided.injections, &prompt, strict);
@@ -231,13 +242,19 @@ async fn state_before(app: &App, caller: &Caller, path: &Path) -> Result<StorySt
 }
 
 impl WovenView {
-    fn of(app: &App, decided: &Decided, prompt: &[PromptMessage], strict: bool) -> Self {
+    fn of(
+        app: &App,
+        decided: &Decided,
+        prompt: &[PromptMessage],
+        strict: bool,
+        counter: &dyn TokenCounter,
+    ) -> Self {
         let slots = slots(&decided.injections);
         let plan = Layout::of(prompt, strict).plan(prompt, &decided.injections);
         let assembled = plan.apply(prompt);
         let titles = |source: &_| app.source_title(source);
         let (messages, spans) = (&assembled.messages, &assembled.spans);
-        let map = PromptMap::of(messages, spans, None, titles, app.counter.as_ref());
+        let map = PromptMap::of(messages, spans, None, titles, counter);
         let lore = app.stacks.lore();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());

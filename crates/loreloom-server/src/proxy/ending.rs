@@ -67,17 +67,21 @@ impl Framing {
     }
 }
 
+/// Told why a stream broke off.
+pub(super) type WhenBroken = Box<dyn Fn(&UpstreamError) + Send>;
+
 /// Passes a stream on line by line; if it breaks off, it ends with an error.
 pub(super) struct Ending {
     body: BodyStream,
+    broke: WhenBroken,
     framing: Framing,
     held: BytesMut,
     ended: bool,
 }
 
 impl Ending {
-    pub(super) fn new(body: BodyStream, framing: Framing) -> Self {
-        Self { body, framing, held: BytesMut::new(), ended: false }
+    pub(super) fn new(body: BodyStream, framing: Framing, broke: WhenBroken) -> Self {
+        Self { body, broke, framing, held: BytesMut::new(), ended: false }
     }
 
     /// The whole lines that can pass now.
@@ -116,6 +120,7 @@ impl Stream for Ending {
                 Some(Err(error)) => {
                     self.ended = true;
                     tracing::warn!(%error, "the reply broke off");
+                    (self.broke)(&error);
                     return Poll::Ready(Some(Ok(self.framing.cut_off(&error))));
                 }
                 None => {
@@ -139,7 +144,7 @@ mod tests {
     }
 
     async fn pass(pieces: Vec<Result<Bytes, UpstreamError>>, framing: Framing) -> Vec<Bytes> {
-        let ending = Ending::new(Box::pin(stream::iter(pieces)), framing);
+        let ending = Ending::new(Box::pin(stream::iter(pieces)), framing, Box::new(|_| ()));
         ending.map(Result::unwrap).collect().await
     }
 

@@ -16,6 +16,9 @@ pub(super) const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warni
 /// How many texts were woven in.
 pub(super) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven");
 
+/// The connection: named by the front end.
+pub(super) const CONNECTION: &str = "x-loreloom-connection";
+
 /// What Loreloom's own headers begin with.
 const OWN: &str = "x-loreloom-";
 

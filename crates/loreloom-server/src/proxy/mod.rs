@@ -11,6 +11,8 @@ mod problem;
 mod tee;
 mod weaving;
 
+use std::sync::Arc;
+
 use axum::{
     body::Body as HttpBody,
     extract::{Request, State},
@@ -19,46 +21,67 @@ use axum::{
 use bytes::Bytes;
 use http::{
     HeaderMap, StatusCode,
-    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request::Parts,
 };
-use loreloom_core::recognise::wire;
-use loreloom_memory::ports::{BodyStream, UpstreamCall, UpstreamReply};
+use loreloom_core::{
+    ids::{ConnectionId, TenantId},
+    recognise::wire,
+};
+use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 use tokio::task::JoinHandle;
 
 use self::{
-    body::without_own_field,
+    body::{model_of, without_own_field},
     ending::{Ending, Framing},
     tee::{Tee, WhenComplete},
     weaving::{Outgoing, Woven},
 };
 use crate::{
     app::App,
-    events::Happened,
+    connections::{Connection, ConnectionsError},
+    gate::Pass,
+    keys::Scope,
+    limits::Stalled,
+    notices::Happened,
     story::{Committed, Decided, Sent, Telling},
 };
-
-/// The largest body that is passed on.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
 
 /// Passes a request on, with lore if it asks for a story.
 pub(crate) async fn forward(State(app): State<App>, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
-    let body = match axum::body::to_bytes(body, MOST_BYTES).await {
+    if let Some(refusal) = Pass::refusal(&parts.extensions, Scope::Proxy) {
+        return refusal;
+    }
+    let body = match axum::body::to_bytes(body, app.limits.body).await {
         Ok(body) => body,
         Err(error) => {
-            return problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &error.to_string());
+            let late = Stalled::caused(&error);
+            let status =
+                if late { StatusCode::REQUEST_TIMEOUT } else { StatusCode::PAYLOAD_TOO_LARGE };
+            return problem::problem(status, "body", &error.to_string());
         }
     };
+    let named = match named(&app, &parts.headers) {
+        Ok(named) => named,
+        Err(error) => {
+            let message = error.to_string();
+            return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
+        }
+    };
+    app.api().metrics.passed_on();
     if !wire::asks(parts.method.as_str(), parts.uri.path()) {
-        return pass(&app, parts, body, None).await;
+        return pass(&app, parts, body, named, None).await;
     }
     let off = parts.headers.get(headers::WEAVE).is_some_and(|value| value == "off");
     if off || !app.live().weaving.on {
         let body = without_own_field(&body);
-        return pass(&app, parts, body, None).await;
+        return pass(&app, parts, body, named, None).await;
     }
-    match weaving::weave(&app, &parts, &body).await {
+    let begun = std::time::Instant::now();
+    let woven = weaving::weave(&app, &parts, &body, named.as_ref()).await;
+    app.api().metrics.weaving_took(begun.elapsed(), woven.is_err());
+    match woven {
         Ok(outgoing) => {
             // The story is read from the reply as it passes, so it must come as it is.
             parts.headers.remove(ACCEPT_ENCODING);
@@ -66,10 +89,26 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         }
         Err(reason) => {
             tracing::warn!(%reason, "passed on without lore");
-            app.tell(Happened::FailOpen { reason: reason.clone() });
-            pass(&app, parts, without_own_field(&body), Some(&reason)).await
+            let path = parts.uri.path().to_owned();
+            app.notice(Happened::FailedOpen { path, reason: reason.clone() });
+            pass(&app, parts, without_own_field(&body), named, Some(&reason)).await
         }
     }
+}
+
+/// The connection that the front end names, if it names one.
+fn named(app: &App, headers: &HeaderMap) -> Result<Option<Arc<Connection>>, ConnectionsError> {
+    let Some(name) = headers.get(headers::CONNECTION) else { return Ok(None) };
+    let name = String::from_utf8_lossy(name.as_bytes()).into_owned();
+    app.connections.named(&ConnectionId::from(name)).map(|found| Some(Arc::clone(found)))
+}
+
+/// Where a request goes that is not looked into any further.
+fn route(app: &App, parts: &Parts, body: &[u8], named: Option<Arc<Connection>>) -> Arc<Connection> {
+    named.unwrap_or_else(|| {
+        let model = app.connections.is_choice().then(|| model_of(parts.uri.path(), body));
+        Arc::clone(app.connections.of(model.flatten().as_deref()))
+    })
 }
 
 /// A request as the upstream gets it.
@@ -82,11 +121,18 @@ fn call(parts: Parts, body: Bytes) -> UpstreamCall {
 }
 
 /// Passes a request on as it is.
-async fn pass(app: &App, parts: Parts, body: Bytes, warning: Option<&str>) -> Response {
+async fn pass(
+    app: &App,
+    parts: Parts,
+    body: Bytes,
+    named: Option<Arc<Connection>>,
+    warning: Option<&str>,
+) -> Response {
     let framing = Framing::of_path(parts.uri.path());
-    let mut response = match app.upstream.send(call(parts, body)).await {
-        Ok(reply) => answer(reply, framing, None),
-        Err(error) => problem::unreachable(&error),
+    let connection = route(app, &parts, &body, named);
+    let mut response = match connection.upstream.send(call(parts, body)).await {
+        Ok(reply) => answer(app, reply, framing, None),
+        Err(error) => unreachable(app, &error),
     };
     if let Some(warning) = warning {
         headers::tell(response.headers_mut(), headers::WARNING, warning);
@@ -96,17 +142,39 @@ async fn pass(app: &App, parts: Parts, body: Bytes, warning: Option<&str>) -> Re
 
 /// Sends a request with its lore and tells the story the reply.
 async fn send(app: &App, parts: Parts, outgoing: Outgoing) -> Response {
-    let Outgoing { body, woven, complaint } = outgoing;
+    let Outgoing { body, connection, woven, complaint } = outgoing;
     let framing = Framing::of_path(parts.uri.path());
     let notes = notes(woven.as_ref(), complaint.as_deref());
-    let mut response = match app.upstream.send(call(parts, body)).await {
+    hold_key(app, &connection, &parts.headers);
+    let upstream = &connection.upstream;
+    let mut response = match upstream.send(call(parts, body)).await {
         // What the model refused is no part of the story.
-        Ok(reply) if reply.status.is_success() => told(app, reply, framing, woven),
-        Ok(reply) => answer(reply, framing, None),
-        Err(error) => problem::unreachable(&error),
+        Ok(reply) if reply.status.is_success() => {
+            told(app, upstream.as_ref(), reply, framing, woven)
+        }
+        Ok(reply) => answer(app, reply, framing, None),
+        Err(error) => unreachable(app, &error),
     };
     response.headers_mut().extend(notes);
     response
+}
+
+/// Tells whoever may know it the key that the front end sent. Other tenants' keys are their
+/// own: work beside the stories is done for the installation's own tenant only.
+fn hold_key(app: &App, connection: &Connection, headers: &HeaderMap) {
+    let Some(holding) = connection.holding.as_ref().filter(|_| app.tenant == TenantId::local())
+    else {
+        return;
+    };
+    let key = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if let Some(key) = key.and_then(|value| value.strip_prefix("Bearer ")) {
+        holding(key);
+    }
+}
+
+fn unreachable(app: &App, error: &UpstreamError) -> Response {
+    app.notice(Happened::UpstreamFailed { reason: error.to_string() });
+    problem::unreachable(error)
 }
 
 /// What the front end is told about its request.
@@ -124,25 +192,40 @@ fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
 }
 
 /// The answer, with a copy of its text for the story.
-fn told(app: &App, reply: UpstreamReply, framing: Framing, woven: Option<Woven>) -> Response {
-    let Some(Woven { decided, sent, telling }) = woven else { return answer(reply, framing, None) };
+fn told(
+    app: &App,
+    upstream: &dyn Upstream,
+    reply: UpstreamReply,
+    framing: Framing,
+    woven: Option<Woven>,
+) -> Response {
+    let Some(Woven { decided, sent, telling }) = woven else {
+        return answer(app, reply, framing, None);
+    };
     let turn = decided.is_story.then(|| commit(app, decided, sent));
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
-        return answer(reply, framing, None);
+        return answer(app, reply, framing, None);
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let reading = app.upstream.reading(content_type.unwrap_or_default());
+    let reading = upstream.reading(content_type.unwrap_or_default());
     let complete = complete(app, turn, telling);
-    answer(reply, framing, Some(Box::new(|body| Tee::new(body, reading, complete))))
+    answer(app, reply, framing, Some(Box::new(|body| Tee::new(body, reading, complete))))
 }
 
 /// Stores a turn beside the stream.
 fn commit(app: &App, decided: Decided, sent: Sent) -> JoinHandle<Option<Committed>> {
     let committing = app.clone();
     app.tasks.spawn(async move {
-        let committed = committing.commit(decided, sent).await;
-        committed.inspect_err(|error| tracing::error!(%error, "the turn was not stored")).ok()
+        let chat = decided.path.chat().clone();
+        match committing.commit(decided, sent).await {
+            Ok(committed) => Some(committed),
+            Err(error) => {
+                tracing::error!(%error, "the turn was not stored");
+                committing.notice(Happened::NotStored { chat, reason: error.to_string() });
+                None
+            }
+        }
     })
 }
 
@@ -158,8 +241,10 @@ fn complete(
             let answers = storing.told(&telling, &texts);
             let Some(turn) = turn else { return };
             let Ok(Some(committed)) = turn.await else { return };
+            let chat = committed.chat().clone();
             if let Err(error) = storing.commit_replies(committed, answers).await {
                 tracing::error!(%error, "the reply was not stored");
+                storing.notice(Happened::NotStored { chat, reason: error.to_string() });
             }
         })
     })
@@ -169,7 +254,7 @@ fn complete(
 type Copying = Box<dyn FnOnce(BodyStream) -> Tee>;
 
 /// The response to the front end.
-fn answer(reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> Response {
+fn answer(app: &App, reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> Response {
     let UpstreamReply { status, headers: mut sent, body } = reply;
     headers::to_front_end(&mut sent);
     let content_type = sent.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -186,7 +271,11 @@ fn answer(reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> R
     let body = if framing == Framing::None {
         HttpBody::from_stream(body)
     } else {
-        HttpBody::from_stream(Ending::new(body, framing))
+        let telling = app.clone();
+        let broke = Box::new(move |error: &UpstreamError| {
+            telling.notice(Happened::UpstreamFailed { reason: error.to_string() });
+        });
+        HttpBody::from_stream(Ending::new(body, framing, broke))
     };
     let mut response = Response::new(body);
     *response.status_mut() = status;

@@ -1,6 +1,9 @@
 //! Weaving lore into a request, in its own thread and in bounded time.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
@@ -9,12 +12,16 @@ use tokio::runtime::Handle;
 use super::body::Body;
 use crate::{
     app::App,
+    choosing::Waiting,
+    connections::Connection,
     story::{Decided, Sent, Telling},
 };
 
 /// A request ready to be sent.
 pub(super) struct Outgoing {
     pub(super) body: Bytes,
+    /// Where it goes.
+    pub(super) connection: Arc<Connection>,
     /// What was decided; `None` for a request that belongs to no story.
     pub(super) woven: Option<Woven>,
     /// What is wrong with the request.
@@ -32,24 +39,48 @@ pub(super) struct Woven {
 ///
 /// The engine works on a thread of its own, so that a slow turn delays no other chat, and
 /// under a deadline. A turn that misses it is decided in vain.
-pub(super) async fn weave(app: &App, parts: &Parts, body: &Bytes) -> Result<Outgoing, String> {
+pub(super) async fn weave(
+    app: &App,
+    parts: &Parts,
+    body: &Bytes,
+    named: Option<&Arc<Connection>>,
+) -> Result<Outgoing, String> {
     let live = app.live();
-    let deadline = live.weaving.deadline;
+    let waiting = Arc::new(Waiting::new(&live.weaving.room));
     let work = async {
-        let room = Arc::clone(&live.weaving.room).acquire_owned().await;
-        let room = room.map_err(|_closed| "the server is stopping".to_owned())?;
+        waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let (app, body) = (app.clone(), body.clone());
         let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
-        let runtime = Handle::current();
+        let (runtime, waiting) = (Handle::current(), Arc::clone(&waiting));
+        let named = named.cloned();
         let working = tokio::task::spawn_blocking(move || {
-            let _room = room;
-            prepare(&app, &runtime, &path, &headers, &body)
+            let prepared = prepare(&app, &runtime, &waiting, (&path, &headers, &body), named);
+            waiting.leave();
+            prepared
         });
         working.await.map_err(|_panicked| "the engine failed".to_owned())?
     };
-    match tokio::time::timeout(deadline, work).await {
-        Ok(woven) => woven,
-        Err(_elapsed) => Err(format!("the engine took longer than {} ms", deadline.as_millis())),
+    in_time(live.weaving.deadline, &waiting, work).await
+}
+
+/// The result of some work, unless it takes longer than the deadline, waiting for others not
+/// counted.
+async fn in_time<T>(
+    deadline: Duration,
+    waiting: &Waiting,
+    work: impl Future<Output = Result<T, String>>,
+) -> Result<T, String> {
+    let begun = tokio::time::Instant::now();
+    let mut work = std::pin::pin!(work);
+    loop {
+        let end = begun + deadline + waiting.so_far();
+        if let Ok(done) = tokio::time::timeout_at(end, &mut work).await {
+            return done;
+        }
+        // More waiting may have begun meanwhile.
+        if tokio::time::Instant::now() >= begun + deadline + waiting.so_far() {
+            return Err(format!("the engine took longer than {} ms", deadline.as_millis()));
+        }
     }
 }
 
@@ -57,24 +88,28 @@ pub(super) async fn weave(app: &App, parts: &Parts, body: &Bytes) -> Result<Outg
 fn prepare(
     app: &App,
     runtime: &Handle,
-    path: &str,
-    headers: &HeaderMap,
-    came: &Bytes,
+    waiting: &Waiting,
+    (path, headers, came): (&str, &HeaderMap, &Bytes),
+    named: Option<Arc<Connection>>,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
+    let model = body.model.as_deref();
+    let connection = named.unwrap_or_else(|| Arc::clone(app.connections.of(model)));
+    let line = app.line(&connection, model);
     let read = begun.elapsed();
     let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let decided = app.decide(runtime, &seen.found).map_err(|error| error.to_string())?;
+    let decided = app.decide(runtime, &seen.found, &line, waiting);
+    let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(decided) = decided else {
         let plan = loreloom_core::assemble::Plan::default();
-        return Ok(Outgoing { body: body.woven(&plan, came), woven: None, complaint });
+        return Ok(Outgoing { body: body.woven(&plan, came), connection, woven: None, complaint });
     };
-    let mut layout = seen.found.layout(&body.request, app.live().weaving.strict_roles);
+    let mut layout = seen.found.layout(&body.request, connection.strict_roles);
     layout.fixed = body.fixed();
     let prompt = body.prompt();
     let plan = layout.plan(&prompt, &decided.injections);
@@ -89,5 +124,5 @@ fn prepare(
     };
     let telling = Telling { ticket: seen.ticket, names: decided.names.clone() };
     let body = body.woven(&plan, came);
-    Ok(Outgoing { body, woven: Some(Woven { decided, sent, telling }), complaint })
+    Ok(Outgoing { body, connection, woven: Some(Woven { decided, sent, telling }), complaint })
 }

@@ -1,6 +1,13 @@
 //! A Loreloom server on loopback with an upstream of the test's choosing.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
 
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
@@ -10,12 +17,22 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter},
     units::{Timestamp, Tokens},
 };
-use loreloom_llm::{connection::Address, embed::StaticEmbedder, upstream::HttpUpstream};
-use loreloom_memory::{
-    ports::{Clock, Node, Store, StoryStore},
-    service::{MemoryService, Options, Ports},
+use loreloom_llm::{
+    connection::{Address, OpenAiModel},
+    diagnose::BuiltIn,
+    embed::StaticEmbedder,
+    upstream::HttpUpstream,
 };
-use loreloom_server::{App, AppParts, Defaults, Recogniser, Stacks, Weaving, serve};
+use loreloom_memory::{
+    cycle::Backend,
+    hardware::Hardware,
+    ports::{Clock, Node, Store, StoryStore, Upstream},
+    service::{MemoryService, ModelUse, Options, Ports},
+};
+use loreloom_server::{
+    Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
+    Recogniser, Stacks, Weaving, serve,
+};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -27,6 +44,16 @@ struct Still;
 impl Clock for Still {
     fn now(&self) -> Timestamp {
         Timestamp(1_000)
+    }
+}
+
+/// A clock that moves by a second with every look.
+#[derive(Default)]
+struct Ticking(AtomicI64);
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.fetch_add(1000, Ordering::Relaxed))
     }
 }
 
@@ -43,6 +70,15 @@ pub(crate) struct Setup {
     pub(crate) weaving: Weaving,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) memory: bool,
+    /// Where requests go, instead of to the one model.
+    pub(crate) connections: Option<Connections>,
+    pub(crate) access: Access,
+    pub(crate) limits: Limits,
+    pub(crate) choosing: Option<Choosing>,
+    /// How memory works.
+    pub(crate) options: Options,
+    /// The model that keeps memories, by name, and how able it is.
+    pub(crate) notes_model: Option<(&'static str, Hardware)>,
 }
 
 impl Default for Setup {
@@ -54,6 +90,12 @@ impl Default for Setup {
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
             store: Arc::default(),
             memory: false,
+            connections: None,
+            access: Access::default(),
+            limits: Limits::default(),
+            choosing: None,
+            options: Options::default(),
+            notes_model: None,
         }
     }
 }
@@ -77,15 +119,21 @@ impl Loreloom {
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-        let Setup { rules, counter, weaving, store, memory } = setup;
+        let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
+        let Setup { connections, access, limits, choosing, .. } = setup;
+        let memory = (memory || notes_model.is_some())
+            .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
-            memory: memory.then(|| remembering(&store)),
-            upstream: Arc::new(HttpUpstream::new(address, None).unwrap()),
+            choosing,
+            memory: memory.clone(),
+            connections: Arc::new(connections.unwrap_or_else(|| {
+                let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
+                Connections::only(connection("model", upstream, counter))
+            })),
             clock: Arc::new(Still),
-            counter,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),
@@ -93,15 +141,30 @@ impl Loreloom {
                 seed: 0,
             },
             weaving,
+            access: Arc::new(access),
+            limits,
             recogniser: Recogniser::default(),
+            notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
         app.restore().await.unwrap();
+        app.refresh_keys().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = serve(app.clone(), listener, std::future::pending());
         app.tasks.spawn(async move { serving.await.unwrap() });
+        if let (Some(memory), Some((name, _))) = (memory, notes_model) {
+            let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
+            let model =
+                OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
+            app.tasks.spawn(async move {
+                let (_tell, stop) = tokio::sync::watch::channel(false);
+                let embedder = StaticEmbedder::embedded();
+                let backend = Backend { model: &model, embedder: Some(&embedder) };
+                memory.work_until("test", backend, stop).await;
+            });
+        }
         Self { address, store, app }
     }
 
@@ -125,6 +188,25 @@ impl Loreloom {
     }
 }
 
+/// A connection without settings of its own.
+pub(crate) fn connection(
+    name: &str,
+    upstream: Arc<dyn Upstream>,
+    counter: Arc<dyn TokenCounter>,
+) -> Connection {
+    Connection {
+        name: name.into(),
+        shown: name.to_owned(),
+        upstream,
+        counting: Arc::new(move |_| Arc::clone(&counter)),
+        context: None,
+        strict_roles: false,
+        cache: None,
+        diagnosis: Arc::new(BuiltIn),
+        holding: None,
+    }
+}
+
 /// One entry, found by the word “bell”.
 fn book() -> Book {
     let mut book = Book::new("world", "World");
@@ -137,16 +219,26 @@ fn book() -> Book {
     book
 }
 
-/// Memory without a model.
-fn remembering(store: &Arc<MemoryStore>) -> Arc<MemoryService> {
+/// Memory, with a model of that ability or none.
+fn remembering(
+    store: &Arc<MemoryStore>,
+    options: Options,
+    hardware: Option<Hardware>,
+) -> Arc<MemoryService> {
+    let model = hardware.map(|hardware| ModelUse {
+        connection: "notes".into(),
+        hardware,
+        at_once: 1,
+        context: Tokens(3000),
+    });
     let ports = Ports {
         story: store.clone(),
         log: store.clone(),
         jobs: store.clone(),
-        clock: Arc::new(Still),
+        clock: Arc::new(Ticking::default()),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
     };
-    Arc::new(MemoryService::new(ports, Options::default()))
+    Arc::new(MemoryService::new(ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.

@@ -7,10 +7,14 @@
 )]
 
 mod api;
+mod choosing;
+mod connections;
 mod endpoints;
 mod harness;
+mod long_story;
 mod proxy;
 mod remembering;
+mod safety;
 mod story;
 mod traffic;
 mod wrap;

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{chat::Role, tokens::TokenCounter, units::Tokens};
+use loreloom_server::Happened;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -100,10 +101,18 @@ async fn a_stream_that_is_cut_ends_with_an_error_and_is_no_story() {
     let reply = Reply::chunks(["It ", "rings."]).cut_after(1);
     let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
     let loreloom = Loreloom::before(&model).await;
+    let mut notices = loreloom.app.notices.listen();
     let text = post(&loreloom, &ask("Ring the bell!", true)).await.text().await.unwrap();
     assert!(text.contains("\"upstream_cut\""), "{text}");
     assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
     assert_eq!(loreloom.story(1).await.len(), 1);
+    let mut seen = Vec::new();
+    while let Ok(notice) = notices.try_recv() {
+        seen.push(notice.what.clone());
+    }
+    let failed = seen.iter().filter(|one| matches!(one, Happened::UpstreamFailed { .. })).count();
+    let replied = seen.iter().filter(|one| matches!(one, Happened::ReplyStored { .. })).count();
+    assert_eq!((failed, replied), (1, 0), "{seen:?}");
 }
 
 #[tokio::test]
@@ -249,10 +258,15 @@ async fn a_fault_in_the_engine_does_not_end_the_generation() {
     let replies = Script::new().on(CHAT, Reply::text("ok")).on(CHAT, Reply::text("ok"));
     let model = ModelServer::start(replies).unwrap();
     let loreloom = Loreloom::counting(&model, Arc::new(Faulty)).await;
+    let mut notices = loreloom.app.notices.listen();
     for turn in 0..2 {
         let response = post(&loreloom, &ask("Ring the bell!", false)).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["x-loreloom-warning"], "the engine failed");
         assert_eq!(model.received()[turn].json, ask("Ring the bell!", false));
+        let reason = "the engine failed".to_owned();
+        let failed = Happened::FailedOpen { path: CHAT.to_owned(), reason };
+        assert_eq!(notices.try_recv().unwrap().what, failed);
     }
+    assert_eq!(loreloom.app.notices.failed_open(), 2);
 }

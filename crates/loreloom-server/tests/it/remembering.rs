@@ -9,7 +9,11 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_memory::ports::Desk as _;
+use loreloom_memory::{
+    event::{RecordKey, RecordKind},
+    ports::{Desk as _, Owner},
+    service::{NewMemory, Options},
+};
 use loreloom_server::Bookcase;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -54,6 +58,74 @@ async fn what_was_said_long_ago_is_recalled_when_it_is_asked_for() {
     assert!(asked.contains("under the third step"), "{asked}");
     let whole = ask(&loreloom, &model, &story, 99).await;
     assert_eq!(whole.matches("under the third step").count(), 1, "never twice: {whole}");
+}
+
+/// The prompt of a turn of Mira's, as `role: text`, with two memories and these settings.
+async fn prompt(settings: &str, system: &str) -> Vec<String> {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let options = Options::read(settings).unwrap();
+    let setup = Setup { memory: true, options, ..Setup::default() };
+    let loreloom = Loreloom::start(&model, setup).await;
+    let (tenant, memory) = (TenantId::local(), loreloom.app.memory.clone().unwrap());
+    let (mira, chat) = (Owner::Character("Mira".into()), Owner::Chat("c".into()));
+    let new = |content: &str| NewMemory { content: content.to_owned(), ..NewMemory::default() };
+    memory.add(&tenant, &mira, new("Mira keeps bees")).await.unwrap();
+    let thread = [("content".to_owned(), json!("Find the bell"))].into_iter().collect();
+    let key = RecordKey::new(RecordKind::Arc, "Find the bell");
+    memory.put(&tenant, &chat, key, thread).await.unwrap();
+    model.push(CHAT, Reply::text("Good."));
+    let messages = [said("system", system), said("user", "One."), said("assistant", "Two.")];
+    let mut messages = messages.to_vec();
+    messages.push(said("user", "Three."));
+    let body = json!({
+        "model": "m", "messages": messages,
+        "loreloom": { "chat": "c", "user": "Player", "char": "Mira" },
+    });
+    let request = reqwest::Client::new().post(loreloom.url(CHAT)).json(&body);
+    request.send().await.unwrap().text().await.unwrap();
+    let sent = model.received().last().unwrap().json["messages"].clone();
+    let line = |message: &Value| {
+        format!(
+            "{}: {}",
+            message["role"].as_str().unwrap(),
+            message["content"].as_str().unwrap().replace('\n', "/")
+        )
+    };
+    sent.as_array().unwrap().iter().map(line).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_stand_where_settings_and_macros_want_them() {
+    const BEES: &str = "Known from earlier conversations:/- Mira keeps bees";
+    const BELL: &str = "Open threads:/- Find the bell";
+    let (one, two, three) = ("user: One.", "assistant: Two.", "user: Three.");
+    let bell = format!("system: {BELL}");
+    let (card, bees) = ("system: Card.", format!("system: {BEES}"));
+    let usual = prompt("{}", "Card.").await;
+    assert_eq!(usual, [card, &bees, one, &bell, two, three], "where they usually stand");
+    let moved = r#"{"settings": {"places": {
+        "arcs": {"position": "BEFORE"},
+        "long_term": {"position": "IN_CHAT", "depth": 1, "role": "user"}}}}"#;
+    let moved = prompt(moved, "Card.").await;
+    let nearer = format!("user: {BEES}");
+    assert_eq!(moved, [&bell, card, one, two, &nearer, three], "where they were moved to");
+    let marked = prompt("{}", "Bees: {{smartmemory-longterm}} {{smartmemory-scenes}}!").await;
+    let filled = format!("system: Bees: {BEES} !");
+    assert_eq!(marked, [filled.as_str(), one, &bell, two, three], "a macro takes its slot");
+    let forced = r#"{"settings": {"macros_enabled": true}}"#;
+    let forced = prompt(forced, "Bees: {{smartmemory-longterm}}!").await;
+    let filled = format!("system: Bees: {BEES}!");
+    assert_eq!(forced, [filled.as_str(), one, two, three], "and nothing stands elsewhere");
+    let unified = r#"{"settings": {"unified_injection": true}}"#;
+    let block = format!("{BEES}//{BELL}");
+    let whole = prompt(unified, "Card.").await;
+    assert_eq!(whole, [card, &format!("system: {block}"), one, two, three], "one block");
+    let whole = prompt(unified, "{{smartmemory-unified}} Card. {{smartmemory-arcs}}").await;
+    assert_eq!(whole, [&format!("system: {block} Card. "), one, two, three], "its macro");
+    let capped = prompt(r#"{"settings": {"inject_cap": 20}}"#, "Card.").await;
+    assert_eq!(capped, [card, &bees, one, two, three], "what lasts goes first");
+    let off = prompt(r#"{"policies": {"Mira": "off"}}"#, "Card.").await;
+    assert_eq!(off, ["system: Card.", one, two, three], "a policy");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -186,6 +186,13 @@ pub(super) async fn cancel(
     Ok(execute(client, SQL, &[&key.0, &numbers, &key.1, &now.0]).await?)
 }
 
+/// Forgets jobs that were over before a time.
+pub(super) async fn prune(client: &Client, before: Timestamp) -> Result<u64, MemoryError> {
+    const SQL: &str = "DELETE FROM jobs WHERE updated < $1 \
+         AND state IN ('done', 'failed', 'cancelled')";
+    Ok(execute(client, SQL, &[&before.0]).await?)
+}
+
 /// Jobs of a chat, or of all chats.
 pub(super) async fn jobs(
     client: &Client,

@@ -116,4 +116,8 @@ impl JobQueue for PostgresStore {
     ) -> Result<Vec<Job>, MemoryError> {
         jobs::jobs(&client(&self.pool).await?, tenant, chat, over).await
     }
+
+    async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {
+        jobs::prune(&client(&self.pool).await?, before).await
+    }
 }

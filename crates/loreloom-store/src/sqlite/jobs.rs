@@ -151,6 +151,14 @@ pub(super) fn cancel(
     Ok(count)
 }
 
+/// Forgets jobs that were over before a time.
+pub(super) fn prune(transaction: &Connection, before: Timestamp) -> Result<u64, MemoryError> {
+    const SQL: &str = "DELETE FROM jobs WHERE updated < ?1 \
+         AND state IN ('done', 'failed', 'cancelled') AND job < (SELECT max(job) FROM jobs)";
+    // The newest stays: numbers go on from it.
+    Ok(transaction.execute(SQL, params![before.0]).doing("forgetting old jobs")? as u64)
+}
+
 /// Jobs of a chat, or of all chats.
 pub(super) fn jobs(
     connection: &Connection,

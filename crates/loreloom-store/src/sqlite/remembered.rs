@@ -172,4 +172,8 @@ impl JobQueue for SqliteStore {
             move |connection: &Connection| jobs::jobs(connection, &tenant, chat.as_ref(), over);
         self.reading(read).await
     }
+
+    async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {
+        self.writing(move |connection| jobs::prune(connection, before)).await
+    }
 }

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod damage;
+mod encrypted;
 mod live;
 mod openers;
 mod remembering;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_memory::{
+    event::{RecordKey, RecordKind},
     inject::Slot,
     ports::{JobState, Outcome, Owner},
     record::Kind,
@@ -388,5 +389,115 @@ async fn in_a_group_everybody_remembers_after_the_round() {
         for name in ["Mara", "Lis"] {
             assert_eq!(mind.secrets(&path, name).await.unwrap().0, [1, 3], "{name}");
         }
+    }
+}
+
+#[tokio::test]
+async fn threads_feelings_knowledge_and_entities_are_changed_by_hand_and_undone() {
+    for mind in minds() {
+        let (tenant, service) = (&mind.tenant, &mind.service);
+        let (mara, chat) = (Owner::Character("Mara".into()), Owner::Chat(ChatId::from("c")));
+        let object = |value: serde_json::Value| value.as_object().cloned().unwrap();
+        let put = async |owner: &Owner, kind, id: &str, fields| {
+            service.put(tenant, owner, RecordKey::new(kind, id), object(fields)).await
+        };
+        let shown = async |owner: &Owner, id: &str| {
+            let records = service.records(tenant, owner).await.unwrap();
+            let found = records.iter().find(|(key, _)| key.id == id);
+            found.map(|(_, fields)| serde_json::Value::Object(fields.clone()).to_string())
+        };
+        let bell = json!({ "content": "Find the bell", "persistent": false, "resolved": false });
+        put(&chat, RecordKind::Arc, "Find the bell", bell).await.unwrap();
+        let feelings = json!({ "descriptors": [{ "word": "fond", "magnitude": "high" }] });
+        put(&mara, RecordKind::Relationship, "Mara→Odo", feelings).await.unwrap();
+        let knows = json!({ "id": "i", "type": "knows", "subject": "Mara", "content": "x" });
+        put(&mara, RecordKind::Insight, "i", knows).await.unwrap();
+        for (id, name) in [("e1", "Cap"), ("e2", "Captain Venn")] {
+            let entity = json!({ "id": id, "name": name, "type": "character" });
+            put(&mara, RecordKind::Entity, id, entity).await.unwrap();
+        }
+        let odd = put(&mara, RecordKind::Arc, "x", json!({ "content": "x" })).await.unwrap_err();
+        let expected = "`x` cannot be changed that way: character `Mara` keeps no such records";
+        assert_eq!(odd.to_string(), expected);
+        let path = story("other", &texts(&["Hello.", "Good day."]));
+        let threads = async || {
+            let turn = mind.turn(path.items(), path.chat(), "Mara", 0).await.unwrap();
+            turn.slots.iter().any(|slot| slot.slot == Slot::Arcs)
+        };
+        assert!(!threads().await);
+        let pinned = service.pin_thread(tenant, &"c".into(), &mara, "Find", true).await.unwrap();
+        assert!(threads().await, "it follows her into another chat");
+        service.undo(tenant, &pinned).await.unwrap();
+        assert!(!threads().await);
+        assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"persistent\":false"));
+        let ended = service.retire(tenant, &chat, "Find").await.unwrap();
+        assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"resolved\":true"));
+        service.undo(tenant, &ended).await.unwrap();
+        assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"resolved\":false"));
+        let gone = service.retire(tenant, &mara, "Mara→Odo").await.unwrap();
+        assert_eq!(shown(&mara, "Mara→Odo").await, None);
+        service.undo(tenant, &gone).await.unwrap();
+        assert!(shown(&mara, "Mara→Odo").await.unwrap().contains("fond"));
+        service.retire(tenant, &mara, "i").await.unwrap();
+        assert!(shown(&mara, "i").await.unwrap().contains("retired"));
+        service.restore(tenant, &mara, "i").await.unwrap();
+        assert!(!shown(&mara, "i").await.unwrap().contains("retired"));
+        let merged = service.merge_entities(tenant, &mara, "cap", "Captain Venn").await.unwrap();
+        assert!(shown(&mara, "e2").await.unwrap().contains("\"aliases\":[\"Cap\"]"));
+        assert_eq!(shown(&mara, "e1").await, None);
+        service.undo(tenant, &merged).await.unwrap();
+        assert!(shown(&mara, "e1").await.is_some());
+        assert!(service.merge_entities(tenant, &mara, "nobody", "x").await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_policy_decides_what_jobs_read_and_write() {
+    for (policy, here, elsewhere) in [
+        (Policy::Full, vec![1], vec![1]),
+        (Policy::Local, vec![1], vec![]),
+        (Policy::ReadOnly, vec![], vec![]),
+        (Policy::Off, vec![], vec![]),
+    ] {
+        let mut mind = Mind::new(Arc::new(MemoryStore::default()));
+        mind.set_policy("Mara", policy);
+        let path = story("c", &texts(&["Hello secret1.", "Good day."]));
+        mind.live(&path, "Mara").await.unwrap();
+        assert_eq!(mind.secrets(&path, "Mara").await.unwrap().0, here, "{policy:?}");
+        let other = story("d", &texts(&["Hello.", "Good day."]));
+        mind.tell(&other).await.unwrap();
+        let who = Who { policy, ..Who::named("Mara") };
+        let (tenant, chat) = (&mind.tenant, other.chat());
+        let view = mind.service.view(tenant, chat, other.items(), &who).await.unwrap();
+        let known = view.character.memories.len();
+        assert_eq!(known, elsewhere.len(), "{policy:?}");
+        let turn = mind.turn(other.items(), chat, "Mara", 0).await.unwrap();
+        assert_eq!(turn.report.known, elsewhere.len(), "{policy:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_catch_up_holds_what_nothing_bears_out() {
+    for mind in minds() {
+        let path = story("c", &texts(&["I met secret1 and forgery7.", "Good day.", "So.", "Yes."]));
+        mind.tell(&path).await.unwrap();
+        let who = [Who::named("Mara")];
+        mind.service.catch_up(&mind.tenant, path.chat(), &who).await.unwrap();
+        mind.run_all().await.unwrap();
+        let view =
+            mind.service.view(&mind.tenant, path.chat(), path.items(), &who[0]).await.unwrap();
+        let held: Vec<(&str, bool)> = view
+            .character
+            .memories
+            .iter()
+            .map(|memory| (memory.content.as_str(), memory.is_held()))
+            .collect();
+        assert_eq!(
+            held,
+            [
+                ("lantern1 harbour1 secret1", false),
+                ("The king owes 4711 marks to Zebulon, says forgery7", true)
+            ]
+        );
     }
 }

@@ -195,3 +195,23 @@ async fn a_database_of_schema_3_opens_and_its_new_writes_can_be_taken_back() {
     assert_eq!(store.examine().await.unwrap(), []);
     assert_eq!(version(&file), Ok(5));
 }
+
+/// As of schema 4: the same stories with the log of their writes, and a loss.
+const SCHEMA_4: &str = include_str!("../fixtures/schema-4.sql");
+
+#[tokio::test]
+async fn a_database_of_schema_4_opens_and_its_old_writes_can_be_taken_back() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    Connection::open(&file).unwrap().execute_batch(SCHEMA_4).unwrap();
+    let store = SqliteStore::open(&file).unwrap();
+    let (tenant, chat) = (TenantId::local(), "harbour".into());
+    let log = store.writes(&tenant, &chat).await.unwrap();
+    assert_eq!(log.iter().map(|write| write.id.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    let turn = store.turn(&tenant, &chat, TurnId(2)).await.unwrap().unwrap();
+    let undone = store.take_back(&tenant, &chat, log[3].id, Timestamp(9)).await.unwrap();
+    assert_eq!((undone.tip, undone.version), (turn.at, 5));
+    assert_eq!(store.turns(&tenant, &chat).await.unwrap()[1].reply, None);
+    assert_eq!(store.items(&tenant, "").await.unwrap()[0].value, serde_json::json!(7));
+    assert_eq!(store.examine().await.unwrap(), []);
+}

@@ -252,3 +252,21 @@ async fn work(queue: &Queue, worker: &str, seen: &Mutex<Seen>, all: usize) -> Ch
     }
     Ok(())
 }
+
+/// Only what is over, and long enough, is forgotten.
+pub async fn old_jobs_that_are_over_are_forgotten(opener: &dyn KeeperOpener) -> Checked {
+    let queue = Queue::open(opener).await?;
+    let done = queue.add(job("one", "hosted", 0)).await?;
+    let waiting = queue.add(job("two", "hosted", -1)).await?;
+    assert_eq!(queue.claimed("w", 10).await?, Some(done));
+    queue.ends(done, "w", Outcome::Done).await?;
+    let over = queue.state(done).await?.ok_or("a job")?.updated;
+    queue.store.prune(over).await?;
+    assert!(queue.state(done).await?.is_some(), "not before that time");
+    assert!(queue.store.prune(Timestamp(over.0 + 1)).await? >= 1);
+    assert!(queue.state(done).await?.is_none());
+    assert!(queue.state(waiting).await?.is_some());
+    let next = queue.add(job("three", "hosted", 0)).await?;
+    assert!(next > waiting, "numbers are not used again");
+    Ok(())
+}

@@ -15,7 +15,9 @@ use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
     ports::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, Outcome},
-    service::{MemoryService, ModelUse, Options, Ports, Ran, Spoken, TurnAsked, TurnMemory, Who},
+    service::{
+        MemoryService, ModelUse, Options, Policy, Ports, Ran, Spoken, TurnAsked, TurnMemory, Who,
+    },
     text::QuarterEstimate,
 };
 use tokio::sync::watch;
@@ -68,21 +70,29 @@ impl ChatModel for Noting {
                 word.trim_matches(|c: char| !c.is_alphanumeric()).strip_prefix("secret")?;
             number.parse::<u32>().ok()
         });
-        let tag = if prompt.contains("will still matter") {
-            "fact"
-        } else if prompt.contains("must stay consistent") {
-            "detail"
-        } else {
-            return Ok(ChatReply { text: "NONE".to_owned() });
-        };
+        let last = found.clone().last();
         let mut numbers: Vec<u32> = found.collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let lines: Vec<String> = numbers
-            .iter()
-            .map(|number| format!("[{tag}:2] lantern{number} harbour{number} secret{number}"))
-            .collect();
-        Ok(ChatReply { text: lines.join("\n") })
+        let of_each =
+            |line: fn(&u32) -> String| -> Vec<String> { numbers.iter().map(line).collect() };
+        let mut lines = if prompt.contains("will still matter") {
+            of_each(|n| format!("[fact:2:entity=Odo/character] lantern{n} harbour{n} secret{n}"))
+        } else if prompt.contains("must stay consistent") {
+            of_each(|n| format!("[detail:2] lantern{n} harbour{n} secret{n}"))
+        } else if prompt.contains("threads of this story") {
+            of_each(|n| format!("[arc] quest{n} errand{n} vow{n} secret{n}"))
+        } else if prompt.contains("the current state of these people") {
+            last.iter().map(|n| format!("[state:Odo:character] injuries=secret{n}")).collect()
+        } else {
+            Vec::new()
+        };
+        // What a model makes up is in no message.
+        if prompt.contains("will still matter") && story.contains("forgery7") {
+            lines.push("[event:2] The king owes 4711 marks to Zebulon, says forgery7".to_owned());
+        }
+        let text = if lines.is_empty() { "NONE".to_owned() } else { lines.join("\n") };
+        Ok(ChatReply { text })
     }
 }
 
@@ -108,33 +118,22 @@ impl Mind {
 
     /// The same, of a tenant, drawing memories after so many replies.
     pub fn with(store: Arc<dyn Keeper>, tenant: TenantId, every: usize) -> Self {
+        let options = options(&tenant, every);
+        Self::of(store, tenant, options)
+    }
+
+    /// The same, working like this.
+    pub fn of(store: Arc<dyn Keeper>, tenant: TenantId, options: Options) -> Self {
         let clock = Arc::new(Ticking::default());
-        let ports = Ports {
-            story: store.clone(),
-            log: store.clone(),
-            jobs: store.clone(),
-            clock: clock.clone(),
-            embed: None,
-        };
-        let model = ModelUse {
-            connection: ConnectionId(format!("model of {tenant}")),
-            hardware: Hardware::B,
-            at_once: 1,
-            context: Tokens(100_000),
-        };
-        let mut options = Options { model: Some(model), ..Options::default() };
-        options.settings.extract_every = every;
-        // One question for each tier and reply keeps the tests readable.
-        options.settings.profiles_enabled = false;
-        options.settings.consolidation_enabled = false;
-        options.settings.scene_enabled = false;
-        options.settings.continuity_auto_check = false;
-        // Everything that was noted stays, so that only the path decides what shows.
-        options.rules.retire_unconfirmed_after = None;
-        options.settings.longterm_max_memories = 1000;
-        options.settings.session_max_memories = 1000;
-        let service = MemoryService::new(ports, options);
+        let service = MemoryService::new(ports(&store, &clock), options);
         Self { store, service, model: Noting::default(), clock, tenant }
+    }
+
+    /// Says what a character's memory is used for.
+    pub fn set_policy(&mut self, character: &str, policy: Policy) {
+        let mut options = self.service.options().clone();
+        options.policies.insert(character.to_owned(), policy);
+        self.service = MemoryService::new(ports(&self.store, &self.clock), options);
     }
 
     /// Tells these messages: they become the chat's current path.
@@ -223,6 +222,39 @@ impl Mind {
         };
         Ok(self.service.for_turn(&asked).await?)
     }
+}
+
+fn ports(store: &Arc<dyn Keeper>, clock: &Arc<Ticking>) -> Ports {
+    Ports {
+        story: store.clone(),
+        log: store.clone(),
+        jobs: store.clone(),
+        clock: clock.clone(),
+        embed: None,
+    }
+}
+
+/// Memory that keeps everything and asks one question for each tier and reply.
+pub fn options(tenant: &TenantId, every: usize) -> Options {
+    let model = ModelUse {
+        connection: ConnectionId(format!("model of {tenant}")),
+        hardware: Hardware::B,
+        at_once: 1,
+        context: Tokens(100_000),
+    };
+    let mut options = Options { model: Some(model), ..Options::default() };
+    options.settings.extract_every = every;
+    // One question for each tier and reply keeps the tests readable.
+    options.settings.profiles_enabled = false;
+    options.settings.consolidation_enabled = false;
+    options.settings.scene_enabled = false;
+    options.settings.continuity_auto_check = false;
+    // Everything that was noted stays, so that only the path decides what shows.
+    options.rules.retire_unconfirmed_after = None;
+    options.settings.longterm_max_memories = 1000;
+    options.settings.session_max_memories = 1000;
+    options.settings.arcs_max = 1000;
+    options
 }
 
 /// A path of alternating messages, the user's first; `Mara` replies.

@@ -62,6 +62,7 @@ macro_rules! memory_cases {
             a_job_that_is_tried_again_keeps_its_answers
             a_write_and_its_job_move_together
             many_workers_never_share_a_lane_or_a_job
+            old_jobs_that_are_over_are_forgotten
         );
     };
     (@each $opener:expr; $($case:ident)+) => {$(

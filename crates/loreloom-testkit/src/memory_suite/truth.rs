@@ -8,7 +8,10 @@ use loreloom_core::{
     ids::ChatId,
 };
 
-use super::{KeeperOpener, mind::Mind};
+use super::{
+    KeeperOpener, fixture,
+    mind::{Mind, options},
+};
 use crate::store_suite::{
     Checked,
     machine::{Deed, Step, Telling},
@@ -26,6 +29,12 @@ fn told(path: &Path) -> Vec<u32> {
     found
 }
 
+/// The numbers of the secrets in a text.
+fn numbers(text: &str) -> Vec<u32> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter_map(|word| word.strip_prefix("secret")?.parse().ok()).collect()
+}
+
 /// The telling with a secret in every message: its number follows from the text.
 fn with_secrets(telling: &Telling, chat: &ChatId) -> Path {
     let messages = telling.messages.iter().cloned().map(|mut message| {
@@ -39,7 +48,10 @@ fn with_secrets(telling: &Telling, chat: &ChatId) -> Path {
 
 /// Carries out deeds; after each, jobs run or not, and what shows is checked.
 pub async fn run(opener: &dyn KeeperOpener, deeds: &[(Deed, bool)]) -> Checked {
-    let mind = Mind::new(opener.keeper().await?);
+    let tenant = fixture::tenant();
+    let mut options = options(&tenant, 1);
+    options.settings.state_ledger_enabled = true;
+    let mind = Mind::of(opener.keeper().await?, tenant, options);
     let chat = ChatId::from("story");
     let mut telling = Telling::default();
     let mut paths: Vec<Path> = Vec::new();
@@ -70,6 +82,14 @@ async fn check(mind: &Mind, path: &Path) -> Checked {
     let (character, session) = mind.secrets(path, "Torvald").await?;
     for number in character.iter().chain(&session) {
         assert!(told.contains(number), "secret{number} shows, told are {told:?}");
+    }
+    // Nor does anything that goes into a prompt: threads, state cards, recalled passages.
+    let seen_from = path.items().len();
+    let turn = mind.turn(path.items(), path.chat(), "Torvald", seen_from).await?;
+    for text in turn.slots.iter().map(|slot| slot.text.as_str()) {
+        for number in numbers(text) {
+            assert!(told.contains(&number), "secret{number} is put in, told are {told:?}: {text}");
+        }
     }
     Ok(())
 }

@@ -66,6 +66,8 @@ fn given(path: &Path) -> Given {
         scene: Some(turn::Scene { folders: vec!["People".to_owned()], ..turn::Scene::default() }),
         selection: Some(Selection::Failed { reason: "timed out".to_owned() }),
         voices: Voices::of(path),
+        connection: Some("cloud".into()),
+        model: Some("gpt-4o".to_owned()),
         seams: Seams {
             inserted: vec![0],
             layout: Some(Layout::default()),

@@ -175,6 +175,7 @@ fn report(path: &Path, verdicts: Vec<Verdict>) -> Report {
         verdicts,
         untouched: 970,
         spans: Vec::new(),
+        selection: None,
         warnings: Vec::new(),
     }
 }

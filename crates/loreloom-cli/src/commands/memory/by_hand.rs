@@ -5,7 +5,11 @@ use std::io::Write;
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::{event::WriteId, ports::Owner, service::NewMemory};
+use loreloom_memory::{
+    event::{RecordKey, WriteId},
+    ports::Owner,
+    service::NewMemory,
+};
 use serde_json::{Map, Value, json};
 
 use super::{Desk, OwnerArguments, list::kind_named};
@@ -62,16 +66,9 @@ pub(super) struct Edit {
 
 impl Edit {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let mut changed: Map<String, Value> = Map::new();
+        let mut changed = fields(&self.fields)?;
         if let Some(text) = self.text {
             changed.insert("content".to_owned(), json!(text));
-        }
-        for field in &self.fields {
-            let (name, value) =
-                field.split_once('=').with_context(|| format!("`{field}` is not `NAME=JSON`"))?;
-            let value = serde_json::from_str(value)
-                .with_context(|| format!("the value of `{name}` is no JSON: {value}"))?;
-            changed.insert(name.to_owned(), value);
         }
         anyhow::ensure!(!changed.is_empty(), "say what to change: `--text` or `--set`");
         let owner = self.owner.get()?;
@@ -89,6 +86,10 @@ pub(super) struct Pin {
     #[command(flatten)]
     owner: OwnerArguments,
 
+    /// A thread of a chat follows this character into other chats
+    #[arg(long, value_name = "CHARACTER", requires = "chat")]
+    to: Option<String>,
+
     /// Let it go again
     #[arg(long)]
     off: bool,
@@ -97,9 +98,80 @@ pub(super) struct Pin {
 impl Pin {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let owner = self.owner.get()?;
-        let write = desk.service.pin(&desk.tenant, &owner, &self.id, !self.off).await?;
+        let write = match (&self.to, &owner) {
+            (Some(to), Owner::Chat(chat)) => {
+                let to = Owner::Character(to.as_str().into());
+                let (service, pinned) = (&desk.service, !self.off);
+                service.pin_thread(&desk.tenant, chat, &to, &self.id, pinned).await?
+            }
+            _ => desk.service.pin(&desk.tenant, &owner, &self.id, !self.off).await?,
+        };
         desk.wrote(out, if self.off { "unpinned" } else { "pinned" }, &write)
     }
+}
+
+/// Note a record of any kind, or write over one.
+#[derive(Debug, Args)]
+pub(super) struct Put {
+    /// What it is: `arc`, `insight`, `relationship`, `state_card`, `entity`, `scene` …
+    kind: String,
+
+    /// Its id: a thread's sentence, `Mara→Odo`, `mara|character`; else any name
+    id: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+
+    /// A field as `name=JSON`
+    #[arg(long = "set", value_name = "NAME=JSON", required = true)]
+    fields: Vec<String>,
+}
+
+impl Put {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let kind = serde_json::from_value(json!(self.kind))
+            .with_context(|| format!("there is no record `{}`", self.kind))?;
+        let key = RecordKey::new(kind, self.id);
+        let owner = self.owner.get()?;
+        let fields = fields(&self.fields)?;
+        let write = desk.service.put(&desk.tenant, &owner, key, fields).await?;
+        desk.wrote(out, "noted", &write)
+    }
+}
+
+/// Make two entities one: the first becomes an alias of the second.
+#[derive(Debug, Args)]
+pub(super) struct MergeEntities {
+    /// The name that is to be an alias
+    source: String,
+
+    /// The name that stays, or the new one
+    target: String,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+}
+
+impl MergeEntities {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (owner, service) = (self.owner.get()?, &desk.service);
+        let write =
+            service.merge_entities(&desk.tenant, &owner, &self.source, &self.target).await?;
+        desk.wrote(out, "merged", &write)
+    }
+}
+
+/// Reads fields given as `name=JSON`.
+fn fields(given: &[String]) -> anyhow::Result<Map<String, Value>> {
+    let mut fields = Map::new();
+    for field in given {
+        let (name, value) =
+            field.split_once('=').with_context(|| format!("`{field}` is not `NAME=JSON`"))?;
+        let value = serde_json::from_str(value)
+            .with_context(|| format!("the value of `{name}` is no JSON: {value}"))?;
+        fields.insert(name.to_owned(), value);
+    }
+    Ok(fields)
 }
 
 /// Stop using a memory; it is kept.

@@ -5,7 +5,11 @@ mod exchange;
 mod list;
 mod reading;
 
-use std::{io::Write, sync::Arc};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -16,11 +20,11 @@ use loreloom_core::{
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
     ports::{Owner, Store},
-    service::{MemoryService, ModelUse, Options, Ports},
+    service::{MemoryService, Options, Ports},
 };
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, store::StoreArguments};
+use crate::{clock::SystemClock, files, store::StoreArguments};
 
 /// Look at what is remembered, and change it.
 ///
@@ -36,6 +40,10 @@ pub(crate) struct Memory {
     /// Print JSON for scripts
     #[arg(long, global = true)]
     json: bool,
+
+    /// How memory works, as a JSON file
+    #[arg(long, global = true, value_name = "FILE")]
+    memory_settings: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -50,6 +58,10 @@ enum Deed {
     Add(by_hand::Add),
     /// Change a memory's text or fields
     Edit(by_hand::Edit),
+    /// Note a record of any kind: a thread, a feeling, a state card …
+    Put(by_hand::Put),
+    /// Make two entities one
+    MergeEntities(by_hand::MergeEntities),
     /// Keep a memory or a thread from fading
     Pin(by_hand::Pin),
     /// Stop using a memory; it is kept
@@ -66,6 +78,8 @@ enum Deed {
     Export(exchange::Export),
     /// Read an archive, or Smart Memory's settings or chat
     Import(exchange::Import),
+    /// Turn Smart Memory's settings into a file for `--memory-settings`
+    Settings(exchange::Settings),
     /// Find passages of a chat and memories by meaning
     Search(reading::Search),
     /// Tell what happened before, for somebody who was away
@@ -76,14 +90,20 @@ enum Deed {
 
 impl Memory {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Deed::Settings(settings) = self.deed {
+            return settings.run(out);
+        }
         runtime()?.block_on(async {
-            let desk = Desk::new(self.store.open().await?, self.json, None);
+            let options = options(self.memory_settings.as_deref())?;
+            let desk = Desk::new(self.store.open().await?, self.json, options);
             match self.deed {
                 Deed::List(list) => list.run(&desk, out).await,
                 Deed::Show(show) => show.run(&desk, out).await,
                 Deed::Writes(writes) => writes.run(&desk, out).await,
                 Deed::Add(add) => add.run(&desk, out).await,
                 Deed::Edit(edit) => edit.run(&desk, out).await,
+                Deed::Put(put) => put.run(&desk, out).await,
+                Deed::MergeEntities(merge) => merge.run(&desk, out).await,
                 Deed::Pin(pin) => pin.run(&desk, out).await,
                 Deed::Retire(retire) => retire.run(&desk, out).await,
                 Deed::Restore(restore) => restore.run(&desk, out).await,
@@ -92,12 +112,21 @@ impl Memory {
                 Deed::Forget(forget) => forget.run(&desk, out).await,
                 Deed::Export(export) => export.run(&desk, out).await,
                 Deed::Import(import) => import.run(&desk, out).await,
+                Deed::Settings(settings) => settings.run(out),
                 Deed::Search(search) => search.run(&desk, out).await,
                 Deed::Recap(recap) => recap.run(&desk, out).await,
                 Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
             }
         })
     }
+}
+
+/// How memory works, as a file says it; without one, as usual.
+pub(crate) fn options(file: Option<&Path>) -> anyhow::Result<Options> {
+    let Some(file) = file else { return Ok(Options::default()) };
+    let shown = || format!("`{}`", file.display());
+    let text = String::from_utf8(files::read(file)?).with_context(shown)?;
+    Options::read(&text).with_context(shown)
 }
 
 /// What a command works with.
@@ -109,7 +138,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(store: Arc<dyn Store>, json: bool, model: Option<ModelUse>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports {
             story: store.clone(),
             log: store.clone(),
@@ -117,7 +146,7 @@ impl Desk {
             clock: Arc::new(SystemClock),
             embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         };
-        let service = MemoryService::new(ports, Options { model, ..Options::default() });
+        let service = MemoryService::new(ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }
 

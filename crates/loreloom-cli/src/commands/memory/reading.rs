@@ -8,11 +8,8 @@ use loreloom_core::ids::ChatId;
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
     cycle::Backend,
-    drive::drive,
-    pass::Answers,
     ports::Outcome,
-    recap,
-    service::{Found, Who},
+    service::{Asking, FoundMemory, Options, Who},
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -44,28 +41,32 @@ impl Search {
         let chat = ChatId::from(self.chat.as_str());
         let path = desk.path(&chat).await?;
         let who = Who::named(self.character.as_deref().unwrap_or_default());
-        let Found { passages: hits, memories: found } =
-            desk.service.search(&desk.tenant, &chat, &path, &who, &self.text, self.most).await?;
+        let asked = Asking { text: &self.text, most: self.most, least: 0.3 };
+        let found = desk.service.search(&desk.tenant, &chat, &path, &who, asked).await?;
         if desk.json {
-            let passages: Vec<Value> = hits
+            let passages: Vec<Value> = found
+                .passages
                 .iter()
-                .map(|(at, score)| json!({ "message": at + 1, "score": score, "text": path[*at].message.text }))
+                .map(|hit| json!({ "message": hit.at + 1, "score": hit.score, "text": hit.text }))
                 .collect();
             let memories: Vec<Value> = found
+                .memories
                 .iter()
-                .map(|(memory, score)| json!({ "id": memory.id, "score": score, "text": memory.content }))
+                .map(|FoundMemory { memory, score }| {
+                    json!({ "id": memory.id, "score": score, "text": memory.content })
+                })
                 .collect();
             let whole = json!({ "passages": passages, "memories": memories });
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?);
         }
-        for (memory, score) in found {
+        for FoundMemory { memory, score } in found.memories {
             writeln!(out, "memory {:<5.2} {}", score, excerpt(&memory.content, 90))?;
         }
-        for (at, score) in hits {
-            let message = &path[at].message;
+        for hit in found.passages {
+            let message = &path[hit.at].message;
             let name = message.name.as_deref().unwrap_or_else(|| message.role.as_str());
             let text = excerpt(&message.text, 80);
-            writeln!(out, "#{:<6} {score:<5.2} {name}: {text}", at + 1)?;
+            writeln!(out, "#{:<6} {:<5.2} {name}: {text}", hit.at + 1, hit.score)?;
         }
         Ok(())
     }
@@ -81,6 +82,10 @@ pub(super) struct Recap {
     #[arg(long, default_value_t = 40)]
     messages: usize,
 
+    /// Only if nobody has told it for some hours (setting `recap_threshold_hours`)
+    #[arg(long)]
+    if_away: bool,
+
     #[command(flatten)]
     model: ModelArguments,
 }
@@ -88,18 +93,16 @@ pub(super) struct Recap {
 impl Recap {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
-        let path = desk.path(&chat).await?;
-        let view = desk.service.view(&desk.tenant, &chat, &path, &Who::default()).await?;
-        let newest = &path[path.len().saturating_sub(self.messages)..];
+        desk.path(&chat).await?;
+        let away = desk.service.away(&desk.tenant, &chat).await?;
+        if self.if_away && away.is_none() {
+            return Ok(());
+        }
         let model = self.model.open()?;
-        let mut answers = Answers::default();
-        let summary = view.chat.summary.as_deref();
-        let told =
-            drive(|script| recap::run(newest, summary, script), &mut answers, model.as_ref(), None)
-                .await?;
+        let told = desk.service.recap(&desk.tenant, &chat, self.messages, model.as_ref()).await?;
         let told = told.context("the model had nothing to tell")?;
         if desk.json {
-            return Ok(writeln!(out, "{}", json!({ "recap": told }))?);
+            return Ok(writeln!(out, "{}", json!({ "recap": told, "away_hours": away }))?);
         }
         Ok(writeln!(out, "{told}")?)
     }
@@ -122,7 +125,8 @@ pub(super) struct CatchUp {
 
 impl CatchUp {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let desk = Desk::new(desk.store.clone(), desk.json, Some(self.model.used()));
+        let options = Options { model: Some(self.model.used()), ..desk.service.options().clone() };
+        let desk = Desk::new(desk.store.clone(), desk.json, options);
         let chat = ChatId::from(self.chat.as_str());
         desk.path(&chat).await?;
         let speakers = [Who::named(&self.character)];

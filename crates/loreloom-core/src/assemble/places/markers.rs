@@ -34,6 +34,10 @@ fn answers(injection: &Injection, asks: &Asks<'_>) -> bool {
     match (asks, &injection.place, &injection.source) {
         (Asks::Outlet(name), Place::Outlet(outlet), _) => outlet == name,
         (Asks::Slot(name), Place::Slot(slot), _) => slot == name,
+        // A tier whose outlet has its own name goes nowhere but to its marker.
+        (Asks::Slot(name), Place::Outlet(outlet), Provenance::Memory(tier)) => {
+            tier == name && outlet == tier
+        }
         (Asks::Slot(_), Place::Outlet(_), _) => false,
         (Asks::Slot(name), _, Provenance::Memory(tier)) => tier == name,
         _ => false,

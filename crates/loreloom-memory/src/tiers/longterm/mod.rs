@@ -39,6 +39,8 @@ pub enum Likeness {
     Same,
     /// Both hold.
     Independent,
+    /// Both cannot hold, and nothing tells which does.
+    Contradiction,
 }
 
 /// Reads the answer to [`update_prompt`]; anything unclear means that both hold.
@@ -48,6 +50,7 @@ pub fn parse_update(reply: &str) -> Likeness {
     match word.to_uppercase().as_str() {
         "UPDATE" => Likeness::Update,
         "SAME" => Likeness::Same,
+        "CONTRADICTION" => Likeness::Contradiction,
         _ => Likeness::Independent,
     }
 }
@@ -62,6 +65,7 @@ mod tests {
             ("UPDATE.", Likeness::Update),
             ("**update** because", Likeness::Update),
             ("same", Likeness::Same),
+            ("Contradiction: he cannot", Likeness::Contradiction),
             ("Independent", Likeness::Independent),
             ("It is an UPDATE", Likeness::Independent),
             ("", Likeness::Independent),

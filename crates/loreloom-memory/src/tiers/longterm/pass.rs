@@ -12,7 +12,9 @@ use crate::{
     record::{CharacterMemory, Entity, Memory, MemoryId, Relationships, TimeScope},
     tiers::{
         Config, Source,
-        memories::{Numbered, assemble, confirm_and_decay, screened, split, supersede},
+        memories::{
+            Numbered, assemble, confirm_and_decay, faded, revive, screened, split, supersede,
+        },
         relationships, triggers,
     },
     verify::{Neighbour, Verified, verify},
@@ -51,9 +53,10 @@ pub struct Outcome {
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
-    let (active, retired) = split(&input.memory.memories);
-    let known: Vec<&Memory> = active.iter().collect();
-    let reply = script.ask(prompt_for(source, input.character, &known))?.unwrap_or_default();
+    let (mut active, mut retired) = split(&input.memory.memories);
+    let shown: Vec<&Memory> = active.iter().collect();
+    let reply = script.ask(prompt_for(source, input.character, &shown))?.unwrap_or_default();
+    let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
     let candidates = screened(parse(reply), &mut ids, is_fit);
     if candidates.is_empty() {
@@ -62,12 +65,16 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let verified = compare(&candidates, &known, config, script)?;
     let (newcomers, confirmed) = settle(&candidates, verified, &known, input, script)?;
     let any_new = !newcomers.is_empty();
+    let replaced = newcomers.iter().filter_map(|new| new.replaces.as_ref());
+    let meant: Vec<&MemoryId> = confirmed.iter().chain(replaced).collect();
+    revive(&mut active, &mut retired, &meant);
     let mut taken = take_in(active, newcomers, config);
     for (new, old) in &taken.accepted {
         if let Some(old) = old {
             supersede(&mut taken.current, new, old, source.position());
         }
     }
+    link_contradictions(&mut taken.current);
     confirm_and_decay(&mut taken.current, &confirmed, source.now, rules);
     let mut relationships = input.memory.relationship_history.clone();
     if any_new {
@@ -133,7 +140,11 @@ fn settle(
                         confirmed.push(existing);
                         continue;
                     }
-                    Some(Likeness::Same | Likeness::Independent) => None,
+                    Some(Likeness::Contradiction) if rules.keep_contradictions => {
+                        memory.contradicts.push(existing);
+                        None
+                    }
+                    Some(Likeness::Same | Likeness::Independent | Likeness::Contradiction) => None,
                     None => {
                         memory.unverified = true;
                         None
@@ -144,6 +155,20 @@ fn settle(
         newcomers.push(Newcomer { memory, replaces });
     }
     Ok((newcomers, confirmed))
+}
+
+/// Tells memories which others contradict them.
+fn link_contradictions(memories: &mut [Memory]) {
+    let found: Vec<(MemoryId, MemoryId)> = memories
+        .iter()
+        .flat_map(|one| one.contradicts.iter().map(|other| (other.clone(), one.id.clone())))
+        .collect();
+    for (of, by) in found {
+        let other = memories.iter_mut().find(|memory| memory.id == of);
+        if let Some(other) = other.filter(|other| !other.contradicts.contains(&by)) {
+            other.contradicts.push(by);
+        }
+    }
 }
 
 /// Links accepted memories to the entities they were tagged with, then all to all by name.

@@ -40,8 +40,9 @@ pub fn update_prompt(new: &str, old: &str) -> Question {
         prompt: format!(
             "Two notes about the same story.\nOlder: {old}\nNewer: {new}\n\n\
              Answer with one word. UPDATE if the newer note replaces the older one because \
-             something changed or was corrected. SAME if both say the same. INDEPENDENT if \
-             both can be true side by side."
+             something changed or was corrected. SAME if both say the same. CONTRADICTION \
+             if both cannot be true and nothing changed in between. INDEPENDENT if both can be \
+             true side by side."
         ),
         max_tokens: 20,
     }

@@ -42,7 +42,7 @@ pub struct Outcome {
 /// How many scenes a new one is compared with.
 const COMPARED: usize = 3;
 
-/// Runs a pass. A scene whose summary repeats a recent one is not over.
+/// Runs a pass. A scene whose summary repeats the last one's goes on with that.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let stays = || Outcome { ended: false, history: input.history.to_vec() };
     let told = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
@@ -57,10 +57,15 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let recent = &input.history[input.history.len().saturating_sub(COMPARED)..];
     let texts = recent.iter().map(|scene| scene.summary.as_str());
     let vectors = script.vectors(texts.chain([summary]))?;
-    if recent.iter().any(|scene| vectors.likeness(summary, &scene.summary).reaches(0.82, 0.55)) {
+    let repeats = |scene: &Scene| vectors.likeness(summary, &scene.summary).reaches(0.82, 0.55);
+    if !input.config.rules.repeated_scene_ends && recent.iter().any(repeats) {
         return Ok(stays());
     }
     let mut history = input.history.to_vec();
+    if let Some(last) = history.last_mut().filter(|last| repeats(last)) {
+        last.receipts.extend(input.buffer.iter().map(|item| item.id));
+        return Ok(Outcome { ended: true, history });
+    }
     history.push(Scene {
         summary: summary.to_owned(),
         ts: Some(input.now),

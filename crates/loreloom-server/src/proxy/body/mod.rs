@@ -29,6 +29,8 @@ pub(super) struct Body {
     field: Field,
     /// The request as the recogniser reads it.
     pub(super) request: Request,
+    /// The model it asks for.
+    pub(super) model: Option<String>,
     /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
@@ -62,11 +64,12 @@ impl Body {
         let request = wire::read(Method::POST.as_str(), path, header, &value);
         let request = request.ok_or(Unreadable::NoPrompt)?;
         let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
+        let model = value["model"].as_str().map(str::to_owned);
         let complaint = value.get(OWN_FIELD).and_then(complaint);
         let stripped = raw::without(text, OWN_FIELD);
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
-        Ok(Self { text, untouched, field, request, complaint })
+        Ok(Self { text, untouched, field, request, model, complaint })
     }
 
     /// The prompt as reports show it: a text prompt is one message.
@@ -109,6 +112,21 @@ fn complaint(own: &Value) -> Option<String> {
     let (name, found) =
         fields.iter().find(|(name, value)| known.contains(&name.as_str()) && !value.is_string())?;
     Some(format!("`{OWN_FIELD}.{name}` must be text, found `{found}`"))
+}
+
+/// The model a request asks for: in its body (Ollama also calls it `name`), or at the end of
+/// its path.
+pub(super) fn model_of(path: &str, body: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Asks {
+        model: Option<String>,
+        name: Option<String>,
+    }
+    if let Some((_, model)) = path.split_once("/models/") {
+        return Some(model.to_owned());
+    }
+    let Asks { model, name } = serde_json::from_slice(body).ok()?;
+    model.or(name)
 }
 
 /// A body without our own field; as it came where it has none.

@@ -8,6 +8,7 @@ mod events;
 mod guard;
 mod memory;
 mod settings;
+mod system;
 mod telling;
 mod turns;
 

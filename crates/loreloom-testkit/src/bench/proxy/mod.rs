@@ -90,8 +90,23 @@ impl Story {
         Self { name, turns: 0, messages: Vec::new() }
     }
 
+    /// A story that has been told for so many turns.
+    fn told(name: String, turns: u64) -> Self {
+        let mut story = Self::new(name);
+        for _ in 0..turns {
+            story.tell();
+        }
+        story
+    }
+
     /// The next request.
     fn next(&mut self, order: Order) -> String {
+        self.tell();
+        self.request(order, usize::MAX)
+    }
+
+    /// One more message of the user's, after the reply to the last.
+    fn tell(&mut self) {
         let (name, turn) = (&self.name, self.turns);
         if turn > 0 {
             let reply = turn - 1;
@@ -104,10 +119,15 @@ impl Story {
             turn * 7 % 1000
         ));
         self.turns += 1;
-        let messages = self.messages.join(",");
+    }
+
+    /// A request with the newest messages.
+    fn request(&self, order: Order, most: usize) -> String {
+        let (name, turn) = (&self.name, self.turns.saturating_sub(1));
+        let messages = self.messages[self.messages.len().saturating_sub(most)..].join(",");
         let stream = order.chunks > 0;
         format!(
-            r#"{{"model":"m","stream":{stream},"bench_chunks":{},"bench_pause":{},"bench_turn":{turn},"messages":[{{"role":"system","content":"You are the keeper of the lighthouse in {name}."}},{messages}]}}"#,
+            r#"{{"model":"m","stream":{stream},"bench_chunks":{},"bench_pause":{},"bench_turn":{turn},"loreloom":{{"chat":"{name}"}},"messages":[{{"role":"system","content":"You are the keeper of the lighthouse in {name}."}},{messages}]}}"#,
             order.chunks, order.pause
         )
     }
@@ -133,6 +153,8 @@ async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error
     let eight = eight_stories(server.address, bare).await?;
     eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
     memory(print, &server, "memory after 1,000 woven turns", 110.0);
+    let eight = long_stories(server.address, bare).await?;
+    eight.print(print, "8 stories of 10,000 remembered messages at once", (8.0, 20.0));
     streams(server.address, bare, print).await?;
     many_streams(server.address, print).await?;
     growth(&server, print).await?;
@@ -201,6 +223,38 @@ async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pa
                 pair.ours.push(ours.first);
                 pair.bare.push(bare.first);
                 pair.failed += usize::from(!ours.good);
+            }
+            std::io::Result::Ok(pair)
+        });
+    }
+    joined(clients).await
+}
+
+/// Eight long stories at once, of which the front end sends the newest messages. The model
+/// thinks for five milliseconds.
+async fn long_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
+    const TURNS: u64 = 5_000;
+    const WINDOW: usize = 21;
+    let mut clients = JoinSet::new();
+    for at in 0..8 {
+        clients.spawn(async move {
+            let (mut proxy, mut direct) =
+                (Client::connect(ours, true).await?, Client::connect(bare, false).await?);
+            let mut story = Story::told(format!("saga {at}"), TURNS);
+            let order = Order { chunks: 1, pause: 5 };
+            // The whole story once; then time to take it in.
+            proxy.ask(&story.request(order, usize::MAX)).await?;
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            let mut pair = Pair::default();
+            for turn in 0..45 {
+                story.tell();
+                let body = story.request(order, WINDOW);
+                let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+                if turn >= 5 {
+                    pair.ours.push(ours.first);
+                    pair.bare.push(bare.first);
+                    pair.failed += usize::from(!ours.good);
+                }
             }
             std::io::Result::Ok(pair)
         });

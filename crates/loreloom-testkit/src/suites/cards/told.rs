@@ -85,7 +85,8 @@ fn activated<'a>(
         | Reason::Linked { .. }
         | Reason::Fuzzy { .. }
         | Reason::Pinned
-        | Reason::Selected { .. } => trigger.reason.code().to_owned(),
+        | Reason::Selected { .. }
+        | Reason::Fallback { .. } => trigger.reason.code().to_owned(),
     };
     if trigger.pass > 1 { format!("{reason}, pass {}", trigger.pass) } else { reason }
 }
@@ -152,7 +153,8 @@ fn stopped(stop: &Stop) -> String {
         | Stop::Excludes { .. }
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
-        | Stop::NotSelected => code.to_owned(),
+        | Stop::NotSelected
+        | Stop::FellBack { .. } => code.to_owned(),
     }
 }
 

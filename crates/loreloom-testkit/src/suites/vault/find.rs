@@ -98,7 +98,8 @@ fn label(vault: &Vault, pick: &Pick) -> String {
         | Reason::Forced
         | Reason::Kept { .. }
         | Reason::Semantic { .. }
-        | Reason::Selected { .. } => key.to_owned(),
+        | Reason::Selected { .. }
+        | Reason::Fallback { .. } => key.to_owned(),
     }
 }
 

@@ -1,0 +1,142 @@
+//! Keys for servers that others can reach.
+
+use std::{collections::BTreeSet, io::Write};
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use loreloom_core::ids::TenantId;
+use loreloom_memory::ports::Clock as _;
+use loreloom_server::{KeyCabinet, KeyRecord, Scope};
+use serde_json::json;
+
+use super::serve::runtime;
+use crate::{clock::SystemClock, config::ConfigArguments, moment, store::StoreArguments};
+
+/// Make, list and revoke keys.
+///
+/// A server that listens beyond this machine lets in only who sends one of them.
+#[derive(Debug, Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    what: What,
+
+    #[command(flatten)]
+    store: StoreArguments,
+
+    #[command(flatten)]
+    config: ConfigArguments,
+
+    /// Print JSON for scripts
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a key and print it, once: only its hash is kept
+    Add {
+        /// What it is for
+        #[arg(long, default_value = "", value_name = "NAME")]
+        name: String,
+
+        /// What it may do: `read`, `write`, `proxy`, `admin`; may be given several times
+        /// [default: read, write, proxy]
+        #[arg(long = "scope", value_name = "SCOPE")]
+        scopes: Vec<Scope>,
+
+        /// Whose data it sees; tenants share nothing
+        #[arg(long, default_value = "local", value_name = "NAME")]
+        tenant: String,
+    },
+    /// List the keys by what they are called
+    List,
+    /// Take a key away; servers that run notice within a second
+    Revoke {
+        /// What it is called in the list
+        id: String,
+    },
+}
+
+impl Keys {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let store = self.store.under(&self.config.read()?);
+        runtime()?.block_on(async {
+            let store = store.open_or_make().await?;
+            let cabinet = KeyCabinet { desk: store.as_ref() };
+            match &self.what {
+                What::Add { name, scopes, tenant } => {
+                    let scopes = if scopes.is_empty() {
+                        BTreeSet::from([Scope::Read, Scope::Write, Scope::Proxy])
+                    } else {
+                        scopes.iter().copied().collect()
+                    };
+                    self.add(out, &cabinet, name, scopes, tenant).await
+                }
+                What::List => self.list(out, &cabinet.list().await?),
+                What::Revoke { id } => {
+                    let gone = cabinet.revoke(id, SystemClock.now()).await?;
+                    writeln!(out, "revoked {}", named(&gone))?;
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    async fn add(
+        &self,
+        out: &mut dyn Write,
+        cabinet: &KeyCabinet<'_>,
+        name: &str,
+        scopes: BTreeSet<Scope>,
+        tenant: &str,
+    ) -> anyhow::Result<()> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random)
+            .map_err(|error| anyhow::anyhow!("{error}"))
+            .context("the system gives no random numbers")?;
+        let tenant = TenantId::from(tenant);
+        let (key, record) = cabinet.add(name, &tenant, scopes, random, SystemClock.now()).await?;
+        if self.json {
+            let line = json!({ "id": record.id(), "key": key, "tenant": record.tenant });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{key}")?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, out: &mut dyn Write, records: &[KeyRecord]) -> anyhow::Result<()> {
+        if self.json {
+            for record in records {
+                let line = json!({
+                    "id": record.id(), "name": record.name, "tenant": record.tenant,
+                    "scopes": record.scopes, "created": record.created,
+                });
+                writeln!(out, "{line}")?;
+            }
+            return Ok(());
+        }
+        writeln!(out, "{:<10}  {:<12}  {:<24}  {:<16}  NAME", "KEY", "TENANT", "MAY", "SINCE")?;
+        for record in records {
+            let scopes: Vec<&str> = record.scopes.iter().map(|scope| scope.as_str()).collect();
+            writeln!(
+                out,
+                "{:<10}  {:<12}  {:<24}  {:<16}  {}",
+                record.id(),
+                record.tenant,
+                scopes.join(","),
+                moment::shown(record.created),
+                record.name
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn named(record: &KeyRecord) -> String {
+    if record.name.is_empty() {
+        record.id().to_owned()
+    } else {
+        format!("{} ({})", record.id(), record.name)
+    }
+}

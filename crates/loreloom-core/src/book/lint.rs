@@ -1,0 +1,134 @@
+//! What is odd about books: keys that cannot match, entries nothing brings in.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Book, Entry};
+use crate::{
+    ids::{BookId, EntryId},
+    library::Library,
+    vault::Severity,
+};
+
+/// Something odd about a book.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BookFinding {
+    /// The book.
+    pub book: BookId,
+    /// The entry; none where it is about several.
+    pub entry: Option<EntryId>,
+    /// What people call the entry.
+    pub title: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is odd.
+    #[serde(flatten)]
+    pub kind: BookFindingKind,
+}
+
+/// What is odd.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum BookFindingKind {
+    /// A key looks like a regular expression and is none.
+    NotARegex {
+        /// The key.
+        key: String,
+    },
+    /// Nothing can bring it in.
+    NoKeys,
+    /// It has no text.
+    EmptyContent,
+    /// Several entries say the same under the same keys.
+    SameEntry {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        title: String,
+    },
+}
+
+impl BookFindingKind {
+    /// The stable machine-readable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotARegex { .. } => "not_a_regex",
+            Self::NoKeys => "no_keys",
+            Self::EmptyContent => "empty_content",
+            Self::SameEntry { .. } => "same_entry",
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Self::NotARegex { .. } | Self::NoKeys | Self::EmptyContent => Severity::Warning,
+            Self::SameEntry { .. } => Severity::Hint,
+        }
+    }
+
+    /// The same in English.
+    pub fn words(&self) -> String {
+        match self {
+            Self::NotARegex { key } => {
+                format!("the key `{key}` is no regular expression and is read as text")
+            }
+            Self::NoKeys => "has no keys, so nothing brings it in".to_owned(),
+            Self::EmptyContent => "has no text".to_owned(),
+            Self::SameEntry { count, title } => {
+                format!("{count} entries have the same keys and the same text: {title}")
+            }
+        }
+    }
+}
+
+/// What is odd about the books of a library.
+pub fn lint(library: &Library) -> Vec<BookFinding> {
+    let about = |book: &Book, entry: Option<&Entry>, kind: BookFindingKind| BookFinding {
+        book: book.id.clone(),
+        entry: entry.map(|entry| entry.id.clone()),
+        title: entry.map_or("", Entry::title).to_owned(),
+        severity: kind.severity(),
+        kind,
+    };
+    let mut findings = Vec::new();
+    for (ix, key) in library.not_regexes() {
+        let kind = BookFindingKind::NotARegex { key: key.to_owned() };
+        findings.push(about(library.book(ix), Some(library.entry(ix)), kind));
+    }
+    for book in library.books() {
+        for entry in book.entries.iter().filter(|entry| entry.activation.enabled) {
+            let odd = odd(entry).into_iter();
+            findings.extend(odd.map(|kind| about(book, Some(entry), kind)));
+        }
+        findings.extend(twice(book).into_iter().map(|kind| about(book, None, kind)));
+    }
+    findings
+}
+
+fn odd(entry: &Entry) -> Vec<BookFindingKind> {
+    let mut odd = Vec::new();
+    let activation = &entry.activation;
+    if activation.keys.is_empty() && !activation.constant && !entry.content.contains("@@") {
+        odd.push(BookFindingKind::NoKeys);
+    }
+    if entry.content.trim().is_empty() {
+        odd.push(BookFindingKind::EmptyContent);
+    }
+    odd
+}
+
+/// Entries that say the same under the same keys.
+fn twice(book: &Book) -> Vec<BookFindingKind> {
+    let mut seen: BTreeMap<(String, &str), Vec<&Entry>> = BTreeMap::new();
+    for entry in book.entries.iter().filter(|entry| !entry.content.trim().is_empty()) {
+        let keys = format!("{:?}", entry.activation.keys);
+        seen.entry((keys, entry.content.trim())).or_default().push(entry);
+    }
+    let same = seen.into_values().filter(|entries| entries.len() > 1);
+    same.map(|entries| {
+        let (count, title) = (entries.len(), entries[0].title().to_owned());
+        BookFindingKind::SameEntry { count, title }
+    })
+    .collect()
+}

@@ -1,0 +1,142 @@
+//! Leaving a server alone that keeps failing.
+//!
+//! A front end that waits for a server which is down waits for every request anew. After some
+//! failures in a row requests are refused at once, for a short while; then one is let through
+//! to see. Time is an input, counted from any fixed moment.
+
+use std::time::Duration;
+
+/// When a server is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerRules {
+    /// After how many failures in a row; 0 never.
+    pub failures: u32,
+    /// For how long.
+    pub pause: Duration,
+}
+
+impl Default for BreakerRules {
+    fn default() -> Self {
+        Self { failures: 5, pause: Duration::from_secs(10) }
+    }
+}
+
+/// Whether a server is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failures in a row.
+    failures: u32,
+    /// Until when it is left alone, once it has failed too often.
+    resting_until: Option<Duration>,
+}
+
+/// It is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resting {
+    /// Failures in a row.
+    pub failures: u32,
+    /// For how much longer.
+    pub left: Duration,
+}
+
+impl Breaker {
+    /// Whether to ask now. After the pause one request may try; the others wait for what
+    /// becomes of it, for at most another pause: it may never come back.
+    pub fn ask(&mut self, rules: &BreakerRules, now: Duration) -> Result<(), Resting> {
+        match self.resting_until {
+            Some(until) if now < until => {
+                Err(Resting { failures: self.failures, left: until.saturating_sub(now) })
+            }
+            Some(_) => {
+                self.resting_until = Some(now + rules.pause);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// It answered.
+    pub fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    /// It failed.
+    pub fn failed(&mut self, rules: &BreakerRules, now: Duration) {
+        self.failures = self.failures.saturating_add(1);
+        if rules.failures > 0 && self.failures >= rules.failures {
+            self.resting_until = Some(now + rules.pause);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: BreakerRules = BreakerRules { failures: 3, pause: Duration::from_secs(10) };
+
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn broken() -> Breaker {
+        let mut breaker = Breaker::default();
+        for second in 0..3 {
+            assert_eq!(breaker.ask(&RULES, at(second)), Ok(()), "{second}");
+            breaker.failed(&RULES, at(second));
+        }
+        breaker
+    }
+
+    #[test]
+    fn three_failures_in_a_row_give_it_a_rest() {
+        let mut breaker = broken();
+        let left = |seconds| Err(Resting { failures: 3, left: at(seconds) });
+        assert_eq!(breaker.ask(&RULES, at(2)), left(10));
+        assert_eq!(breaker.ask(&RULES, at(11)), left(1));
+    }
+
+    #[test]
+    fn after_the_rest_one_may_try_and_the_others_wait_for_it() {
+        let mut breaker = broken();
+        assert_eq!(breaker.ask(&RULES, at(12)), Ok(()));
+        assert!(breaker.ask(&RULES, at(12)).is_err());
+        let mut better = breaker;
+        better.succeeded();
+        assert_eq!(better.ask(&RULES, at(13)), Ok(()));
+        assert_eq!(better.ask(&RULES, at(13)), Ok(()));
+        let mut worse = breaker;
+        worse.failed(&RULES, at(20));
+        assert_eq!(worse.ask(&RULES, at(25)), Err(Resting { failures: 4, left: at(5) }));
+    }
+
+    #[test]
+    fn a_try_that_never_comes_back_is_followed_by_another() {
+        let mut breaker = broken();
+        assert_eq!(breaker.ask(&RULES, at(12)), Ok(()));
+        assert!(breaker.ask(&RULES, at(21)).is_err());
+        assert_eq!(breaker.ask(&RULES, at(22)), Ok(()));
+    }
+
+    #[test]
+    fn an_answer_in_between_begins_the_count_anew() {
+        let mut breaker = Breaker::default();
+        for second in 0..9 {
+            breaker.failed(&RULES, at(second));
+            if second % 2 == 1 {
+                breaker.succeeded();
+            }
+            assert_eq!(breaker.ask(&RULES, at(second)), Ok(()), "{second}");
+        }
+    }
+
+    #[test]
+    fn without_a_number_it_is_never_left_alone() {
+        let never = BreakerRules { failures: 0, ..RULES };
+        let mut breaker = Breaker::default();
+        for second in 0..100 {
+            breaker.failed(&never, at(second));
+        }
+        assert_eq!(breaker.ask(&never, at(100)), Ok(()));
+    }
+}

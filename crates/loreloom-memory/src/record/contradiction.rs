@@ -1,0 +1,23 @@
+//! A reply that does not fit what is known.
+
+use loreloom_core::ids::MessageId;
+use serde::{Deserialize, Serialize};
+
+use super::MemoryId;
+
+/// A reply that does not fit what is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contradiction {
+    /// Its id.
+    pub id: String,
+    /// What the reply claims and what is known.
+    pub text: String,
+    /// The memory it contradicts, where one is meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryId>,
+    /// The messages of both sides: the reply first, then those the memory rests on.
+    pub receipts: Vec<MessageId>,
+    /// When it was noticed.
+    pub ts: Option<i64>,
+}

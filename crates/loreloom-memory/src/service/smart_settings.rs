@@ -1,0 +1,112 @@
+//! Smart Memory's settings as a file for [`Options::read`](super::Options::read).
+
+use serde_json::{Map, Value, json};
+
+use crate::settings::Settings;
+
+/// What its settings call the slots that can be moved.
+const MOVABLE: &[(&str, &str)] = &[
+    ("arcs", "arcs"),
+    ("canon", "canon"),
+    ("compaction", "summary"),
+    ("epistemic", "epistemic"),
+    ("longterm", "long_term"),
+    ("profiles", "profiles"),
+    ("relationships", "relationships"),
+    ("scene", "scenes"),
+    ("session", "session"),
+    ("state_ledger", "ledger"),
+    ("unified", "unified"),
+];
+
+/// Settings that have another name here.
+const RENAMED: &[(&str, &str)] = &[
+    ("longterm_consolidation_threshold_event", "consolidation_threshold_event"),
+    ("longterm_consolidation_threshold_fact", "consolidation_threshold_fact"),
+    ("longterm_consolidation_threshold_preference", "consolidation_threshold_preference"),
+    ("longterm_consolidation_threshold_relationship", "consolidation_threshold_relationship"),
+    ("session_consolidation_threshold", "consolidation_threshold_session"),
+];
+
+/// The settings that mean something here, as a file for `Options::read`. What has no meaning
+/// here, such as the address of a model, is left out.
+pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
+    let usual = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let mut settings = Map::new();
+    for (name, value) in theirs {
+        let renamed = RENAMED.iter().find(|(known, _)| known == name).map(|(_, ours)| *ours);
+        let ours = renamed.unwrap_or(name);
+        // A value of another kind than ours was written by something else.
+        let same = |known: &Value| std::mem::discriminant(known) == std::mem::discriminant(value);
+        if usual.get(ours).is_some_and(same) {
+            settings.insert(ours.to_owned(), value.clone());
+        }
+    }
+    let every = ["longterm_extract_every", "session_extract_every"];
+    let every = every.iter().filter_map(|name| theirs.get(*name)?.as_u64()).min();
+    settings.extend(every.map(|every| ("extract_every".to_owned(), json!(every.max(1)))));
+    let places: Map<String, Value> = MOVABLE
+        .iter()
+        .filter_map(|(prefix, slot)| Some(((*slot).to_owned(), place(theirs, prefix)?)))
+        .collect();
+    if !places.is_empty() {
+        settings.insert("places".to_owned(), Value::Object(places));
+    }
+    let hardware = theirs.get("hardware_profile").and_then(Value::as_str);
+    let hardware = hardware.filter(|name| matches!(*name, "a" | "b"));
+    json!({ "settings": settings, "hardware": hardware })
+}
+
+/// Where a slot was put: a number for the position, one for the depth, one for the role.
+fn place(theirs: &Map<String, Value>, prefix: &str) -> Option<Value> {
+    let number = |part: &str| theirs.get(&format!("{prefix}_{part}")).and_then(Value::as_u64);
+    let position = match number("position")? {
+        0 => "IN_PROMPT",
+        1 => "IN_CHAT",
+        2 => "BEFORE",
+        _ => return None,
+    };
+    let role = match number("role") {
+        Some(1) => "user",
+        Some(2) => "assistant",
+        _ => "system",
+    };
+    Some(json!({ "position": position, "depth": number("depth").unwrap_or(0), "role": role }))
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::{
+        chat::Role,
+        units::{Depth, Tokens},
+    };
+
+    use super::*;
+    use crate::{
+        hardware::Hardware,
+        inject::{Position, Slot},
+        service::Options,
+    };
+
+    #[test]
+    fn what_smart_memory_was_set_to_is_read_and_the_rest_is_as_usual() {
+        let theirs = json!({
+            "longterm_inject_budget": 750, "arcs_max": 4, "unified_injection": true,
+            "longterm_extract_every": 5, "session_extract_every": 2,
+            "longterm_consolidation_threshold_fact": 6, "session_consolidation_threshold": 5,
+            "session_position": 1, "session_depth": 9, "session_role": 2,
+            "hardware_profile": "a", "ollama_url": "http://x", "characters": {}, "canon_enabled": "no",
+        });
+        let file = smart_memory_settings(theirs.as_object().unwrap());
+        let options = Options::read(&file.to_string()).unwrap();
+        let settings = options.settings;
+        assert_eq!((settings.budgets.longterm, settings.arcs_max), (Tokens(750), 4));
+        assert_eq!((settings.extract_every, settings.unified_injection), (2, true));
+        assert_eq!((settings.consolidation.fact, settings.consolidation.session), (6, 5));
+        assert_eq!((settings.canon_enabled, options.hardware), (true, Some(Hardware::A)));
+        let moved = settings.places[&Slot::Session];
+        let expected = (Position::InChat, Depth(9), Role::Assistant);
+        assert_eq!((moved.position, moved.depth, moved.role), expected);
+        assert_eq!(settings.places.len(), 1);
+    }
+}

@@ -1,0 +1,144 @@
+//! Repeated calls: a POST with an `Idempotency-Key` is carried out once.
+//!
+//! Answers are kept in memory, the last thousand of them: enough for a client that lost the
+//! line and asks again, not for one that comes back after a restart.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, Method, StatusCode};
+use loreloom_core::{digest::Hasher, ids::Digest};
+
+use super::{
+    MOST_BYTES,
+    problem::{Code, Problem},
+};
+use crate::app::App;
+
+/// The header that names a call.
+const HEADER: &str = "idempotency-key";
+/// Answers that are kept.
+const KEPT: usize = 1000;
+/// The largest answer that is kept.
+const MOST_ANSWER: usize = 1 << 20;
+
+/// A call that was named.
+struct Call {
+    key: String,
+    path: String,
+    body: Digest,
+    /// None while it is being carried out.
+    answer: Option<(StatusCode, HeaderMap, Bytes)>,
+}
+
+/// Calls that were named, oldest first.
+#[derive(Default)]
+pub(crate) struct Calls(Mutex<VecDeque<Call>>);
+
+/// What is known of a call.
+enum Known {
+    /// It is new, and now being carried out.
+    New,
+    /// It is being carried out.
+    Running,
+    /// Another call has its name.
+    Other,
+    Done(Response),
+}
+
+impl Calls {
+    fn begin(&self, key: &str, path: &str, body: Digest) -> Known {
+        let mut calls = self.calls();
+        if let Some(known) = calls.iter().find(|call| call.key == key) {
+            return match &known.answer {
+                _ if known.path != path || known.body != body => Known::Other,
+                None => Known::Running,
+                Some((status, headers, bytes)) => {
+                    let mut response = Response::new(Body::from(bytes.clone()));
+                    *response.status_mut() = *status;
+                    *response.headers_mut() = headers.clone();
+                    Known::Done(response)
+                }
+            };
+        }
+        if calls.len() >= KEPT {
+            calls.pop_front();
+        }
+        let (key, path) = (key.to_owned(), path.to_owned());
+        calls.push_back(Call { key, path, body, answer: None });
+        Known::New
+    }
+
+    /// Keeps an answer; a call that failed may be made again.
+    fn end(&self, key: &str, answer: Option<(StatusCode, HeaderMap, Bytes)>) {
+        let mut calls = self.calls();
+        match answer {
+            Some(answer) => {
+                if let Some(call) = calls.iter_mut().find(|call| call.key == key) {
+                    call.answer = Some(answer);
+                }
+            }
+            None => calls.retain(|call| call.key != key),
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, VecDeque<Call>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Carries a named POST out once.
+pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -> Response {
+    let key = request.headers().get(HEADER).map(|key| String::from_utf8_lossy(key.as_bytes()));
+    let Some(key) = key.map(std::borrow::Cow::into_owned) else { return next.run(request).await };
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    if key.is_empty() || key.len() > 200 {
+        let rule = "must have 1 to 200 characters";
+        return Problem::value(HEADER, rule, key).into_response();
+    }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, MOST_BYTES).await else {
+        let detail = "the body is larger than the server reads";
+        return Problem::new(Code::TooLarge, detail).into_response();
+    };
+    let path = parts.uri.to_string();
+    let digest = Hasher::new("call").field(&body).finish();
+    let calls = &app.api().calls;
+    match calls.begin(&key, &path, digest) {
+        Known::New => {}
+        Known::Done(response) => return response,
+        Known::Running => {
+            let detail = format!("the call `{key}` is being carried out");
+            return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
+        }
+        Known::Other => {
+            let rule = "names another call already: its path or body differ";
+            return Problem::value(HEADER, rule, key).into_response();
+        }
+    }
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    if !response.status().is_success() {
+        calls.end(&key, None);
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
+        calls.end(&key, None);
+        return Problem::new(Code::Failed, "the answer could not be made").into_response();
+    };
+    let kept =
+        (bytes.len() <= MOST_ANSWER).then(|| (parts.status, parts.headers.clone(), bytes.clone()));
+    calls.end(&key, kept);
+    Response::from_parts(parts, Body::from(bytes))
+}

@@ -1,0 +1,268 @@
+//! The model servers that requests go to, and which request goes where.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use loreloom_core::{ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens};
+use loreloom_memory::ports::{Diagnosis, Upstream};
+
+use crate::app::App;
+
+/// Chooses what the tokens of a model are counted with.
+pub type Counting = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
+
+/// Takes up the key that a front end sent, for work that goes on without it.
+pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A model server with a name.
+pub struct Connection {
+    /// The name.
+    pub name: ConnectionId,
+    /// Its address, as it may be shown.
+    pub shown: String,
+    /// Where requests are passed on to.
+    pub upstream: Arc<dyn Upstream>,
+    /// What tokens are counted with.
+    pub counting: Counting,
+    /// The context size of its models, where it is configured.
+    pub context: Option<Tokens>,
+    /// Whether it refuses prompts whose roles do not alternate.
+    pub strict_roles: bool,
+    /// How its prompt cache works and what it costs.
+    pub cache: Option<Cache>,
+    /// How it is tried out.
+    pub diagnosis: Arc<dyn Diagnosis>,
+    /// Who is told the keys that front ends send; nobody unless the user asked for it.
+    pub holding: Option<Holding>,
+}
+
+/// What a provider's prompt cache is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cache {
+    /// Its rules.
+    pub provider: Provider,
+    /// The price of a million tokens of prompt, in any currency.
+    pub price: Option<f64>,
+}
+
+/// Requests for models of this name go there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The model's name; `*` stands for any letters, `?` for one.
+    pub models: String,
+    /// The connection.
+    pub connection: ConnectionId,
+}
+
+/// All connections.
+pub struct Connections {
+    all: Vec<Arc<Connection>>,
+    routes: Vec<(String, usize)>,
+    default: usize,
+    /// Context sizes that servers told, by connection and model; `None` while one is asked.
+    sizes: RwLock<HashMap<(usize, String), Option<Tokens>>>,
+}
+
+/// Connections that cannot be used together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectionsError {
+    /// There is none.
+    #[error("there must be a connection, found none")]
+    None,
+    /// Two have one name.
+    #[error("two connections have the name `{name}`")]
+    Two {
+        /// The name.
+        name: ConnectionId,
+    },
+    /// There is none of that name.
+    #[error("there is no connection `{name}`, only {known}")]
+    Unknown {
+        /// The name.
+        name: ConnectionId,
+        /// The names there are.
+        known: String,
+    },
+}
+
+/// The connection of one request, and what is counted on it.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) model: String,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) context: Tokens,
+}
+
+impl Connections {
+    /// Connections with their routes, the first that fits wins; what no route names goes to
+    /// `default`, or to the first.
+    pub fn new(
+        all: Vec<Connection>,
+        routes: Vec<Route>,
+        default: Option<&ConnectionId>,
+    ) -> Result<Self, ConnectionsError> {
+        let all: Vec<Arc<Connection>> = all.into_iter().map(Arc::new).collect();
+        if all.is_empty() {
+            return Err(ConnectionsError::None);
+        }
+        for (at, one) in all.iter().enumerate() {
+            if all[..at].iter().any(|other| other.name == one.name) {
+                return Err(ConnectionsError::Two { name: one.name.clone() });
+            }
+        }
+        let find = |name: &ConnectionId| place(&all, name);
+        let default = default.map(find).transpose()?.unwrap_or_default();
+        let routes = routes.into_iter().map(|route| Ok((route.models, find(&route.connection)?)));
+        let routes = routes.collect::<Result<_, ConnectionsError>>()?;
+        Ok(Self { all, routes, default, sizes: RwLock::default() })
+    }
+
+    /// One connection for everything.
+    pub fn only(connection: Connection) -> Self {
+        Self {
+            all: vec![Arc::new(connection)],
+            routes: Vec::new(),
+            default: 0,
+            sizes: RwLock::default(),
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Arc<Connection>] {
+        &self.all
+    }
+
+    /// The one that nothing else was said for.
+    pub fn default(&self) -> &Arc<Connection> {
+        &self.all[self.default]
+    }
+
+    /// The one of that name.
+    pub fn named(&self, name: &ConnectionId) -> Result<&Arc<Connection>, ConnectionsError> {
+        place(&self.all, name).map(|at| &self.all[at])
+    }
+
+    /// Whether a request has to be looked at to know where it goes.
+    pub(crate) fn is_choice(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// Where requests for a model go.
+    pub fn of(&self, model: Option<&str>) -> &Arc<Connection> {
+        let model = model.unwrap_or_default();
+        let route = self.routes.iter().find(|(models, _)| fits(models, model));
+        &self.all[route.map_or(self.default, |(_, at)| *at)]
+    }
+
+    /// What a server told of a model; `Err` if it was never asked.
+    fn told(&self, connection: usize, model: &str) -> Result<Option<Tokens>, ()> {
+        let sizes = self.sizes.read().unwrap_or_else(PoisonError::into_inner);
+        sizes.get(&(connection, model.to_owned())).copied().ok_or(())
+    }
+
+    fn tell(&self, connection: usize, model: &str, size: Option<Tokens>) {
+        let mut sizes = self.sizes.write().unwrap_or_else(PoisonError::into_inner);
+        // Names come from requests: nobody may fill the memory with them.
+        if sizes.len() < MOST_SIZES {
+            sizes.insert((connection, model.to_owned()), size);
+        }
+    }
+}
+
+/// Models whose context size is remembered.
+const MOST_SIZES: usize = 1000;
+
+fn place(all: &[Arc<Connection>], name: &ConnectionId) -> Result<usize, ConnectionsError> {
+    all.iter().position(|one| one.name == *name).ok_or_else(|| {
+        let known = all.iter().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>();
+        ConnectionsError::Unknown { name: name.clone(), known: known.join(", ") }
+    })
+}
+
+impl App {
+    /// The line for a model of a connection. A context size that is neither configured nor
+    /// known is asked for beside the turn: the next ones have it.
+    pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> Line {
+        let model = model.unwrap_or_default().to_owned();
+        let counter = (connection.counting)(&model);
+        let context = connection.context.or_else(|| self.told_size(connection, &model));
+        let context = context.unwrap_or(self.live().defaults.context);
+        Line { connection: Arc::clone(connection), model, counter, context }
+    }
+
+    fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {
+        let at = place(self.connections.all(), &connection.name).ok()?;
+        if let Ok(told) = self.connections.told(at, model) {
+            return told;
+        }
+        self.connections.tell(at, model, None);
+        let (app, diagnosis) = (self.clone(), Arc::clone(&connection.diagnosis));
+        let model = model.to_owned();
+        self.tasks.spawn(async move {
+            if let Some(size) = diagnosis.context_size(&model).await {
+                app.connections.tell(at, &model, Some(Tokens(size)));
+            }
+        });
+        None
+    }
+}
+
+/// Whether a name fits a pattern with `*` and `?`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut read) = (0, 0);
+    // Where the last `*` stood, and how much it has swallowed up to.
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == name[read] => {
+                at += 1;
+                read += 1;
+            }
+            Some(_) | None => match star {
+                Some((stood, swallowed)) => {
+                    star = Some((stood, swallowed + 1));
+                    at = stood + 1;
+                    read = swallowed + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_patterns() {
+        for (pattern, name, expected) in [
+            ("gpt-4o", "gpt-4o", true),
+            ("gpt-4o", "gpt-4o-mini", false),
+            ("gpt-*", "gpt-4o-mini", true),
+            ("gpt-*", "gpt", false),
+            ("*", "", true),
+            ("*:8b", "qwen3:8b", true),
+            ("*:8b", "qwen3:8b:8", false),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("a?c", "a名c", true),
+            ("", "a", false),
+            ("***", "abc", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

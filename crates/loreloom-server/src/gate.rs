@@ -1,0 +1,288 @@
+//! The way in: where a request comes from, whose it is, what it may do.
+//!
+//! Every tenant has an [`App`] and routes of its own, so that no handler can mix them up: a
+//! request is handed to the routes of the tenant that its key belongs to. Without a key, where
+//! none is needed, that is the installation's own.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use axum::{
+    Router,
+    extract::Request,
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    Extensions, HeaderMap, HeaderValue, Method, StatusCode,
+    header::{AUTHORIZATION, WWW_AUTHENTICATE},
+};
+use loreloom_core::ids::TenantId;
+use loreloom_memory::ports::StoreError;
+use serde_json::json;
+use tower::ServiceExt as _;
+
+use crate::{
+    app::App,
+    guard::{Origins, Stranger},
+    keys::{KeyRecord, Keys, PREFIX, Scope},
+    limits,
+    router::routes,
+    stacks::StacksError,
+};
+
+/// Who may ask.
+#[derive(Default)]
+pub struct Access {
+    /// Where requests may come from.
+    pub origins: Origins,
+    /// Whether everybody needs a key.
+    pub require_key: bool,
+    /// The keys.
+    pub keys: Keys,
+}
+
+/// What a request was let in with, for handlers that ask.
+#[derive(Clone, Debug)]
+pub(crate) enum Pass {
+    /// No key, where none is needed: everything is allowed.
+    Open,
+    /// A key.
+    Key(Arc<KeyRecord>),
+}
+
+/// Why a request is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refused {
+    /// It has no key.
+    NoKey,
+    /// Its key is none of ours, or no longer.
+    UnknownKey,
+    /// Its key does not allow that.
+    Scope(Scope),
+}
+
+/// What everybody may see: that the server runs.
+const OPEN: [&str; 1] = ["/health"];
+/// The header for our own keys; the others may be meant for the model's server.
+const OWN_KEY: &str = "x-loreloom-key";
+const API_KEY: &str = "x-api-key";
+
+/// The server's door.
+pub(crate) struct Gate {
+    app: App,
+    own: Router,
+    others: RwLock<HashMap<TenantId, Router>>,
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Gate {
+    pub(crate) fn new(app: App) -> Self {
+        let (own, opening) = (routes(app.clone()), tokio::sync::Mutex::default());
+        Self { app, own, others: RwLock::default(), opening }
+    }
+
+    /// Lets a request in, or answers it here.
+    pub(crate) async fn handle(&self, request: Request) -> Response {
+        let origins = &self.app.access.origins;
+        if let Err(Stranger { header, found }) =
+            origins.admit(request.headers(), request.extensions())
+        {
+            let message = format!("`{header}` must name this server, found `{found}`");
+            return (StatusCode::FORBIDDEN, message).into_response();
+        }
+        if let Some(allowed) = origins.preflight(request.method(), request.headers()) {
+            return (StatusCode::NO_CONTENT, allowed).into_response();
+        }
+        let shared = origins.shared(request.headers());
+        let mut response = self.admitted(request).await;
+        if let Some(shared) = shared {
+            response.headers_mut().extend(shared);
+        }
+        response
+    }
+
+    async fn admitted(&self, mut request: Request) -> Response {
+        let access = &self.app.access;
+        let pass = match access.pass(request.headers(), request.uri().path()) {
+            Ok(pass) => pass,
+            Err(refused) => return refused.response(),
+        };
+        without_own_keys(request.headers_mut());
+        let routes = match &pass {
+            Pass::Open => self.own.clone(),
+            Pass::Key(record) => match self.routes_of(&record.tenant).await {
+                Ok(routes) => routes,
+                Err(error) => {
+                    tracing::error!(%error, tenant = %record.tenant, "a tenant cannot be served");
+                    return (StatusCode::INTERNAL_SERVER_ERROR, "the store failed").into_response();
+                }
+            },
+        };
+        request.extensions_mut().insert(pass);
+        let stall = self.app.limits.stall;
+        let request = request.map(|body| limits::steady(body, stall));
+        match routes.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The routes of a tenant, which are made when it first asks.
+    async fn routes_of(&self, tenant: &TenantId) -> Result<Router, StacksError> {
+        if *tenant == self.app.tenant {
+            return Ok(self.own.clone());
+        }
+        let known = || {
+            let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+            others.get(tenant).cloned()
+        };
+        if let Some(routes) = known() {
+            return Ok(routes);
+        }
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(routes) = known() {
+            return Ok(routes);
+        }
+        let app = self.app.for_tenant(tenant.clone())?;
+        app.open().await?;
+        let routes = routes(app);
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        others.insert(tenant.clone(), routes.clone());
+        Ok(routes)
+    }
+}
+
+impl App {
+    /// Takes up what the store has and keeps in step with it, until the server stops.
+    pub async fn open(&self) -> Result<(), StacksError> {
+        self.restore().await?;
+        self.stacks.prepare().await?;
+        self.stacks.refresh(self.store.as_ref(), &self.tenant).await?;
+        let following = self.clone();
+        self.tasks.spawn(async move { following.keep_in_step().await });
+        Ok(())
+    }
+
+    /// Takes up which keys there are.
+    pub async fn refresh_keys(&self) -> Result<(), StoreError> {
+        self.access.keys.refresh(self.store.as_ref()).await
+    }
+}
+
+impl Access {
+    /// What a request is let in with.
+    fn pass(&self, headers: &HeaderMap, path: &str) -> Result<Pass, Refused> {
+        match presented(headers) {
+            Some(key) => self.keys.find(key).map(Pass::Key).ok_or(Refused::UnknownKey),
+            None if self.require_key && !OPEN.contains(&path) => Err(Refused::NoKey),
+            None => Ok(Pass::Open),
+        }
+    }
+}
+
+impl Pass {
+    /// Whether it allows that.
+    pub(crate) fn allows(&self, scope: Scope) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Key(record) => record.scopes.contains(&scope),
+        }
+    }
+
+    /// The refusal of a request that may not do that; `None` if it may.
+    pub(crate) fn refusal(extensions: &Extensions, scope: Scope) -> Option<Response> {
+        let allowed = extensions.get::<Self>().is_some_and(|pass| pass.allows(scope));
+        (!allowed).then(|| Refused::Scope(scope).response())
+    }
+}
+
+/// Lets through who may look, or change something.
+pub(crate) async fn reads_or_writes(request: Request, next: Next) -> Response {
+    let looks = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let scope = if looks { Scope::Read } else { Scope::Write };
+    match Pass::refusal(request.extensions(), scope) {
+        // What everybody may see needs no scope either.
+        Some(refusal) if !OPEN.contains(&request.uri().path()) => refusal,
+        Some(_) | None => next.run(request).await,
+    }
+}
+
+/// The key of ours that a request carries.
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    text(OWN_KEY)
+        .or_else(|| bearer(headers).filter(|key| key.starts_with(PREFIX)))
+        .or_else(|| text(API_KEY).filter(|key| key.starts_with(PREFIX)))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// Our keys go no further: not to a model's server, not into what handlers see.
+fn without_own_keys(headers: &mut HeaderMap) {
+    headers.remove(OWN_KEY);
+    if bearer(headers).is_some_and(|key| key.starts_with(PREFIX)) {
+        headers.remove(AUTHORIZATION);
+    }
+    if headers.get(API_KEY).is_some_and(|key| key.as_bytes().starts_with(PREFIX.as_bytes())) {
+        headers.remove(API_KEY);
+    }
+}
+
+impl Refused {
+    fn response(self) -> Response {
+        let (status, code, message) = match self {
+            Self::NoKey => (
+                StatusCode::UNAUTHORIZED,
+                "key_missing",
+                "send a key of this server as `X-Loreloom-Key` or `Authorization: Bearer`"
+                    .to_owned(),
+            ),
+            Self::UnknownKey => {
+                (StatusCode::UNAUTHORIZED, "key_unknown", "this key is not known here".to_owned())
+            }
+            Self::Scope(scope) => (
+                StatusCode::FORBIDDEN,
+                "key_scope",
+                format!("this key does not have the scope `{scope}`"),
+            ),
+        };
+        let error = json!({ "message": message, "type": code, "code": code, "param": null });
+        let mut response = (status, axum::Json(json!({ "error": error }))).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer realm=\"loreloom\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, how);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_keys_of_ours_are_taken_and_none_of_them_is_passed_on() {
+        for (name, value, key, passed_on) in [
+            ("x-loreloom-key", "ll_1", Some("ll_1"), false),
+            ("x-loreloom-key", "other", Some("other"), false),
+            ("authorization", "Bearer ll_1", Some("ll_1"), false),
+            ("authorization", "bearer  ll_1", Some("ll_1"), false),
+            ("authorization", "Bearer sk-1", None, true),
+            ("authorization", "Basic ll_1", None, true),
+            ("x-api-key", "ll_1", Some("ll_1"), false),
+            ("x-api-key", "sk-1", None, true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            assert_eq!(presented(&headers), key, "{name}: {value}");
+            without_own_keys(&mut headers);
+            assert_eq!(headers.contains_key(name), passed_on, "{name}: {value}");
+        }
+    }
+}

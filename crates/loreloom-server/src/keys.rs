@@ -1,0 +1,281 @@
+//! Who may ask: keys, each with what it may do and whose data it sees.
+//!
+//! A key is random and long, so its plain SHA-256 is kept and nothing else: whoever reads the
+//! store cannot use it. Keys lie on a desk of their own, under a tenant that nobody can be, so
+//! that undoing a change of books never brings a revoked key back.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    str::FromStr,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use loreloom_core::{ids::TenantId, units::Timestamp};
+use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Keys begin so: what else begins so is taken for one.
+pub(crate) const PREFIX: &str = "ll_";
+/// The tenant that keys are kept under. Tenants' own names have no colon.
+const KEEPER: &str = "loreloom:keys";
+/// Names of keys on the desk begin so.
+const KEYS: &str = "key/";
+
+/// What a key allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Looking at everything of its tenant.
+    Read,
+    /// Changing it.
+    Write,
+    /// Passing requests on to models.
+    Proxy,
+    /// Settings of the server and its connections.
+    Admin,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Proxy, Self::Admin];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Proxy => "proxy",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == text);
+        found.ok_or_else(|| KeyError::Scope { found: text.to_owned() })
+    }
+}
+
+/// A key as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// The SHA-256 of the key, in hexadecimal digits.
+    pub hash: String,
+    /// What it is for.
+    pub name: String,
+    /// Whose data it sees.
+    pub tenant: TenantId,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+    /// Since when.
+    pub created: Timestamp,
+}
+
+impl KeyRecord {
+    /// What a key is called: not the key, and not enough of its hash to find it.
+    pub fn id(&self) -> &str {
+        &self.hash[..self.hash.len().min(10)]
+    }
+}
+
+/// Why a key is not made or not found.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// There is no such scope.
+    #[error("a scope is `read`, `write`, `proxy` or `admin`, found `{found}`")]
+    Scope {
+        /// What was found.
+        found: String,
+    },
+    /// It would allow nothing.
+    #[error("a key needs a scope, found none")]
+    NoScope,
+    /// The tenant's name cannot be one.
+    #[error("a tenant's name has 1 to 64 letters, digits, `-` or `_`, found `{found}`")]
+    Tenant {
+        /// What was found.
+        found: String,
+    },
+    /// There is no such key.
+    #[error("there is no key `{id}`")]
+    NoKey {
+        /// The id.
+        id: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The keys in a store.
+#[derive(Clone, Copy)]
+pub struct KeyCabinet<'a> {
+    /// Where they are.
+    pub desk: &'a dyn Desk,
+}
+
+impl KeyCabinet<'_> {
+    /// All keys, by id.
+    pub async fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
+        let items = self.desk.items(&keeper(), KEYS).await?;
+        items.iter().map(read).collect()
+    }
+
+    /// Makes a key from random bytes. The key is returned and nowhere kept.
+    pub async fn add(
+        &self,
+        name: &str,
+        tenant: &TenantId,
+        scopes: BTreeSet<Scope>,
+        random: [u8; 32],
+        now: Timestamp,
+    ) -> Result<(String, KeyRecord), KeyError> {
+        check_tenant(tenant)?;
+        if scopes.is_empty() {
+            return Err(KeyError::NoScope);
+        }
+        let key = format!("{PREFIX}{}", hex(&random));
+        let (hash, name) = (hash(&key), name.to_owned());
+        let record = KeyRecord { hash, name, tenant: tenant.clone(), scopes, created: now };
+        let value = serde_json::to_value(&record).map_err(|error| StoreError::Contradiction {
+            rule: "what is kept has a JSON form",
+            found: error.to_string(),
+        })?;
+        let change = Change { key: format!("{KEYS}{}", record.id()), value: Some(value) };
+        self.desk.change(&keeper(), &[change], None, now).await?;
+        Ok((key, record))
+    }
+
+    /// Takes a key away. Servers that run notice within a second.
+    pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<KeyRecord, KeyError> {
+        let found = self.list().await?.into_iter().find(|record| record.id() == id);
+        let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
+        let change = Change { key: format!("{KEYS}{id}"), value: None };
+        self.desk.change(&keeper(), &[change], None, now).await?;
+        Ok(record)
+    }
+}
+
+/// The keys as a running server knows them.
+#[derive(Default)]
+pub struct Keys {
+    by_hash: RwLock<HashMap<String, Arc<KeyRecord>>>,
+    /// The desk's revision they are of, and one more, so that 0 is none.
+    revision: AtomicU64,
+}
+
+impl Keys {
+    /// Takes up what changed.
+    pub async fn refresh(&self, desk: &dyn Desk) -> Result<(), StoreError> {
+        let revision = desk.revision(&keeper()).await?.saturating_add(1);
+        if self.revision.load(Ordering::Acquire) == revision {
+            return Ok(());
+        }
+        let records = KeyCabinet { desk }.list().await?;
+        let records = records.into_iter().map(|record| (record.hash.clone(), Arc::new(record)));
+        let records = records.collect();
+        *self.by_hash.write().unwrap_or_else(PoisonError::into_inner) = records;
+        self.revision.store(revision, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whose key this is. It is looked up by its hash, so that how long that takes says
+    /// nothing about any key.
+    pub fn find(&self, key: &str) -> Option<Arc<KeyRecord>> {
+        let known = self.by_hash.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&hash(key)).cloned()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_hash.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+fn keeper() -> TenantId {
+    TenantId::from(KEEPER)
+}
+
+fn read(item: &Item) -> Result<KeyRecord, StoreError> {
+    KeyRecord::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+        what: format!("`{}` on the desk of keys", item.key),
+        reason: error.to_string(),
+    })
+}
+
+/// Names must never be mistaken for one another, nor for the keeper of keys.
+fn check_tenant(tenant: &TenantId) -> Result<(), KeyError> {
+    let name = tenant.as_str();
+    let fits = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    if fits && (1..=64).contains(&name.len()) {
+        Ok(())
+    } else {
+        Err(KeyError::Tenant { found: name.to_owned() })
+    }
+}
+
+fn hash(key: &str) -> String {
+    hex(&Sha256::digest(key.trim().as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    bytes.iter().flat_map(digits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_store::MemoryStore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
+        let store = MemoryStore::default();
+        let cabinet = KeyCabinet { desk: &store };
+        let scopes = BTreeSet::from([Scope::Proxy]);
+        let made = cabinet.add("phone", &"ann".into(), scopes, [7; 32], Timestamp(1)).await;
+        let (key, record) = made.unwrap();
+        assert_eq!(key, format!("ll_{}", "07".repeat(32)));
+        let keys = Keys::default();
+        keys.refresh(&store).await.unwrap();
+        assert_eq!(keys.find(&key).as_deref(), Some(&record));
+        assert_eq!(keys.find("ll_other"), None);
+        let kept = serde_json::to_string(&store.items(&keeper(), "").await.unwrap()).unwrap();
+        assert!(!kept.contains(&key[3..]), "{kept}");
+        cabinet.revoke(record.id(), Timestamp(2)).await.unwrap();
+        keys.refresh(&store).await.unwrap();
+        assert_eq!(keys.find(&key), None);
+        let gone = cabinet.revoke(record.id(), Timestamp(3)).await.unwrap_err();
+        assert_eq!(gone.to_string(), format!("there is no key `{}`", record.id()));
+    }
+
+    #[tokio::test]
+    async fn nobody_can_be_the_keeper_of_keys() {
+        let store = MemoryStore::default();
+        let cabinet = KeyCabinet { desk: &store };
+        for name in [KEEPER, "", "a b", "a/b", "ä"] {
+            let scopes = BTreeSet::from([Scope::Read]);
+            let made = cabinet.add("", &name.into(), scopes, [0; 32], Timestamp(1)).await;
+            assert!(matches!(made, Err(KeyError::Tenant { .. })), "{name}");
+        }
+        let none = cabinet.add("", &"a".into(), BTreeSet::new(), [0; 32], Timestamp(1)).await;
+        assert!(matches!(none, Err(KeyError::NoScope)));
+    }
+}

@@ -1,0 +1,163 @@
+//! Figures of the running server, as Prometheus reads them.
+//!
+//! A handful of counters and one histogram need no registry: they are atomics, and a scrape
+//! writes them down.
+
+use std::{
+    fmt::Write as _,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use loreloom_core::report::{BudgetUse, Verdict, VerdictClass};
+
+/// Upper bounds of the histogram of added time, in microseconds.
+const BOUNDS: [u64; 12] =
+    [250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 150_000, 500_000, 1_000_000];
+
+/// Pools whose tokens are told apart; others are `other`.
+const POOLS: [&str; 5] = ["world_info", "cards", "cards_semantic", "vault", "memory"];
+
+/// The figures.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    requests: AtomicU64,
+    asked: AtomicU64,
+    failed_open: AtomicU64,
+    turns: AtomicU64,
+    replies: AtomicU64,
+    cut: AtomicU64,
+    tokens: [AtomicU64; POOLS.len() + 1],
+    added: [AtomicU64; BOUNDS.len() + 1],
+    added_sum: AtomicU64,
+    api: [AtomicU64; 5],
+}
+
+fn add(counter: &AtomicU64, number: u64) {
+    counter.fetch_add(number, Ordering::Relaxed);
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+impl Metrics {
+    /// A request came that is passed on.
+    pub(crate) fn passed_on(&self) {
+        add(&self.requests, 1);
+    }
+
+    /// Lore was woven into a request, or was not in time.
+    pub(crate) fn weaving_took(&self, time: Duration, failed: bool) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let at = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
+        add(&self.added[at], 1);
+        add(&self.added_sum, micros);
+        add(&self.asked, 1);
+        add(&self.failed_open, u64::from(failed));
+    }
+
+    /// A turn was stored.
+    pub(crate) fn turn(&self, budgets: &[BudgetUse], verdicts: &[Verdict]) {
+        add(&self.turns, 1);
+        for budget in budgets {
+            let pool = POOLS.iter().position(|pool| *pool == budget.pool);
+            add(&self.tokens[pool.unwrap_or(POOLS.len())], u64::from(budget.used.0));
+        }
+        let cut = verdicts.iter().filter(|verdict| verdict.class() == VerdictClass::Cut);
+        add(&self.cut, cut.count() as u64);
+    }
+
+    /// A reply was stored.
+    pub(crate) fn reply(&self) {
+        add(&self.replies, 1);
+    }
+
+    /// A call of the API was answered.
+    pub(crate) fn api_call(&self, status: http::StatusCode) {
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
+        add(&self.api[class], 1);
+    }
+
+    /// All figures in the text format of Prometheus; `jobs` are those that wait or run.
+    pub(crate) fn text(&self, jobs: &[(&str, usize)]) -> String {
+        let mut out = String::new();
+        let mut one = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
+            // Writing into a text does not fail.
+            let _fine =
+                writeln!(out, "# HELP loreloom_{name} {help}\n# TYPE loreloom_{name} {kind}");
+            for (labels, value) in rows {
+                let _fine = writeln!(out, "loreloom_{name}{labels} {value}");
+            }
+        };
+        let plain = |counter: &AtomicU64| vec![(String::new(), get(counter))];
+        one("requests_total", "counter", "Requests passed on.", &plain(&self.requests));
+        one("weavings_total", "counter", "Requests that lore was woven into.", &plain(&self.asked));
+        one(
+            "fail_open_total",
+            "counter",
+            "Requests that went on without lore.",
+            &plain(&self.failed_open),
+        );
+        one("turns_total", "counter", "Turns stored.", &plain(&self.turns));
+        one("replies_total", "counter", "Replies stored.", &plain(&self.replies));
+        one("cut_total", "counter", "Entries that had no room.", &plain(&self.cut));
+        let pools = POOLS.iter().chain(&["other"]).zip(&self.tokens);
+        let pools: Vec<(String, u64)> =
+            pools.map(|(pool, tokens)| (format!("{{pool=\"{pool}\"}}"), get(tokens))).collect();
+        one("tokens_total", "counter", "Tokens woven in, by pool.", &pools);
+        let api = (1..).zip(&self.api);
+        let api: Vec<(String, u64)> =
+            api.map(|(class, count)| (format!("{{status=\"{class}xx\"}}"), get(count))).collect();
+        one("api_calls_total", "counter", "Calls of the API, by status.", &api);
+        let jobs: Vec<(String, u64)> = jobs
+            .iter()
+            .map(|(state, count)| (format!("{{state=\"{state}\"}}"), *count as u64))
+            .collect();
+        one("jobs", "gauge", "Jobs, by state.", &jobs);
+        self.histogram(&mut out);
+        out
+    }
+
+    fn histogram(&self, out: &mut String) {
+        let name = "loreloom_weaving_seconds";
+        let _fine =
+            writeln!(out, "# HELP {name} Time that weaving added.\n# TYPE {name} histogram");
+        let mut total = 0;
+        for (bound, count) in BOUNDS.iter().zip(&self.added) {
+            total += get(count);
+            let _fine = writeln!(out, "{name}_bucket{{le=\"{}\"}} {total}", seconds(*bound));
+        }
+        total += get(&self.added[BOUNDS.len()]);
+        let _fine = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
+        let _fine = writeln!(out, "{name}_sum {}", seconds(get(&self.added_sum)));
+        let _fine = writeln!(out, "{name}_count {total}");
+    }
+}
+
+fn seconds(micros: u64) -> f64 {
+    Duration::from_micros(micros).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_counts_up() {
+        let metrics = Metrics::default();
+        metrics.weaving_took(Duration::from_micros(300), false);
+        metrics.weaving_took(Duration::from_secs(2), true);
+        let text = metrics.text(&[("waiting", 2)]);
+        for line in [
+            "loreloom_weaving_seconds_bucket{le=\"0.00025\"} 0",
+            "loreloom_weaving_seconds_bucket{le=\"0.0005\"} 1",
+            "loreloom_weaving_seconds_bucket{le=\"+Inf\"} 2",
+            "loreloom_weaving_seconds_sum 2.0003",
+            "loreloom_fail_open_total 1",
+            "loreloom_jobs{state=\"waiting\"} 2",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} is not in {text}");
+        }
+    }
+}

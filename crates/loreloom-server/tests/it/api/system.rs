@@ -1,0 +1,97 @@
+//! Idempotency, metrics, connections, vaults, lint, keys.
+
+use serde_json::{Value, json};
+
+use super::Api;
+
+#[tokio::test]
+async fn a_named_post_is_carried_out_once() {
+    let api = Api::start().await.with_book().await;
+    let post = |key: &str, name: &str| {
+        let body = json!({"book": "reach", "entry": {"name": name}});
+        api.request("POST", "/lore/entries").header("idempotency-key", key).json(&body)
+    };
+    let first = api.send(post("k1", "Weir")).await;
+    let again = api.send(post("k1", "Weir")).await;
+    assert_eq!((first.status, again.status), (201, 201));
+    assert_eq!((first.etag(), first.text), (again.etag(), again.text));
+    assert_eq!(api.get("/lore/entries?f=book:reach").await.good()["total"], 4);
+    let other = api.send(post("k1", "Sluice")).await.refused(422);
+    assert_eq!(
+        other.1,
+        "`idempotency-key` names another call already: its path or body differ, found `k1`"
+    );
+    api.send(post("k2", "Weir")).await.good();
+    assert_eq!(api.get("/lore/entries?f=book:reach").await.good()["total"], 5);
+    // A call that was refused may be made again.
+    let bad = json!({"book": "none"});
+    for _ in 0..2 {
+        let request =
+            api.request("POST", "/lore/entries").header("idempotency-key", "k3").json(&bad);
+        assert_eq!(api.send(request).await.refused(404).0, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn figures_count_what_happened() {
+    let api = Api::start().await;
+    api.story().await;
+    api.get("/chats/none").await.refused(404);
+    let text = api.get("/metrics").await.text;
+    for line in [
+        "loreloom_requests_total 2",
+        "loreloom_weavings_total 2",
+        "loreloom_fail_open_total 0",
+        "loreloom_turns_total 2",
+        "loreloom_replies_total 2",
+        "loreloom_tokens_total{pool=\"world_info\"} 9",
+        "loreloom_api_calls_total{status=\"4xx\"} 1",
+        "loreloom_weaving_seconds_count 2",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line} is not in {text}");
+    }
+    let turns = api.get("/metrics/turns?chat=inn").await.good();
+    assert_eq!(turns["total"], 2);
+    let figures = &turns["items"][1];
+    assert_eq!(
+        (&figures["woven"], &figures["woven_tokens"], &figures["cut"]),
+        (&json!(1), &json!(9), &json!(0))
+    );
+    assert_eq!(turns["items"][0]["unchanged_tokens"], Value::Null);
+    assert_eq!(api.get("/metrics/turns").await.refused(422).1, "missing field `chat`");
+}
+
+#[tokio::test]
+async fn connections_are_listed_and_tried() {
+    let api = Api::start().await;
+    let listed = api.get("/connections").await.good();
+    assert_eq!(
+        (&listed["items"][0]["name"], &listed["items"][0]["default"]),
+        (&json!("model"), &json!(true))
+    );
+    assert_eq!(listed["items"][0]["tokenizer"], "estimate-3.35");
+    let missing =
+        api.call("POST", "/connections/test", json!({"connection": "x"})).await.refused(404);
+    assert_eq!(missing.1, "there is no connection `x`, only `model`");
+    let tried = api.call("POST", "/connections/test", json!({})).await.good();
+    assert_eq!(tried["connection"], "model");
+    assert!(tried["steps"].is_array());
+}
+
+#[tokio::test]
+async fn lore_is_looked_over() {
+    let api = Api::start().await.with_book().await;
+    let odd = json!({"book": "reach", "entry": {"name": "Odd", "content": "x", "activation": {"keys": ["/a(/"]}}});
+    api.call("POST", "/lore/entries", odd).await.good();
+    let bare = json!({"book": "reach", "entry": {"name": "Bare"}});
+    api.call("POST", "/lore/entries", bare).await.good();
+    let found = api.get("/lint").await.good();
+    let found: Vec<(&str, &str)> = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["title"].as_str().unwrap(), one["code"].as_str().unwrap()))
+        .collect();
+    assert_eq!(found, [("Odd", "not_a_regex"), ("Bare", "no_keys"), ("Bare", "empty_content")]);
+    assert_eq!(api.get("/vaults").await.good()["items"], json!([]));
+}
