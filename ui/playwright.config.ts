@@ -10,7 +10,9 @@ export default defineConfig({
   // One server with one story: what a test changes, the next would see.
   workers: 1,
   fullyParallel: false,
-  timeout: 30_000,
+  // Generous: a busy machine is not a fault of the page.
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
   retries: 0,
   reporter: [['line']],
   use: {

@@ -64,13 +64,13 @@ export async function book(id: string, entries: Record<string, unknown>[]): Prom
 
 export async function axe(page: Page): Promise<void> {
   // Transitions would be measured half-way.
-  await page.waitForTimeout(200);
+  await page.waitForTimeout(150);
   const { violations } = await new AxeBuilder({ page }).analyze();
   expect(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}: ${one.nodes[0]?.failureSummary}`)).toEqual([]);
 }
 
 export async function shot(page: Page, name: string): Promise<void> {
-  await page.waitForTimeout(250);
+  await page.waitForTimeout(50);
   await page.screenshot({ path: `${SHOTS}/${name}.png` });
 }
 

@@ -8,6 +8,10 @@ test.beforeAll(async () => {
   ]);
 });
 
+test.afterAll(async () => {
+  for (const id of ['harbour', 'atlas']) await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
+});
+
 const open = async (page: import('@playwright/test').Page, title: string) => {
   await page.goto('/lore?f=book:harbour');
   await page.locator('.vr', { hasText: title }).click();
@@ -150,7 +154,7 @@ test('ten thousand entries scroll without a blank row', async ({ page }) => {
     await grid.focus();
     await page.keyboard.press('End');
     return page.locator('#row-9999').textContent();
-  }, { timeout: 20_000 }).toContain('Place 09999');
+  }, { timeout: 60_000 }).toContain('Place 09999');
   expect(await page.locator('.vr').count()).toBeLessThan(120);
   const box = page.locator('.vs');
   const blanks = await box.evaluate(async (element) => {
@@ -173,5 +177,4 @@ test('ten thousand entries scroll without a blank row', async ({ page }) => {
   await expect(page.locator('.ed h2')).toHaveText('Place 00000');
   await axe(page);
   await shot(page, 'lore-10000');
-  await json('/books/atlas', { method: 'DELETE' });
 });

@@ -2,7 +2,7 @@ import { axe, demo, expect, json, shot, test, theme } from './kit';
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(180_000);
     await theme(page, mode);
     const { chat, turns } = await demo();
     const c = encodeURIComponent(chat);
@@ -15,6 +15,8 @@ for (const mode of ['light', 'dark'] as const) {
       ['diff', `/c/${c}/t/${last}/diff`, '.card'],
       ['raw', `/c/${c}/t/${last}/raw`, '.raw'],
       ['lore', '/lore', '.vr'],
+      ['findings', '/lore/findings', 'h1'],
+      ['dash', '/dash?chat=demo', '.bars a'],
       ['stories', '/stories', '.wtable tbody tr'],
       ['history', '/history', 'h1'],
       ['settings', '/settings', '.setting'],
@@ -138,6 +140,22 @@ test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page
   await expect(page.getByRole('dialog')).toBeHidden();
 });
 
+test('a connection is tried out step by step', async ({ page }) => {
+  await page.goto('/settings');
+  await page.getByRole('button', { name: /^Test/ }).first().click();
+  await expect(page.locator('#set-connections ~ .steps li').first()).toBeVisible({ timeout: 20_000 });
+  await axe(page);
+  await shot(page, 'connections-light');
+});
+
+test('the figures of the dashboard are those of the server, and lead to their turns', async ({ page }) => {
+  const figures = await json<{ items: { turn: number; prompt_tokens: number }[] }>('/metrics/turns?chat=demo');
+  await page.goto('/dash?chat=demo');
+  await expect(page.locator('.bars a')).toHaveCount(figures.items.length);
+  await page.locator('.bars a').first().click();
+  await expect(page).toHaveURL(new RegExp(`/t/${figures.items[0]!.turn}/prompt$`));
+});
+
 test('an unknown address says so and leads back', async ({ page }) => {
   await page.goto('/c/there-is-no-such-story');
   await expect(page.getByRole('alert')).toContainText('There is nothing of that name');
@@ -145,7 +163,7 @@ test('an unknown address says so and leads back', async ({ page }) => {
 });
 
 test('at phone width nothing is cut off', async ({ page }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(180_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const { chat, turns } = await demo();
   const c = encodeURIComponent(chat);

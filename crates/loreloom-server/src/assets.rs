@@ -22,8 +22,8 @@ use rust_embed::RustEmbed;
 struct Files;
 
 /// Addresses of the page below the root.
-pub(crate) const PAGES: [&str; 7] =
-    ["/c/{*path}", "/lore", "/lore/{*path}", "/stories", "/history", "/jobs", "/settings"];
+pub(crate) const PAGES: [&str; 8] =
+    ["/c/{*path}", "/lore", "/lore/{*path}", "/stories", "/history", "/dash", "/jobs", "/settings"];
 
 /// No script but the page's own, none inside the document, nothing from elsewhere. The one
 /// way to make markup from text is the framework's, for its own templates.

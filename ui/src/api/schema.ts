@@ -288,6 +288,29 @@ export interface components {
         };
         /** @description A named model connection. */
         ConnectionId: string;
+        /** @description All connections. */
+        ConnectionsView: {
+            /** @description The connections. They are set up in the configuration, which also holds their keys. */
+            items: components["schemas"]["ConnectionView"][];
+        };
+        /** @description A model's server. */
+        ConnectionView: {
+            /** @description Its address, without secrets. */
+            address: string;
+            /**
+             * Format: int32
+             * @description The context size of its models, where it is configured.
+             */
+            context?: number | null;
+            /** @description Whether what no route names goes there. */
+            default: boolean;
+            /** @description Its name. */
+            name: components["schemas"]["ConnectionId"];
+            /** @description Whether it refuses prompts whose roles do not alternate. */
+            strict_roles: boolean;
+            /** @description What tokens are counted with. */
+            tokenizer: string;
+        };
         /** @description Verdicts by class. */
         Counts: {
             /** @description How many had no room. */
@@ -352,8 +375,6 @@ export interface components {
              * @description The seed of all rolls.
              */
             seed: number;
-            /** @description Whether the model refuses prompts whose roles do not alternate. */
-            strict_roles: boolean;
             /** @description The user's name, where requests do not say it. */
             user: string;
             /** @description Whether lore is woven into requests. */
@@ -528,6 +549,11 @@ export interface components {
          * @enum {string}
          */
         EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        /**
+         * @description What goes on where a selecting model failed or chose nothing.
+         * @enum {string}
+         */
+        Fallback: "candidates" | "matches" | "constants" | "forced" | "nothing";
         /** @description A field that differs. */
         FieldChange: {
             /** @description What it becomes. */
@@ -805,6 +831,11 @@ export interface components {
             reason: string;
         } | {
             /** @enum {string} */
+            event: "trouble";
+            /** @description What. */
+            reason: string;
+        } | {
+            /** @enum {string} */
             event: "desk";
             /**
              * Format: int64
@@ -1049,6 +1080,31 @@ export interface components {
             /** @description Lines that are gone. */
             removed: string[];
         };
+        /** @description Something odd about lore. */
+        LintFinding: {
+            /** @description The book or vault. */
+            book: string;
+            /** @description What it is. */
+            code: string;
+            /** @description The entry or note; none where it is about the whole. */
+            entry?: string | null;
+            /** @description The same with its parameters. */
+            parameters: Record<string, never>;
+            /** @description How much it matters: `error`, `warning` or `hint`. */
+            severity: components["schemas"]["LintSeverity"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /**
+         * @description How bad something is.
+         * @enum {string}
+         */
+        LintSeverity: "hint" | "warning" | "error";
+        /** @description What is odd. */
+        LintView: {
+            /** @description The findings. */
+            items: components["schemas"]["LintFinding"][];
+        };
         /** @description Changes of lore that are tried out and not saved. */
         LorePatch: {
             /** @description Changes of entries by their ids (RFC 7396). */
@@ -1292,7 +1348,7 @@ export interface components {
             character: string | null;
             /**
              * Format: int32
-             * @description The model's context size.
+             * @description The model's context size, where neither its connection nor its server tell it.
              * @default null
              */
             context: number | null;
@@ -1308,11 +1364,6 @@ export interface components {
              * @default null
              */
             seed: number | null;
-            /**
-             * @description Whether the model refuses prompts whose roles do not alternate.
-             * @default null
-             */
-            strict_roles: boolean | null;
             /**
              * @description The user's name, where requests do not say it.
              * @default null
@@ -1550,6 +1601,40 @@ export interface components {
                  * @description The revision that it took back.
                  */
                 undoes?: number | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_TurnFigures: {
+            /** @description The items. */
+            items: {
+                /** @description How the pools used their budgets. */
+                budgets: components["schemas"]["BudgetUse"][];
+                /** @description When it was stored, in milliseconds since 1970. */
+                created: components["schemas"]["Timestamp"];
+                /** @description Entries that had no room. */
+                cut: number;
+                /** @description What was asked for. */
+                generation: components["schemas"]["GenerationType"];
+                /**
+                 * Format: int32
+                 * @description Tokens of the whole prompt.
+                 */
+                prompt_tokens: number;
+                /** @description The turn. */
+                turn: components["schemas"]["TurnId"];
+                /**
+                 * Format: int32
+                 * @description Tokens of the beginning that the prompt of the turn before on the list had too.
+                 */
+                unchanged_tokens?: number | null;
+                /** @description Texts woven in. */
+                woven: number;
+                /** @description Tokens woven in. */
+                woven_tokens: components["schemas"]["Tokens"];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -1865,6 +1950,11 @@ export interface components {
             why: string;
         } | {
             /** @enum {string} */
+            code: "fallback";
+            /** @description The rule. */
+            to: components["schemas"]["Fallback"];
+        } | {
+            /** @enum {string} */
             code: "kept";
             /** @description The user message of that turn. */
             since: components["schemas"]["MessageId"];
@@ -1914,7 +2004,7 @@ export interface components {
          * @description What a record is.
          * @enum {string}
          */
-        RecordKind: "memory" | "entity" | "relationship" | "insight" | "pinned_arc" | "canon" | "session_memory" | "session_entity" | "scene" | "arc" | "arc_summary" | "profile" | "state_card" | "summary" | "marks" | "read_only";
+        RecordKind: "memory" | "entity" | "relationship" | "insight" | "pinned_arc" | "canon" | "session_memory" | "session_entity" | "scene" | "arc" | "arc_summary" | "profile" | "state_card" | "summary" | "marks" | "read_only" | "contradiction";
         /** @description Changes of a record. */
         RecordPatch: {
             /** @description Whose it is. */
@@ -2160,6 +2250,27 @@ export interface components {
          * @enum {string}
          */
         SourceKind: "lorebook" | "vault" | "memory" | "note";
+        /**
+         * @description A step of a diagnosis, in order.
+         * @enum {string}
+         */
+        Step: "name" | "port" | "tls" | "path" | "key" | "models" | "stream" | "tokenizer" | "context";
+        /** @description What a step found. */
+        StepFinding: {
+            /** @description What to do about it. */
+            fix?: string | null;
+            /** @description What was found. */
+            found: string;
+            /** @description How it went. */
+            outcome: components["schemas"]["StepOutcome"];
+            /** @description The step. */
+            step: components["schemas"]["Step"];
+        };
+        /**
+         * @description How a step went.
+         * @enum {string}
+         */
+        StepOutcome: "passed" | "doubtful" | "skipped" | "failed";
         /** @description The rule that stopped an entry. */
         Stop: {
             /** @enum {string} */
@@ -2404,6 +2515,27 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "not_selected";
+        } | {
+            /** @enum {string} */
+            code: "fell_back";
+            /** @description The rule. */
+            to: components["schemas"]["Fallback"];
+        };
+        /** @description What to try out. */
+        TestBody: {
+            connection?: components["schemas"]["ConnectionId"] | null;
+        };
+        /** @description How a connection did. */
+        TestView: {
+            /** @description The connection. */
+            connection: components["schemas"]["ConnectionId"];
+            /** @description Whether no step failed. */
+            passed: boolean;
+            /**
+             * @description The steps, each resting on those before: name, port, TLS, path, key, models, stream,
+             *     tokenizer, context.
+             */
+            steps: components["schemas"]["StepFinding"][];
         };
         /**
          * @description Where to look.
@@ -2668,6 +2800,33 @@ export interface components {
             /** @description The tokenizer that counted. */
             tokenizer: string;
         };
+        /** @description The figures of a turn. */
+        TurnFigures: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description When it was stored, in milliseconds since 1970. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Entries that had no room. */
+            cut: number;
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /**
+             * Format: int32
+             * @description Tokens of the whole prompt.
+             */
+            prompt_tokens: number;
+            /** @description The turn. */
+            turn: components["schemas"]["TurnId"];
+            /**
+             * Format: int32
+             * @description Tokens of the beginning that the prompt of the turn before on the list had too.
+             */
+            unchanged_tokens?: number | null;
+            /** @description Texts woven in. */
+            woven: number;
+            /** @description Tokens woven in. */
+            woven_tokens: components["schemas"]["Tokens"];
+        };
         /**
          * Format: int64
          * @description A turn's number within its chat, in order of commit.
@@ -2776,6 +2935,23 @@ export interface components {
             /** @description Takes the import back; none for a dry run. */
             undo?: string | null;
         };
+        /** @description All vaults. */
+        VaultsView: {
+            /** @description The vaults. Which there are is said when the server is started. */
+            items: components["schemas"]["VaultView"][];
+        };
+        /** @description A vault. */
+        VaultView: {
+            /** @description Its name; empty where there is only one. */
+            name: string;
+            /** @description How many notes it has. */
+            notes: number;
+            /**
+             * Format: int64
+             * @description Tokens of all their texts.
+             */
+            tokens: number;
+        };
         /**
          * @description What kind of verdict it is.
          * @enum {string}
@@ -2860,6 +3036,8 @@ export interface components {
             group?: string | null;
             /** @description What is said after that. */
             messages?: components["schemas"]["Said"][];
+            /** @description The model it is for: chooses connection and tokenizer. */
+            model?: string | null;
             /** @description The prompt to sew the lore into; without it the story's own messages. */
             prompt?: components["schemas"]["Said"][] | null;
             /**

@@ -6,7 +6,7 @@ export const TIERS = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'know
 export type Tier = (typeof TIERS)[number];
 
 const KINDS: Record<Exclude<Tier, 'knowledge'>, RecordKind[]> = {
-  facts: ['memory', 'session_memory'],
+  facts: ['memory', 'session_memory', 'contradiction'],
   scenes: ['scene'],
   arcs: ['arc', 'pinned_arc', 'arc_summary'],
   state: ['state_card', 'entity', 'session_entity'],
