@@ -6,6 +6,7 @@
 
 mod api;
 mod app;
+mod assets;
 mod bookcase;
 mod caching;
 mod catalog;

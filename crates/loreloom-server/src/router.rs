@@ -8,7 +8,7 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, api, gate, gate::Gate, pages, proxy};
+use crate::{App, api, assets, gate, gate::Gate, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
@@ -48,12 +48,18 @@ pub fn router(app: App) -> Router {
 /// All routes of one tenant.
 pub(crate) fn routes(app: App) -> Router {
     let own = Router::new()
-        .route("/", get(pages::last_turn))
+        .route("/", get(assets::document))
+        .route("/assets/{*path}", get(assets::asset))
+        .route("/icon.svg", get(assets::icon))
+        .route("/last-turn", get(pages::last_turn))
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
         .route("/api/last-turn", get(pages::last_turn_json))
         .route("/metrics", get(api::prometheus))
-        .nest(api::ROOT, api::router(&app))
+        .nest(api::ROOT, api::router(&app));
+    let own = assets::PAGES
+        .into_iter()
+        .fold(own, |routes, path| routes.route(path, get(assets::document)))
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));

@@ -168,7 +168,7 @@ async fn the_page_shows_the_last_turn_without_any_script() {
     let loreloom = Loreloom::before(&model).await;
     post(&loreloom, &ask("Ring the <b>bell</b>!", false)).await.bytes().await.unwrap();
     loreloom.story(2).await;
-    let page = reqwest::get(loreloom.url("/")).await.unwrap();
+    let page = reqwest::get(loreloom.url("/last-turn")).await.unwrap();
     let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
     let page = page.text().await.unwrap();

@@ -1,0 +1,100 @@
+//! The web page: files built from `ui/`, carried in the binary.
+//!
+//! They are committed, so that building the server needs no node. A debug build reads them
+//! from the sources instead, which lets the page be worked on without building the server.
+//! Every address of the page gives the same document; its script reads the address.
+
+use axum::{
+    extract::Path,
+    response::{IntoResponse, Response},
+};
+use http::{
+    HeaderName, HeaderValue, StatusCode,
+    header::{
+        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+        X_CONTENT_TYPE_OPTIONS,
+    },
+};
+use rust_embed::RustEmbed;
+
+#[derive(RustEmbed)]
+#[folder = "../../ui/dist"]
+struct Files;
+
+/// Addresses of the page below the root.
+pub(crate) const PAGES: [&str; 8] =
+    ["/c/{*path}", "/lore", "/lore/{*path}", "/stories", "/history", "/dash", "/jobs", "/settings"];
+
+/// No script but the page's own, none inside the document, nothing from elsewhere. The one
+/// way to make markup from text is the framework's, for its own templates.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types svelte-trusted-html",
+);
+const ISOLATED: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// The document, at each of the page's addresses.
+pub(crate) async fn document() -> Response {
+    let headers = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (ISOLATED, HeaderValue::from_static("same-origin")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    (headers, file("index.html")).into_response()
+}
+
+/// A file that the document names. Its name holds a hash of its content.
+pub(crate) async fn asset(Path(path): Path<String>) -> Response {
+    let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
+    ([(CACHE_CONTROL, kept)], file(&format!("assets/{path}"))).into_response()
+}
+
+/// The icon.
+pub(crate) async fn icon() -> Response {
+    file("icon.svg")
+}
+
+fn file(name: &str) -> Response {
+    let Some(found) = Files::get(name) else {
+        return (StatusCode::NOT_FOUND, format!("there is no file `{name}`")).into_response();
+    };
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static(kind(name))),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    (headers, found.data.into_owned()).into_response()
+}
+
+/// The content type of a file, by its ending: the build makes no others.
+fn kind(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some(_) | None => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_names_only_files_that_are_carried_and_no_script_of_its_own() {
+        let page = Files::get("index.html").expect("the page is built");
+        let page = String::from_utf8(page.data.into_owned()).unwrap();
+        let names = page.split('"').filter(|text| text.starts_with("/assets/"));
+        let names: Vec<&str> = names.map(|name| name.trim_start_matches('/')).collect();
+        assert!(!names.is_empty(), "{page}");
+        for name in names {
+            assert!(Files::get(name).is_some(), "{name}");
+        }
+        for script in page.split("<script").skip(1) {
+            assert!(script.contains("></script>"), "a script inside the document: {script}");
+        }
+    }
+}

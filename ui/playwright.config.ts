@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
+
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+
+export default defineConfig({
+  testDir: './tests',
+  outputDir: '../target/ui/results',
+  globalSetup: './tests/server.ts',
+  // One server with one story: what a test changes, the next would see.
+  workers: 1,
+  fullyParallel: false,
+  // Generous: a busy machine is not a fault of the page.
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
+  retries: 0,
+  reporter: [['line']],
+  use: {
+    browserName: 'chromium',
+    viewport: { width: 1440, height: 900 },
+    locale: 'en-US',
+    launchOptions: { executablePath: process.env.LORELOOM_CHROMIUM ?? chromium, args: ['--no-sandbox'] },
+  },
+});

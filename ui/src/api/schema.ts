@@ -1,0 +1,3226 @@
+// Made by `npm run types` from docs/openapi.json.
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description When an entry fires. */
+        Activation: {
+            /** @description `None` leaves it to the engine. */
+            case_sensitive?: boolean | null;
+            /** @description Fires without keys. */
+            constant: boolean;
+            /** @description Whether the entry takes part at all. */
+            enabled: boolean;
+            /** @description All keys of a list together stop the entry (`@@exclude_keys_all`). */
+            exclude_all: string[][];
+            /** @description Any key of any list stops the entry (`@@exclude_keys`). */
+            exclude_any: string[][];
+            /** @description Conditions on who speaks and what is generated. */
+            filters: components["schemas"]["Filters"];
+            force?: components["schemas"]["Force"] | null;
+            /** @description Conditions on the state of the chat. */
+            gates: components["schemas"]["Gates"];
+            /** @description Any of these must be found. */
+            keys: string[];
+            once?: components["schemas"]["MatchOnce"] | null;
+            /**
+             * Format: double
+             * @description In per cent; `None` fires always. Values outside 0 to 100 are kept as found.
+             */
+            probability?: number | null;
+            /** @description From each list one key must be found (`@@additional_keys`). */
+            require: string[][];
+            /** @description How much text is scanned. */
+            scan: components["schemas"]["ScanRange"];
+            /** @description Further keys and how they combine. */
+            secondary: components["schemas"]["Secondary"];
+            /** @description Which texts besides the chat are scanned. */
+            sources: components["schemas"]["MatchSources"];
+            /** @description Effects that last for some messages. */
+            timed: components["schemas"]["Timed"];
+            /** @description Found by meaning instead of by keys. */
+            vectorized: boolean;
+            /** @description `None` leaves it to the engine. */
+            whole_words?: boolean | null;
+        };
+        /**
+         * @description Who wrote.
+         * @enum {string}
+         */
+        Author: "pass" | "person" | "import";
+        /** @description The same change to many entries. */
+        Batch: {
+            /** @description Tell what would change, and change nothing. */
+            dry_run?: boolean;
+            /** @description Fields to change in each (RFC 7396). */
+            patch?: Record<string, never>;
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /**
+             * Format: double
+             * @description Added to each entry's order.
+             */
+            shift_order?: number | null;
+        };
+        /** @description What a batch did, or would do. */
+        BatchDone: {
+            /** @description Those that change. */
+            changed: components["schemas"]["EntryChange"][];
+            /** @description Whether nothing was changed. */
+            dry_run: boolean;
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description How many entries were selected. */
+            selected: number;
+            /** @description Takes the whole batch back; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What makes a book active. */
+        Binding: {
+            /** @enum {string} */
+            to: "everywhere";
+        } | {
+            /** @description Active when this character speaks. */
+            name: string;
+            /** @enum {string} */
+            to: "character";
+        } | {
+            /** @description Active when the user plays this persona. */
+            name: string;
+            /** @enum {string} */
+            to: "persona";
+        } | {
+            /** @description Active in chats of this group. */
+            name: string;
+            /** @enum {string} */
+            to: "group";
+        } | {
+            /** @description Active in this chat. */
+            name: components["schemas"]["ChatId"];
+            /** @enum {string} */
+            to: "chat";
+        };
+        /** @description A lorebook; given by us and never read from a file. */
+        BookId: string;
+        /** @description What to change about a book. What is not given stays. */
+        BookPatch: {
+            /** @description Whom it follows. */
+            bindings?: components["schemas"]["Binding"][] | null;
+            /** @description What it says about itself. */
+            description?: string | null;
+            dialect?: components["schemas"]["Dialect"] | null;
+            /** @description Its name. */
+            name?: string | null;
+            /** @description Whether its entries bring in others. */
+            recursive?: boolean | null;
+            /**
+             * Format: int32
+             * @description How many messages its entries scan.
+             */
+            scan_depth?: number | null;
+            /**
+             * Format: int32
+             * @description Its own budget.
+             */
+            token_budget?: number | null;
+        };
+        /**
+         * @description Where a book is from.
+         * @enum {string}
+         */
+        BookSource: "start" | "bookcase";
+        /** @description All books in the order they are woven in. */
+        BooksView: {
+            /** @description The books. */
+            items: components["schemas"]["BookView"][];
+            /**
+             * Format: int64
+             * @description The revision of the bookcase.
+             */
+            revision: number;
+        };
+        /** @description A book as it was kept: the hash of all it says. */
+        BookVersion: string;
+        /** @description A book. */
+        BookView: {
+            /** @description Whom it follows; nobody if it only stands there. */
+            bindings: components["schemas"]["Binding"][];
+            /** @description What it says about itself. */
+            description: string;
+            /** @description How it is read. */
+            dialect: components["schemas"]["Dialect"];
+            /** @description How many entries it has. */
+            entries: number;
+            /** @description Its folders. */
+            folders: components["schemas"]["FolderView"][];
+            /** @description The format of its file. */
+            format?: string | null;
+            /** @description Its id. */
+            id: components["schemas"]["BookId"];
+            /** @description Its name. */
+            name: string;
+            /** @description Whether its entries bring in others, where it says so. */
+            recursive?: boolean | null;
+            /**
+             * Format: int64
+             * @description The revision that last changed it; none for books named at start.
+             */
+            revision?: number | null;
+            /**
+             * Format: int32
+             * @description How many messages its entries scan, where it says so.
+             */
+            scan_depth?: number | null;
+            /** @description Where it is from. */
+            source: components["schemas"]["BookSource"];
+            /**
+             * Format: int32
+             * @description Its own budget, where it says so.
+             */
+            token_budget?: number | null;
+            version?: components["schemas"]["BookVersion"] | null;
+        };
+        /** @description How an entry fares when tokens are short. */
+        BudgetRules: {
+            /** @description Leaves before all others (`@@ignore_on_max_context`). */
+            drop_first: boolean;
+            /** @description Not counted against the budget's limit. */
+            ignore: boolean;
+            /**
+             * Format: double
+             * @description The entry's own cap (`NovelAI`; 0 to 1 is a share of the context).
+             */
+            max_tokens?: number | null;
+            /**
+             * Format: double
+             * @description Higher survives longer; `None` falls back to the order.
+             */
+            priority?: number | null;
+            /**
+             * Format: double
+             * @description Tokens kept free for it (`NovelAI`).
+             */
+            reserved_tokens?: number | null;
+            trim?: components["schemas"]["Trim"] | null;
+        };
+        /** @description How one pool of lore used its budget. */
+        BudgetUse: {
+            /** @description The most it may use. */
+            limit: components["schemas"]["Tokens"];
+            /** @description Whether something did not fit. */
+            overflowed: boolean;
+            /** @description The pool, for example `world_info`. */
+            pool: string;
+            /** @description What it used. */
+            used: components["schemas"]["Tokens"];
+        };
+        /** @description Whose memory a chat becomes. */
+        CatchUpBody: {
+            /** @description The character's name. */
+            character: string;
+        };
+        /**
+         * @description What ended the unchanged beginning.
+         * @enum {string}
+         */
+        Cause: "grew" | "woven" | "message";
+        /** @description A turn that changes. */
+        ChangedTurn: {
+            /** @description What changes. */
+            change: components["schemas"]["TurnChange"];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Its number in the run. */
+            number: number;
+        };
+        /** @description A thing that was changed. */
+        ChangedView: {
+            /** @description What it became; `null` if it was taken away. */
+            after?: unknown;
+            /** @description What it was; `null` if it was not there. */
+            before?: unknown;
+            /** @description Its name: `book/ID`, `rules`, `settings`. */
+            key: string;
+        };
+        /** @description A character, by whatever stable name the host knows it. */
+        CharacterId: string;
+        /** @description One story, with all its branches. */
+        ChatId: string;
+        /** @description A chat. */
+        ChatView: {
+            /** @description When it was made, in milliseconds since 1970. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Its id. */
+            id: components["schemas"]["ChatId"];
+            /**
+             * Format: int64
+             * @description Messages on the current path.
+             */
+            messages: number;
+            /** @description The node the story is at; all zeros before the first message. */
+            tip: components["schemas"]["PrefixHash"];
+            /** @description Its name. */
+            title: string;
+            /**
+             * Format: int64
+             * @description Turns of all branches.
+             */
+            turns: number;
+            /** @description When it last changed. */
+            updated: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Grows with every write.
+             */
+            version: number;
+        };
+        /** @description What a write to a chat gives back. */
+        ChatWrote: {
+            /** @description The chat as it now is. */
+            item: components["schemas"]["ChatView"];
+            /** @description The node it leads to. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description A named model connection. */
+        ConnectionId: string;
+        /** @description All connections. */
+        ConnectionsView: {
+            /** @description The connections. They are set up in the configuration, which also holds their keys. */
+            items: components["schemas"]["ConnectionView"][];
+        };
+        /** @description A model's server. */
+        ConnectionView: {
+            /** @description Its address, without secrets. */
+            address: string;
+            /**
+             * Format: int32
+             * @description The context size of its models, where it is configured.
+             */
+            context?: number | null;
+            /** @description Whether what no route names goes there. */
+            default: boolean;
+            /** @description Its name. */
+            name: components["schemas"]["ConnectionId"];
+            /** @description Whether it refuses prompts whose roles do not alternate. */
+            strict_roles: boolean;
+            /** @description What tokens are counted with. */
+            tokenizer: string;
+        };
+        /** @description Verdicts by class. */
+        Counts: {
+            /** @description How many had no room. */
+            cut: number;
+            /** @description How many were nearly found. */
+            near: number;
+            /** @description How many were not found. */
+            no_match: number;
+            /** @description How many a rule kept out. */
+            rule: number;
+            /** @description How many fired. */
+            woven: number;
+        };
+        /**
+         * @description Why a decorator line does nothing.
+         * @enum {string}
+         */
+        DecoratorProblem: "unknown" | "bad_argument" | "conflict" | "unsupported" | "no_decorator_above";
+        /**
+         * @description Something to do with a record.
+         * @enum {string}
+         */
+        Deed: "pin" | "unpin" | "retire" | "restore";
+        /** @description What to do with a record. */
+        DeedBody: {
+            /** @description What to do. */
+            deed: components["schemas"]["Deed"];
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+        };
+        /**
+         * Format: int32
+         * @description How many messages from the newest something is: 0 is after the newest message.
+         */
+        Depth: number;
+        /**
+         * @description Which end of the chat a depth is counted from.
+         * @enum {string}
+         */
+        DepthFrom: "newest" | "oldest";
+        /**
+         * @description The rules a book is read by.
+         * @enum {string}
+         */
+        Dialect: "world_info" | "cards";
+        /** @description Settings as they work now. */
+        Effective: {
+            /** @description The character's name, where requests do not say it. */
+            character?: string | null;
+            /**
+             * Format: int32
+             * @description The model's context size.
+             */
+            context: number;
+            /**
+             * Format: int64
+             * @description The longest a request waits for its lore, in milliseconds.
+             */
+            deadline_ms: number;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed: number;
+            /** @description The user's name, where requests do not say it. */
+            user: string;
+            /** @description Whether lore is woven into requests. */
+            weaving: boolean;
+        };
+        /** @description A page of the table of entries. */
+        EntriesView: components["schemas"]["Page_EntryRow"] & {
+            /** @description The compiled books that the table shows. */
+            library: components["schemas"]["LibraryVersion"];
+        };
+        /** @description A piece of lore and the rules for when and where the model sees it. */
+        Entry: {
+            /** @description When the entry fires. */
+            activation: components["schemas"]["Activation"];
+            /** @description How it fares when tokens are short. */
+            budget: components["schemas"]["BudgetRules"];
+            /** @description Author's remark; several formats have only one of name and comment. */
+            comment: string;
+            /** @description The text with its decorator lines, exactly as stored. */
+            content: string;
+            /** @description Every key of the file that is not modelled. */
+            extensions: Record<string, never>;
+            /** @description Which inclusion group it competes in. */
+            group: components["schemas"]["Group"];
+            /** @description Unique over all books: made from the book's id, the original id and the place. */
+            id: components["schemas"]["EntryId"];
+            inject?: components["schemas"]["Inject"] | null;
+            /** @description Shown name. */
+            name: string;
+            original_id?: components["schemas"]["OriginalId"] | null;
+            /** @description Where it goes. */
+            placement: components["schemas"]["Placement"];
+            /** @description Put before the text. */
+            prefix: string;
+            /** @description How it takes part in recursion. */
+            recursion: components["schemas"]["Recursion"];
+            /** @description The fields that decide nothing. */
+            rest: components["schemas"]["EntryRest"];
+            /** @description Put after the text. */
+            suffix: string;
+        };
+        /** @description An entry that changes. */
+        EntryChange: {
+            /** @description Its book. */
+            book: components["schemas"]["BookId"];
+            /** @description What differs. */
+            fields: components["schemas"]["FieldChange"][];
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description An entry and which of its keys were found. */
+        EntryHits: {
+            /** @description Its book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description Its keys, first and second, with where each is found. */
+            keys: components["schemas"]["KeyHits"][];
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description An entry of a book; unique over all books. */
+        EntryId: string;
+        /** @description An entry's fields to change (RFC 7396): what is given replaces what is there. */
+        EntryPatch: Record<string, never>;
+        /** @description Fields that decide nothing. */
+        EntryRest: {
+            /** @description Whether the comment is shown. */
+            add_memo: boolean;
+            /** @description Quick replies started by this entry. */
+            automation_id: string;
+            /**
+             * Format: int64
+             * @description Place in the editor.
+             */
+            display_index?: number | null;
+            /** @description The folder's id. */
+            folder?: string | null;
+            /** @description Prompts the entry asks the front end to hide (`@@disable_ui_prompt`). */
+            hide_prompts: string[];
+            /** @description When it was last edited, as the file has it. */
+            last_updated?: unknown;
+            /** @description Author's tags. */
+            tags: string[];
+        };
+        /** @description A row of the table. */
+        EntryRow: {
+            /** @description Its book or vault. */
+            book: components["schemas"]["BookId"];
+            /**
+             * Format: int64
+             * @description At how many turns it had no room.
+             */
+            cut: number;
+            /** @description Whether it can be changed here. */
+            editable: boolean;
+            /**
+             * Format: int64
+             * @description At how many turns it fired.
+             */
+            fired: number;
+            /** @description What lets it in. */
+            fires_by: components["schemas"]["FiresBy"];
+            /** @description Its folder. */
+            folder?: string | null;
+            /** @description Its id. */
+            id: components["schemas"]["EntryId"];
+            /** @description Its keys. */
+            keys: string[];
+            /** @description Whether it is a note of a vault. */
+            note: boolean;
+            /**
+             * Format: double
+             * @description Its place among entries of one position.
+             */
+            order?: number | null;
+            position?: components["schemas"]["Position"] | null;
+            /** @description Its tags. */
+            tags: string[];
+            /** @description What people call it. */
+            title: string;
+            /**
+             * Format: int32
+             * @description The tokens of its text.
+             */
+            tokens: number;
+            /** @description Its version, as `If-Match` takes it. */
+            version: string;
+        };
+        /** @description A version of an entry. */
+        EntryVersion: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            created: number;
+            entry?: components["schemas"]["Entry"] | null;
+            /**
+             * Format: int64
+             * @description The revision that made it.
+             */
+            revision: number;
+            /** @description Takes that revision back, as `POST /undo` takes it. */
+            undo: string;
+            /**
+             * Format: int64
+             * @description The revision that it took back.
+             */
+            undoes?: number | null;
+            /** @description Its version; none if it was taken out. */
+            version?: string | null;
+        };
+        /** @description An entry with everything it says. */
+        EntryView: components["schemas"]["EntryRow"] & {
+            /** @description The text. */
+            content: string;
+            dialect?: components["schemas"]["Dialect"] | null;
+            entry?: components["schemas"]["Entry"] | null;
+        };
+        /** @description An event with its number. */
+        Event: components["schemas"]["Happened"] & {
+            /**
+             * Format: int64
+             * @description Its number; later events have higher ones.
+             */
+            id: number;
+        };
+        /**
+         * @description What happened, as people are told.
+         * @enum {string}
+         */
+        EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        /**
+         * @description What goes on where a selecting model failed or chose nothing.
+         * @enum {string}
+         */
+        Fallback: "candidates" | "matches" | "constants" | "forced" | "nothing";
+        /** @description A field that differs. */
+        FieldChange: {
+            /** @description What it becomes. */
+            after: unknown;
+            /** @description What it was. */
+            before: unknown;
+            /** @description The field, with dots. */
+            field: string;
+        };
+        /** @description Conditions on who speaks and what is generated. */
+        Filters: {
+            /** @description Character names (SillyTavern: avatar file without extension). */
+            characters: string[];
+            /** @description The lists exclude instead of include. */
+            exclude: boolean;
+            /** @description Tag ids. */
+            tags: string[];
+            /** @description Generation types; empty means all. */
+            triggers: string[];
+        };
+        /** @description An entry that fired. */
+        Fired: {
+            /** @description The book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description Hash of the text that was woven in; `None` if the entry has no place in the prompt. */
+            text?: string | null;
+            /** @description Its title. */
+            title: string;
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description What lets an entry in.
+         * @enum {string}
+         */
+        FiresBy: "nothing" | "constant" | "meaning" | "keys";
+        /** @description One change to the turn, the entry or the rules. */
+        FixChange: {
+            /** @enum {string} */
+            change: "enable";
+        } | {
+            /** @enum {string} */
+            change: "make_constant";
+        } | {
+            /** @enum {string} */
+            change: "any_generation";
+        } | {
+            /** @enum {string} */
+            change: "any_character";
+        } | {
+            /** @enum {string} */
+            change: "scan_depth";
+            /**
+             * Format: int32
+             * @description Messages.
+             */
+            messages: number;
+        } | {
+            /** @enum {string} */
+            change: "say";
+            /** @description The words. */
+            words: string[];
+        } | {
+            /** @enum {string} */
+            change: "ignore_secondary";
+        } | {
+            /** @enum {string} */
+            change: "wait";
+            /** @description Messages. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            change: "allow_recursion";
+        } | {
+            /** @enum {string} */
+            change: "no_recursion_level";
+        } | {
+            /** @enum {string} */
+            change: "drop_decorator";
+        } | {
+            /** @enum {string} */
+            change: "leave_groups";
+        } | {
+            /** @enum {string} */
+            change: "probability";
+            /**
+             * Format: double
+             * @description In per cent.
+             */
+            percent: number;
+        } | {
+            /** @enum {string} */
+            change: "nearness";
+            /**
+             * Format: double
+             * @description The least cosine.
+             */
+            threshold: number;
+        } | {
+            /** @enum {string} */
+            change: "near_entries";
+            /**
+             * Format: int32
+             * @description The most entries.
+             */
+            most: number;
+        } | {
+            /** @enum {string} */
+            change: "budget";
+            /** @description Tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description Changes that make an entry fire. */
+        FixView: {
+            /** @description What to change, in order. */
+            changes: components["schemas"]["FixChange"][];
+            /** @description The same in English. */
+            words: string[];
+        };
+        /** @description A folder of a book. */
+        FolderView: {
+            /** @description Whether its entries are switched on. */
+            enabled: boolean;
+            /** @description Its id. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /**
+         * @description An entry that is forced on or off.
+         * @enum {string}
+         */
+        Force: "activate" | "suppress";
+        /** @description What to forget. */
+        ForgetBody: {
+            /** @description A fresh start: also everything this character remembers, from all chats. */
+            and_character?: string | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+        };
+        /** @description What was found. */
+        FoundView: {
+            /** @description Memories, best first. */
+            memories: components["schemas"]["MemoryFound"][];
+            /** @description Passages of the story, best first. */
+            passages: components["schemas"]["PassageFound"][];
+        };
+        /** @description A condition on the state of the chat that does not hold. */
+        Gate: {
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
+            count: number;
+            /** @enum {string} */
+            gate: "after";
+            /**
+             * Format: int32
+             * @description How many it waits for.
+             */
+            wanted: number;
+        } | {
+            /**
+             * Format: int32
+             * @description How many there are.
+             */
+            count: number;
+            /** @enum {string} */
+            gate: "every";
+            /**
+             * Format: int32
+             * @description How many.
+             */
+            wanted: number;
+        } | {
+            /**
+             * Format: int32
+             * @description The greeting of the chat.
+             */
+            found: number;
+            /** @enum {string} */
+            gate: "greeting";
+            /**
+             * Format: int32
+             * @description The greeting it is for.
+             */
+            wanted: number;
+        } | {
+            /** @enum {string} */
+            gate: "greeting_over";
+        } | {
+            /** @description The user's. */
+            found: string;
+            /** @enum {string} */
+            gate: "user_icon";
+            /** @description The icon it is for. */
+            wanted: string;
+        };
+        /** @description Conditions on the state of the chat. */
+        Gates: {
+            /**
+             * Format: int32
+             * @description Not before this many messages (`@@activate_only_after`).
+             */
+            after?: number | null;
+            /**
+             * Format: int32
+             * @description Only every so many messages (`@@activate_only_every`).
+             */
+            every?: number | null;
+            /**
+             * Format: int32
+             * @description Only with this greeting (`@@is_greeting`).
+             */
+            greeting?: number | null;
+            /**
+             * Format: int32
+             * @description Not in chats shorter than this (`JanitorAI`).
+             */
+            min_messages?: number | null;
+            /** @description Only with this user icon (`@@is_user_icon`). */
+            user_icon?: string | null;
+        };
+        /**
+         * @description What the front end asks the model for.
+         * @enum {string}
+         */
+        GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet";
+        /** @description Membership in inclusion groups. */
+        Group: {
+            /** @description The names as written, separated by commas. */
+            names: string;
+            /** @description Wins by order instead of by weight. */
+            prioritize: boolean;
+            /** @description Whether the number of matched keys decides; `None` leaves it to the engine. */
+            use_scoring?: boolean | null;
+            /**
+             * Format: double
+             * @description Share in the draw; `None` where the file has none (100).
+             */
+            weight?: number | null;
+        };
+        /**
+         * @description Why a member of a group lost.
+         * @enum {string}
+         */
+        GroupRule: "sticky" | "timed" | "score" | "already_active" | "priority" | "weight" | "double_removal";
+        /** @description What happened. */
+        Happened: {
+            /** @description The chat. */
+            chat: string;
+            /** @enum {string} */
+            event: "chat";
+            /**
+             * Format: int64
+             * @description Its version now.
+             */
+            version: number;
+        } | {
+            /** @description The chat. */
+            chat: string;
+            /** @enum {string} */
+            event: "turn";
+            /**
+             * Format: int64
+             * @description The turn.
+             */
+            turn: number;
+        } | {
+            /** @enum {string} */
+            event: "fail_open";
+            /** @description Why. */
+            reason: string;
+        } | {
+            /** @enum {string} */
+            event: "trouble";
+            /** @description What. */
+            reason: string;
+        } | {
+            /** @enum {string} */
+            event: "desk";
+            /**
+             * Format: int64
+             * @description The revision now.
+             */
+            revision: number;
+        } | {
+            /** @enum {string} */
+            event: "lore";
+            /** @description Its version. */
+            version: string;
+        } | {
+            /** @enum {string} */
+            event: "memory";
+            /** @description The write. */
+            write: string;
+        } | {
+            /** @enum {string} */
+            event: "job";
+            /**
+             * Format: int64
+             * @description The job.
+             */
+            job: number;
+            /** @description How it stands. */
+            state: string;
+        } | {
+            /** @description Chats done. */
+            done: number;
+            /** @enum {string} */
+            event: "run";
+            /**
+             * Format: int64
+             * @description The run.
+             */
+            run: number;
+            /** @description How it stands. */
+            state: string;
+            /** @description Chats in all. */
+            total: number;
+        } | {
+            /** @enum {string} */
+            event: "gap";
+        };
+        /** @description How the server is. */
+        Health: {
+            /** @description Books in use. */
+            books: number;
+            /** @description Entries and notes in use. */
+            entries: number;
+            /**
+             * Format: int64
+             * @description The number of the last event.
+             */
+            last_event: number;
+            /** @description The compiled books. */
+            library: components["schemas"]["LibraryVersion"];
+            /** @description Whether stories are remembered. */
+            memory: boolean;
+            /** @description `ok`. */
+            status: string;
+            /** @description The tokenizer that counts. */
+            tokenizer: string;
+            /** @description The server's version. */
+            version: string;
+            /** @description Whether lore is woven into requests. */
+            weaving: boolean;
+        };
+        /** @description What became of an entry. */
+        History: {
+            /** @description Its versions, newest first. */
+            items: components["schemas"]["EntryVersion"][];
+        };
+        /** @description What an import took in. */
+        ImportedMemory: {
+            /** @description Writes that are new. */
+            new: number;
+        };
+        /** @description What became of a chat's file. */
+        ImportedView: {
+            /** @description Versions of messages that became branches. */
+            branches: number;
+            /** @description Timed effects that were taken over. */
+            effects: number;
+            /** @description What the file was. */
+            format: string;
+            /** @description The chat. */
+            item: components["schemas"]["ChatView"];
+            /** @description Narrator messages that are no part of the story. */
+            left_out: number;
+            /** @description Messages, in all branches. */
+            messages: number;
+            /** @description Variables that were taken over. */
+            variables: number;
+        };
+        /** @description A remark about one place of the file: which field, what was found, how it was read. */
+        ImportNote: {
+            /** @description The entry, where it concerns one: its key or place in the file. */
+            entry?: string | null;
+            /** @description The field's name in the file; empty where it concerns the whole file. */
+            field: string;
+            /** @description How much it matters. */
+            severity: components["schemas"]["NoteSeverity"];
+            /** @description What was found and how it was read. */
+            text: string;
+        };
+        /** @description Text put somewhere else than the entry's own place (Risu `@@inject_*`). */
+        Inject: {
+            /** @description What happens there. */
+            op: components["schemas"]["InjectOp"];
+            /** @description The name of the entry or place. */
+            target: string;
+        };
+        /** @description A text to be put into the prompt. Within a place, injections stand in prompt order. */
+        Injection: {
+            /** @description Where it goes. */
+            place: components["schemas"]["Place"];
+            /** @description The role of the message it becomes part of. */
+            role: components["schemas"]["Role"];
+            /** @description Where it comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description The text, ready to be sent. */
+            text: string;
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description What an injection does at its target. */
+        InjectOp: "into_lore" | "at" | "prepend" | {
+            /** @description Replaces this text. */
+            replace: string;
+        };
+        /**
+         * @description How somebody stands to a piece of knowledge.
+         * @enum {string}
+         */
+        InsightKind: "knows" | "suspects" | "believes" | "unaware" | "hiding";
+        /**
+         * @description What a job does.
+         * @enum {string}
+         */
+        JobKind: "reply" | "extract" | "round" | "catch_up";
+        /**
+         * @description How a job stands.
+         * @enum {string}
+         */
+        JobState: "waiting" | "running" | "done" | "failed" | "cancelled";
+        /** @description A job. */
+        JobView: {
+            /**
+             * Format: int32
+             * @description How often it was begun.
+             */
+            attempts: number;
+            /** @description The chat: jobs of one chat run one at a time. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The model connection it uses. */
+            connection: components["schemas"]["ConnectionId"];
+            /**
+             * Format: int64
+             * @description When it was queued, in milliseconds since 1970.
+             */
+            created: number;
+            /**
+             * Format: int32
+             * @description Pieces done.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description Not before this time.
+             */
+            due: number;
+            /** @description Why it was tried again, failed or was cancelled. */
+            error?: string | null;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+            /** @description What it does. */
+            kind: components["schemas"]["JobKind"];
+            /** @description How it stands. */
+            state: components["schemas"]["JobState"];
+            /**
+             * Format: int32
+             * @description Pieces in all; 0 where it is one piece.
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description When it last changed.
+             */
+            updated: number;
+        };
+        /** @description A key and where it was found. */
+        KeyHits: {
+            /** @description The key. */
+            key: string;
+            /** @description Where it is found. */
+            places: components["schemas"]["Place"][];
+        };
+        /** @description A key that was found. */
+        KeyMatch: {
+            /** @description Where else it was found: the other messages, card texts and prompts that were scanned. */
+            also?: components["schemas"]["MatchPlace"][];
+            at?: components["schemas"]["MatchPlace"] | null;
+            /** @description The key after macros, when that differs. */
+            expanded?: string | null;
+            /** @description The key as written. */
+            key: string;
+        };
+        /** @description Who knows what. */
+        KnowledgeView: {
+            /** @description What each knows. */
+            items: components["schemas"]["Knows"][];
+            /** @description Everybody named. */
+            people: string[];
+        };
+        /** @description What one person knows, guesses, believes, misses or hides. */
+        Knows: {
+            /** @description The knowledge. */
+            content: string;
+            /** @description Its id. */
+            id: string;
+            /** @description How they stand to it. */
+            kind: components["schemas"]["InsightKind"];
+            /** @description The messages it was drawn from. */
+            receipts: components["schemas"]["MessageId"][];
+            /** @description Whose knowledge it is. */
+            subject: string;
+            /** @description From whom it is hidden. */
+            target?: string | null;
+        };
+        /** @description A compiled library: equal versions decide alike. */
+        LibraryVersion: string;
+        /** @description Lines that became other lines. */
+        LineChange: {
+            /** @description Lines that are new. */
+            added: string[];
+            /** @description The line of the older text before which the change stands, from 0. */
+            at: number;
+            /** @description Lines that are gone. */
+            removed: string[];
+        };
+        /** @description Something odd about lore. */
+        LintFinding: {
+            /** @description The book or vault. */
+            book: string;
+            /** @description What it is. */
+            code: string;
+            /** @description The entry or note; none where it is about the whole. */
+            entry?: string | null;
+            /** @description The same with its parameters. */
+            parameters: Record<string, never>;
+            /** @description How much it matters: `error`, `warning` or `hint`. */
+            severity: components["schemas"]["LintSeverity"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /**
+         * @description How bad something is.
+         * @enum {string}
+         */
+        LintSeverity: "hint" | "warning" | "error";
+        /** @description What is odd. */
+        LintView: {
+            /** @description The findings. */
+            items: components["schemas"]["LintFinding"][];
+        };
+        /** @description Changes of lore that are tried out and not saved. */
+        LorePatch: {
+            /** @description Changes of entries by their ids (RFC 7396). */
+            entries?: Record<string, never>;
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
+            /** @description Entries to leave out. */
+            without?: components["schemas"]["EntryId"][];
+        };
+        /** @description Something that a format has no place for. */
+        Loss: {
+            entry?: components["schemas"]["EntryId"] | null;
+            /** @description The field of the model, with dots. */
+            field: string;
+            /** @description What it was. */
+            value: unknown;
+        };
+        /** @description What a format has no place for. */
+        LossesView: {
+            /** @description The format. */
+            format: string;
+            /** @description What is not in its file. */
+            losses: components["schemas"]["Loss"][];
+        };
+        /** @description A message of a prompt. */
+        MappedMessage: {
+            /** @description Its text, to the byte as it was sent. */
+            content: string;
+            /** @description The speaker's name, where the model is told. */
+            name?: string | null;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+            /**
+             * Format: int32
+             * @description Tokens up to its end.
+             */
+            token_end: number;
+            /**
+             * Format: int32
+             * @description Tokens of the messages before it.
+             */
+            token_start: number;
+        };
+        /** @description A woven text in a prompt. */
+        MappedSpan: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description Names the span for links. */
+            id: number;
+            /** @description The message, counted from 0. */
+            message: number;
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description Whether it stands in what the prompt before had already. */
+            stable: boolean;
+            /** @description First byte inside that message's text (UTF-8). */
+            start: number;
+            /** @description What people call it. */
+            title: string;
+            /**
+             * Format: int32
+             * @description Tokens of the prompt up to its end.
+             */
+            token_end: number;
+            /**
+             * Format: int32
+             * @description Tokens of the prompt before it.
+             */
+            token_start: number;
+            /** @description Tokens of the text alone. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description What an earlier match does to later turns.
+         * @enum {string}
+         */
+        MatchOnce: "keep" | "once_only";
+        /** @description Where a key was found. */
+        MatchPlace: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description The text it was found in. */
+            source: components["schemas"]["TextSource"];
+            /** @description First byte of the match in that text. */
+            start: number;
+        };
+        /** @description Texts besides the chat that an entry's keys are looked for in. */
+        MatchSources: {
+            /** @description The creator's notes. */
+            creator_notes: boolean;
+            /** @description The character's note, inserted at depth. */
+            depth_prompt: boolean;
+            /** @description The character's description. */
+            description: boolean;
+            /** @description The persona's description. */
+            persona: boolean;
+            /** @description The character's personality. */
+            personality: boolean;
+            /** @description The scenario. */
+            scenario: boolean;
+        };
+        /** @description A memory. */
+        MemoryFound: {
+            /** @description Its id. */
+            id: string;
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+            /** @description What it says. */
+            text: string;
+        };
+        /**
+         * @description What a memory is about. The first four are long-term, the next four belong to a session.
+         * @enum {string}
+         */
+        MemoryKind: "fact" | "relationship" | "preference" | "event" | "scene" | "revelation" | "development" | "detail" | "other";
+        /** @description Names one write: all its events were stored together and are undone together. */
+        MemoryWriteId: string;
+        /** @description What a write of memory gives back. */
+        MemoryWrote: {
+            /** @description The record it made or changed. */
+            id?: string | null;
+            /** @description Takes the write back, as `POST /undo` takes it. */
+            undo: string;
+        };
+        /** @description Memories to put together. */
+        MergeBody: {
+            /** @description What the new one says. */
+            content: string;
+            /** @description Their ids. */
+            ids: string[];
+            /** @description Whose they are. */
+            owner: components["schemas"]["Owner"];
+        };
+        /**
+         * Format: int32
+         * @description A number of messages on a path, used wherever a rule counts the story's length.
+         */
+        MessageCount: number;
+        /** @description A message, independent of its ancestors (see [`crate::chat::identity`]). */
+        MessageId: string;
+        /** @description Changes of a message. */
+        MessagePatch: {
+            /** @description What is said instead. */
+            content?: string | null;
+            /** @description Who says it. */
+            name?: string | null;
+        };
+        /** @description Whom a new book follows, and how it is read. */
+        NewBook: {
+            /** @description Whom it follows; everybody without it. */
+            bindings?: components["schemas"]["Binding"][] | null;
+            /** @description What it says about itself. */
+            description?: string;
+            /** @description How it is read; as World Info without it. */
+            dialect?: components["schemas"]["Dialect"];
+            /** @description Its id: letters, digits, `-`, `_` and `.`. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description A new chat. */
+        NewChat: {
+            /** @description Its id. */
+            id: string;
+            /** @description What was said so far. */
+            messages?: components["schemas"]["Said"][];
+            /** @description Its name; the beginning of the first message without it. */
+            title?: string | null;
+        };
+        /** @description A new entry. */
+        NewEntry: {
+            /** @description The book it is for. */
+            book: components["schemas"]["BookId"];
+            /** @description Its fields; those not given have their defaults. Its id is given by the server. */
+            entry?: Record<string, never>;
+        };
+        /** @description Something said. */
+        NewMessages: {
+            /** @description The node it is said after; where the story is without it. */
+            after?: string | null;
+            /** @description What is said, oldest first. */
+            messages: components["schemas"]["Said"][];
+        };
+        /** @description A memory to note. */
+        NewRecord: {
+            /** @description What to remember. */
+            content: string;
+            /**
+             * Format: int32
+             * @description 1 (minor) to 3 (vital).
+             */
+            importance?: number | null;
+            /** @description What it is about. */
+            kind?: components["schemas"]["MemoryKind"];
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description The messages it rests on; none for something that holds on every path. */
+            receipts?: components["schemas"]["MessageId"][];
+        };
+        /** @description The reply to a turn. */
+        NewReply: {
+            /** @description What the model said. */
+            content: string;
+            /** @description Who spoke. */
+            name?: string | null;
+        };
+        /** @description Where the story shall be. */
+        NewTip: {
+            /** @description The node; all zeros for the beginning. */
+            node: string;
+        };
+        /**
+         * @description How much a note matters.
+         * @enum {string}
+         */
+        NoteSeverity: "info" | "warning";
+        /** @description An id as the file has it. */
+        OriginalId: number | string;
+        /** @description The decision about an entry. */
+        Outcome: {
+            place?: components["schemas"]["Place"] | null;
+            /** @description The tokens of its text. */
+            tokens: components["schemas"]["Tokens"];
+            /** @description How it came to fire. */
+            trigger: components["schemas"]["Trigger"];
+            /** @enum {string} */
+            verdict: "activated";
+        } | (components["schemas"]["Stop"] & {
+            /** @enum {string} */
+            verdict: "stopped";
+        });
+        /** @description Settings that were changed; what is not set is as the server was started. */
+        Overrides: {
+            /**
+             * @description The character's name, where requests do not say it.
+             * @default null
+             */
+            character: string | null;
+            /**
+             * Format: int32
+             * @description The model's context size, where neither its connection nor its server tell it.
+             * @default null
+             */
+            context: number | null;
+            /**
+             * Format: int64
+             * @description The longest a request waits for its lore, in milliseconds.
+             * @default null
+             */
+            deadline_ms: number | null;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             * @default null
+             */
+            seed: number | null;
+            /**
+             * @description The user's name, where requests do not say it.
+             * @default null
+             */
+            user: string | null;
+            /**
+             * @description Whether lore is woven into requests.
+             * @default null
+             */
+            weaving: boolean | null;
+        };
+        /** @description Whose memory it is, inside a tenant. */
+        Owner: {
+            /** @description Everybody of a world. */
+            world: string;
+        } | {
+            /** @description A character, in all its chats. */
+            character: components["schemas"]["CharacterId"];
+        } | {
+            /** @description One chat. */
+            chat: components["schemas"]["ChatId"];
+        };
+        /** @description Everybody who remembers. */
+        OwnersView: {
+            /** @description Chats, characters and worlds. */
+            items: components["schemas"]["OwnerView"][];
+        };
+        /** @description Somebody who remembers. */
+        OwnerView: {
+            /**
+             * Format: int64
+             * @description The number of the last event.
+             */
+            events: number;
+            /** @description Who. */
+            owner: components["schemas"]["Owner"];
+        };
+        /** @description A page of a list. */
+        Page_ChangedTurn: {
+            /** @description The items. */
+            items: {
+                /** @description What changes. */
+                change: components["schemas"]["TurnChange"];
+                /** @description The chat. */
+                chat: components["schemas"]["ChatId"];
+                /** @description Its number in the run. */
+                number: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_ChatView: {
+            /** @description The items. */
+            items: {
+                /** @description When it was made, in milliseconds since 1970. */
+                created: components["schemas"]["Timestamp"];
+                /** @description Its id. */
+                id: components["schemas"]["ChatId"];
+                /**
+                 * Format: int64
+                 * @description Messages on the current path.
+                 */
+                messages: number;
+                /** @description The node the story is at; all zeros before the first message. */
+                tip: components["schemas"]["PrefixHash"];
+                /** @description Its name. */
+                title: string;
+                /**
+                 * Format: int64
+                 * @description Turns of all branches.
+                 */
+                turns: number;
+                /** @description When it last changed. */
+                updated: components["schemas"]["Timestamp"];
+                /**
+                 * Format: int64
+                 * @description Grows with every write.
+                 */
+                version: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_EntryRow: {
+            /** @description The items. */
+            items: {
+                /** @description Its book or vault. */
+                book: components["schemas"]["BookId"];
+                /**
+                 * Format: int64
+                 * @description At how many turns it had no room.
+                 */
+                cut: number;
+                /** @description Whether it can be changed here. */
+                editable: boolean;
+                /**
+                 * Format: int64
+                 * @description At how many turns it fired.
+                 */
+                fired: number;
+                /** @description What lets it in. */
+                fires_by: components["schemas"]["FiresBy"];
+                /** @description Its folder. */
+                folder?: string | null;
+                /** @description Its id. */
+                id: components["schemas"]["EntryId"];
+                /** @description Its keys. */
+                keys: string[];
+                /** @description Whether it is a note of a vault. */
+                note: boolean;
+                /**
+                 * Format: double
+                 * @description Its place among entries of one position.
+                 */
+                order?: number | null;
+                position?: components["schemas"]["Position"] | null;
+                /** @description Its tags. */
+                tags: string[];
+                /** @description What people call it. */
+                title: string;
+                /**
+                 * Format: int32
+                 * @description The tokens of its text.
+                 */
+                tokens: number;
+                /** @description Its version, as `If-Match` takes it. */
+                version: string;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_JobView: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int32
+                 * @description How often it was begun.
+                 */
+                attempts: number;
+                /** @description The chat: jobs of one chat run one at a time. */
+                chat: components["schemas"]["ChatId"];
+                /** @description The model connection it uses. */
+                connection: components["schemas"]["ConnectionId"];
+                /**
+                 * Format: int64
+                 * @description When it was queued, in milliseconds since 1970.
+                 */
+                created: number;
+                /**
+                 * Format: int32
+                 * @description Pieces done.
+                 */
+                done: number;
+                /**
+                 * Format: int64
+                 * @description Not before this time.
+                 */
+                due: number;
+                /** @description Why it was tried again, failed or was cancelled. */
+                error?: string | null;
+                /**
+                 * Format: int64
+                 * @description Its number.
+                 */
+                id: number;
+                /** @description What it does. */
+                kind: components["schemas"]["JobKind"];
+                /** @description How it stands. */
+                state: components["schemas"]["JobState"];
+                /**
+                 * Format: int32
+                 * @description Pieces in all; 0 where it is one piece.
+                 */
+                total: number;
+                /**
+                 * Format: int64
+                 * @description When it last changed.
+                 */
+                updated: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_RecordView: {
+            /** @description The items. */
+            items: {
+                /** @description Whether it is in use: neither retired nor replaced nor held. */
+                active: boolean;
+                /** @description What it says. */
+                fields: Record<string, never>;
+                /** @description Its id among its owner's records. */
+                id: string;
+                /** @description Whose it is. */
+                owner: components["schemas"]["Owner"];
+                /** @description What it is. */
+                tier: components["schemas"]["RecordKind"];
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_RevisionView: {
+            /** @description The items. */
+            items: {
+                /** @description What was changed. */
+                changes: components["schemas"]["ChangedView"][];
+                /**
+                 * Format: int64
+                 * @description When, in milliseconds since 1970.
+                 */
+                created: number;
+                /**
+                 * Format: int64
+                 * @description Its number.
+                 */
+                number: number;
+                /** @description Takes it back, as `POST /undo` takes it. */
+                undo: string;
+                /**
+                 * Format: int64
+                 * @description The revision that it took back.
+                 */
+                undoes?: number | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_TurnFigures: {
+            /** @description The items. */
+            items: {
+                /** @description How the pools used their budgets. */
+                budgets: components["schemas"]["BudgetUse"][];
+                /** @description When it was stored, in milliseconds since 1970. */
+                created: components["schemas"]["Timestamp"];
+                /** @description Entries that had no room. */
+                cut: number;
+                /** @description What was asked for. */
+                generation: components["schemas"]["GenerationType"];
+                /**
+                 * Format: int32
+                 * @description Tokens of the whole prompt.
+                 */
+                prompt_tokens: number;
+                /** @description The turn. */
+                turn: components["schemas"]["TurnId"];
+                /**
+                 * Format: int32
+                 * @description Tokens of the beginning that the prompt of the turn before on the list had too.
+                 */
+                unchanged_tokens?: number | null;
+                /** @description Texts woven in. */
+                woven: number;
+                /** @description Tokens woven in. */
+                woven_tokens: components["schemas"]["Tokens"];
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_TurnSummary: {
+            /** @description The items. */
+            items: {
+                /** @description The node it was computed on. */
+                at: components["schemas"]["PrefixHash"];
+                /** @description When. */
+                created: components["schemas"]["Timestamp"];
+                /** @description What was asked for. */
+                generation: components["schemas"]["GenerationType"];
+                /** @description The turn. */
+                id: components["schemas"]["TurnId"];
+                reply?: components["schemas"]["PrefixHash"] | null;
+                /** @description Whether its prompt, injections and verdicts were given up to save space. */
+                trimmed?: boolean;
+                /** @description Whether it was taken back: it is part of no state. */
+                undone?: boolean;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_VerdictRow: {
+            /** @description The items. */
+            items: {
+                /** @description Its book or vault. */
+                book: components["schemas"]["BookId"];
+                /** @description The class. */
+                class: components["schemas"]["VerdictClass"];
+                /** @description The deciding rule: `activated` or the rule that stopped it. */
+                code: string;
+                /** @description The entry. */
+                entry: components["schemas"]["EntryId"];
+                /** @description The decision with its parameters. */
+                outcome: components["schemas"]["Outcome"];
+                /** @description The decision in English. */
+                sentence: string;
+                /** @description What people call it. */
+                title: string;
+                tokens?: components["schemas"]["Tokens"] | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A passage of the story. */
+        PassageFound: {
+            /** @description The message's number on the path, from 1. */
+            message: number;
+            /** @description The message's node. */
+            node: components["schemas"]["PrefixHash"];
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+            /** @description What is said. */
+            text: string;
+        };
+        /** @description A message of a path. */
+        PathMessage: {
+            /** @description Whether the model does not see it. */
+            hidden: boolean;
+            /** @description The message, wherever it stands. */
+            message: components["schemas"]["MessageId"];
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description The node: names the story up to here. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description Its number on the path, from 1. */
+            number: number;
+            reply_to?: components["schemas"]["TurnId"] | null;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+            /** @description What is said. */
+            text: string;
+            turn?: components["schemas"]["TurnBrief"] | null;
+            /** @description All versions of this message, itself among them: the swipes. */
+            versions: components["schemas"]["PrefixHash"][];
+        };
+        /** @description A part of a path. */
+        PathView: {
+            /** @description Asks for the messages before these, as `before`; none at the beginning. */
+            before?: number | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Whether the path ends where the story is. */
+            current: boolean;
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["PathMessage"][];
+            /** @description The end of the path. */
+            tip: components["schemas"]["PrefixHash"];
+            /** @description Messages on the whole path. */
+            total: number;
+            /**
+             * Format: int64
+             * @description The chat's version.
+             */
+            version: number;
+        };
+        /** @description A place in a prompt that text can be put into. Every source of text uses these. */
+        Place: "before_main" | "after_main" | "before_character" | "after_character" | "before_examples" | "after_examples" | "note_top" | "note_bottom" | {
+            /** @description Inside the chat, so many messages from its end. */
+            at_depth: components["schemas"]["Depth"];
+        } | {
+            /** @description Where the prompt says `{{outlet::name}}`. */
+            outlet: string;
+        } | {
+            /** @description A named slot of the prompt template. */
+            slot: string;
+        };
+        /** @description Position, depth, role and order of an entry. */
+        Placement: {
+            depth?: components["schemas"]["Depth"] | null;
+            /**
+             * Format: double
+             * @description Lower is earlier in the prompt. `None` compares equal to everything, as in
+             *     SillyTavern.
+             */
+            order?: number | null;
+            /** @description The place. */
+            position: components["schemas"]["Position"];
+            role?: components["schemas"]["Role"] | null;
+        };
+        /** @description A place in the prompt, as lore formats name it. */
+        Position: "default" | "before_character" | "after_character" | "note_top" | "note_bottom" | "examples_top" | "examples_bottom" | {
+            /** @description Inside the chat. */
+            at_depth: {
+                /** @description Which end is counted from. */
+                from: components["schemas"]["DepthFrom"];
+            };
+        } | {
+            /** @description A named place that a prompt asks for by `{{outlet::name}}`. */
+            outlet: string;
+        } | "before_description" | "after_description" | "personality" | "scenario" | {
+            /** @description A named slot of the prompt template. */
+            slot: string;
+        } | "nowhere";
+        /** @description The exact state of a story: the hash of all message ids up to a point. */
+        PrefixHash: string;
+        /** @description A refused call (RFC 9457). */
+        Problem: {
+            /** @description The kind for programs. */
+            code: components["schemas"]["ProblemCode"];
+            /** @description The rule that was broken and what was found. */
+            detail: string;
+            /** @description The field, parameter or header that is wrong. */
+            field?: string | null;
+            /** @description What was found. */
+            found?: unknown;
+            /**
+             * Format: int32
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The kind in words. */
+            title: string;
+            /** @description Names the kind of problem: `urn:loreloom:problem:` and the code. */
+            type: string;
+        };
+        /**
+         * @description The kinds of problems.
+         * @enum {string}
+         */
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        /** @description How far a run is and what it found. */
+        Progress: {
+            /** @description Texts that come in, over all turns. */
+            appeared: number;
+            /** @description Turns that change. */
+            changed: number;
+            /** @description Chats in all. */
+            chats: number;
+            /** @description Chats done. */
+            chats_done: number;
+            /** @description Turns that no longer fit the budget. */
+            over_budget: number;
+            /** @description Texts that say something else. */
+            rewritten: number;
+            /** @description Chats that could not be run, and why. */
+            skipped: components["schemas"]["Skipped"][];
+            /** @description How it stands. */
+            state: components["schemas"]["RunState"];
+            /** @description Turns done. */
+            turns: number;
+            /** @description Texts that go. */
+            vanished: number;
+        };
+        /** @description A measured prompt. */
+        PromptMap: {
+            /** @description The messages. */
+            messages: components["schemas"]["MappedMessage"][];
+            /** @description The woven texts, in the order they stand. */
+            spans: components["schemas"]["MappedSpan"][];
+            /** @description The tokenizer that counted. */
+            tokenizer: string;
+            /**
+             * Format: int32
+             * @description Tokens of the whole.
+             */
+            tokens: number;
+            unchanged?: components["schemas"]["Unchanged"] | null;
+        };
+        /** @description Why an entry fired or did not. */
+        Proof: components["schemas"]["VerdictRow"] & {
+            /** @description The verdict in English with all it took: down to what was said. */
+            chain: string;
+            fix?: components["schemas"]["FixView"] | null;
+            /** @description Where that text stands in the prompt. */
+            spans: components["schemas"]["ProofSpan"][];
+            /** @description The text that was woven in. */
+            text?: string | null;
+        };
+        /** @description Where a text stands. */
+        ProofSpan: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description The message of the prompt, counted from 0. */
+            message: number;
+            /** @description First byte inside that message's text. */
+            start: number;
+        };
+        /** @description Where an injected text comes from. */
+        Provenance: {
+            /** @description An entry of a book. */
+            lore: {
+                /** @description The book. */
+                book: components["schemas"]["BookId"];
+                /** @description The entry. */
+                entry: components["schemas"]["EntryId"];
+            };
+        } | "authors_note" | {
+            /** @description A memory tier, by its slot's name. */
+            memory: string;
+        };
+        /** @description A job that was queued. */
+        Queued: {
+            /**
+             * Format: int64
+             * @description The job.
+             */
+            job: number;
+        };
+        /** @description A turn as it is stored. */
+        RawTurn: {
+            /** @description When it was stored. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Everything it decided and was given: the form of an exported chat's turns. */
+            record: Record<string, never>;
+            /** @description Its line in the list of turns. */
+            turn: components["schemas"]["TurnSummary"];
+        };
+        /** @description The rule that let an entry in. */
+        Reason: {
+            /** @enum {string} */
+            code: "key";
+        } | {
+            /** @enum {string} */
+            code: "constant";
+        } | {
+            /** @enum {string} */
+            code: "sticky";
+            /** @description The chat length at which it ends. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "decorator";
+        } | {
+            /** @enum {string} */
+            code: "forced";
+        } | {
+            /** @enum {string} */
+            code: "bootstrap";
+        } | {
+            /** @enum {string} */
+            code: "active_character";
+        } | {
+            /** @enum {string} */
+            code: "cascade";
+            /** @description That note. */
+            from: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "linked";
+            /** @description That note. */
+            from: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "fuzzy";
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+        } | {
+            /** @enum {string} */
+            code: "pinned";
+        } | {
+            /** @enum {string} */
+            code: "selected";
+            /** @description How sure it was. */
+            confidence: string;
+            /** @description What it said. */
+            why: string;
+        } | {
+            /** @enum {string} */
+            code: "fallback";
+            /** @description The rule. */
+            to: components["schemas"]["Fallback"];
+        } | {
+            /** @enum {string} */
+            code: "kept";
+            /** @description The user message of that turn. */
+            since: components["schemas"]["MessageId"];
+        } | {
+            /** @enum {string} */
+            code: "semantic";
+            /**
+             * Format: double
+             * @description How near.
+             */
+            score: number;
+            /**
+             * Format: double
+             * @description How near it had to be, where that was asked.
+             */
+            threshold?: number | null;
+        };
+        /** @description Something that happened to a record. */
+        RecordEvent: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            at: number;
+            /** @description What it changed. */
+            change: unknown;
+            chat?: components["schemas"]["ChatId"] | null;
+            /** @description What happened. */
+            kind: components["schemas"]["EventKind"];
+            /**
+             * Format: int64
+             * @description Its number among its owner's events.
+             */
+            number: number;
+            /** @description The messages it rests on. */
+            receipts: components["schemas"]["MessageId"][];
+            /** @description The write it belongs to. */
+            write: string;
+        };
+        /** @description A record with everything that happened to it. */
+        RecordHistory: {
+            /** @description What happened, oldest first. */
+            events: components["schemas"]["RecordEvent"][];
+            record?: components["schemas"]["RecordView"] | null;
+        };
+        /**
+         * @description What a record is.
+         * @enum {string}
+         */
+        RecordKind: "memory" | "entity" | "relationship" | "insight" | "pinned_arc" | "canon" | "session_memory" | "session_entity" | "scene" | "arc" | "arc_summary" | "profile" | "state_card" | "summary" | "marks" | "read_only" | "contradiction";
+        /** @description Changes of a record. */
+        RecordPatch: {
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description Fields to change; `null` takes one away. */
+            set: Record<string, never>;
+        };
+        /** @description Something remembered. */
+        RecordView: {
+            /** @description Whether it is in use: neither retired nor replaced nor held. */
+            active: boolean;
+            /** @description What it says. */
+            fields: Record<string, never>;
+            /** @description Its id among its owner's records. */
+            id: string;
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description What it is. */
+            tier: components["schemas"]["RecordKind"];
+        };
+        /** @description How an entry takes part in recursion. */
+        Recursion: {
+            /**
+             * Format: int32
+             * @description Only from this recursion level on; 0 is at once.
+             */
+            delay_level: number;
+            /** @description Cannot be activated by other entries. */
+            exclude: boolean;
+            /** @description Does not activate other entries. */
+            prevent: boolean;
+            /** @description Whether its keys are looked for in lore; `None` leaves it to the engine. */
+            scan_lore?: boolean | null;
+        };
+        /** @description An entry that was taken out. */
+        Removed: {
+            /** @description Its id. */
+            id: components["schemas"]["EntryId"];
+        };
+        /** @description A book that was taken out. */
+        RemovedBook: {
+            /** @description Its id. */
+            id: components["schemas"]["BookId"];
+        };
+        /** @description A text to find and what to put in its place. */
+        Replace: {
+            /** @description Whether capitals matter. */
+            case_sensitive?: boolean;
+            /** @description Tell what would change, and change nothing. */
+            dry_run?: boolean;
+            /** @description Where to look; in the text alone without it. */
+            fields?: components["schemas"]["TextField"][] | null;
+            /** @description What to find. */
+            find: string;
+            /** @description Whether `find` is a regular expression. */
+            regex?: boolean;
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /** @description What to put in its place; with `regex`, `$1` is the first group. */
+            with: string;
+        };
+        /** @description What to tell again. */
+        ReplayBody: {
+            /** @description The chats; all without it. */
+            chats?: components["schemas"]["ChatId"][] | null;
+            patch?: components["schemas"]["LorePatch"] | null;
+        };
+        /** @description A change of books, rules or settings. */
+        RevisionView: {
+            /** @description What was changed. */
+            changes: components["schemas"]["ChangedView"][];
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            created: number;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
+            /** @description Takes it back, as `POST /undo` takes it. */
+            undo: string;
+            /**
+             * Format: int64
+             * @description The revision that it took back.
+             */
+            undoes?: number | null;
+        };
+        /**
+         * @description Who a message is from, as models know it.
+         * @enum {string}
+         */
+        Role: "system" | "user" | "assistant" | "tool";
+        /**
+         * @description How a run stands.
+         * @enum {string}
+         */
+        RunState: "running" | "done" | "cancelled";
+        /** @description All runs. */
+        RunsView: {
+            /** @description The last runs, newest first. */
+            items: components["schemas"]["RunView"][];
+        };
+        /** @description A run. */
+        RunView: components["schemas"]["Progress"] & {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+        };
+        /** @description A message of a story. */
+        Said: {
+            /** @description What is said. */
+            content: string;
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+        };
+        /**
+         * @description A phase of the scan loop.
+         * @enum {string}
+         */
+        ScanPhase: "initial" | "recursion" | "min_activations";
+        /** @description How much text is scanned for keys. */
+        ScanRange: {
+            /**
+             * Format: int32
+             * @description Characters (`NovelAI`, Kobold).
+             */
+            characters?: number | null;
+            /**
+             * Format: double
+             * @description Messages; `None` leaves it to the book or the engine. Negative numbers occur in
+             *     files and scan nothing.
+             */
+            messages?: number | null;
+            /**
+             * Format: int32
+             * @description Tokens (`@@instruct_scan_depth`).
+             */
+            tokens?: number | null;
+        };
+        /** @description A session that leaves no trace unless it is kept. */
+        ScratchView: {
+            from?: components["schemas"]["PrefixHash"] | null;
+            /**
+             * Format: int64
+             * @description The job that reads what was told in it, if it was kept and a model is set.
+             */
+            job?: number | null;
+            /** @description Whether one is open. */
+            open: boolean;
+        };
+        /** @description What to look for. */
+        SearchBody: {
+            /** @description Also in what this character remembers. */
+            character?: string | null;
+            /** @description How many of each; 10 without it. */
+            most?: number | null;
+            /** @description What to look for. */
+            text: string;
+        };
+        /** @description The secondary keys. */
+        Secondary: {
+            /** @description Whether they count at all (SillyTavern's `selective`). */
+            active: boolean;
+            /** @description The keys. */
+            keys: string[];
+            /** @description How they combine. */
+            logic: components["schemas"]["SelectiveLogic"];
+        };
+        /** @description Which entries. */
+        Selection: {
+            /** @description But not these. */
+            except?: components["schemas"]["EntryId"][];
+            /** @description Or those that fit a filter. */
+            f?: string | null;
+            /** @description These. */
+            ids?: components["schemas"]["EntryId"][] | null;
+        };
+        /**
+         * @description How secondary keys combine.
+         * @enum {string}
+         */
+        SelectiveLogic: "and_any" | "not_all" | "not_any" | "and_all" | "unknown";
+        /**
+         * @description Settings to change. What is not given stays; in `set`, `null` goes back to what the server
+         *     was started with.
+         */
+        SettingsPatch: {
+            /** @description Go back to the rules the server was started with, before `rules` is applied. */
+            reset_rules?: boolean;
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
+            /** @description Changes of the others. */
+            set?: components["schemas"]["Overrides"];
+        };
+        /** @description All settings. */
+        SettingsView: {
+            /** @description What works now. */
+            effective: components["schemas"]["Effective"];
+            /** @description Whether stories are remembered. */
+            memory: boolean;
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
+            rules: Record<string, never>;
+            /** @description Whether the rules were set here. */
+            rules_set: boolean;
+            /** @description What was set here; what is not is as the server was started. */
+            set: components["schemas"]["Overrides"];
+            /** @description The tokenizer that counts. */
+            tokenizer: string;
+        };
+        /** @description A chat that could not be run. */
+        Skipped: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Why. */
+            reason: string;
+        };
+        /** @description Texts of one place and role, joined. */
+        Slot: {
+            /** @description The texts one by one. */
+            injections: components["schemas"]["Injection"][];
+            /** @description Where they go. */
+            place: components["schemas"]["Place"];
+            /** @description The role they are told in. */
+            role: components["schemas"]["Role"];
+            /** @description The texts, one under the other. */
+            text: string;
+            /** @description Their tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description Where a woven text comes from.
+         * @enum {string}
+         */
+        SourceKind: "lorebook" | "vault" | "memory" | "note";
+        /**
+         * @description A step of a diagnosis, in order.
+         * @enum {string}
+         */
+        Step: "name" | "port" | "tls" | "path" | "key" | "models" | "stream" | "tokenizer" | "context";
+        /** @description What a step found. */
+        StepFinding: {
+            /** @description What to do about it. */
+            fix?: string | null;
+            /** @description What was found. */
+            found: string;
+            /** @description How it went. */
+            outcome: components["schemas"]["StepOutcome"];
+            /** @description The step. */
+            step: components["schemas"]["Step"];
+        };
+        /**
+         * @description How a step went.
+         * @enum {string}
+         */
+        StepOutcome: "passed" | "doubtful" | "skipped" | "failed";
+        /** @description The rule that stopped an entry. */
+        Stop: {
+            /** @enum {string} */
+            code: "disabled";
+        } | {
+            /** @enum {string} */
+            code: "trigger";
+            /** @description What was asked for. */
+            found: string;
+            /** @description What it is for. */
+            wanted: string[];
+        } | {
+            /** @enum {string} */
+            code: "character";
+            /** @description Whether the list excludes. */
+            exclude: boolean;
+            /** @description The names it lists. */
+            listed: string[];
+        } | {
+            /** @enum {string} */
+            code: "tag";
+            /** @description Whether the list excludes. */
+            exclude: boolean;
+            /** @description The tags it lists. */
+            listed: string[];
+        } | {
+            /** @enum {string} */
+            code: "delay";
+            /** @description The length it waits for. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "cooldown";
+            /** @description The length at which it may fire again. */
+            until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            code: "recursion_level";
+            /**
+             * Format: int32
+             * @description The level it waits for.
+             */
+            level: number;
+        } | {
+            /** @enum {string} */
+            code: "excluded_from_recursion";
+        } | {
+            /** @enum {string} */
+            code: "suppressed";
+        } | {
+            /** @enum {string} */
+            code: "no_keys";
+        } | {
+            /** @enum {string} */
+            code: "no_key_found";
+        } | {
+            /** @enum {string} */
+            code: "key_too_slow";
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "not_near";
+            /**
+             * Format: double
+             * @description How near it is; `None` if others are nearer.
+             */
+            score?: number | null;
+            /**
+             * Format: double
+             * @description How near it had to be.
+             */
+            threshold: number;
+        } | {
+            /** @enum {string} */
+            code: "out_of_reach";
+            /**
+             * Format: int32
+             * @description How many messages it scans.
+             */
+            depth: number;
+            /**
+             * Format: int32
+             * @description The message, counted from the newest, from 0.
+             */
+            distance: number;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "secondary";
+            /** @description Those that were found. */
+            found: string[];
+            /** @description The primary key. */
+            key: string;
+            /** @description How the secondary keys combine. */
+            logic: components["schemas"]["SelectiveLogic"];
+            /** @description Those that were not. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "group";
+            /** @description The group. */
+            group: string;
+            /** @description Why it lost. */
+            rule: components["schemas"]["GroupRule"];
+            winner?: components["schemas"]["EntryId"] | null;
+        } | {
+            /** @enum {string} */
+            code: "chance";
+            /**
+             * Format: double
+             * @description What it had to stay at or below.
+             */
+            probability: number;
+            /**
+             * Format: double
+             * @description The roll in per cent.
+             */
+            roll: number;
+        } | {
+            /** @enum {string} */
+            code: "budget";
+            /** @description What was left. */
+            left: components["schemas"]["Tokens"];
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+            /**
+             * @description By how much lore is over its budget already, which entries that ignore it and the
+             *     line ends between entries can bring about.
+             */
+            over?: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "over_budget";
+            /** @description The budget. */
+            limit: components["schemas"]["Tokens"];
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "once";
+            /** @description The user message of that turn. */
+            since: components["schemas"]["MessageId"];
+        } | (components["schemas"]["Gate"] & {
+            /** @enum {string} */
+            code: "gate";
+        }) | {
+            /** @enum {string} */
+            code: "excluded";
+            /** @description Those keys. */
+            found: string[];
+        } | {
+            /** @enum {string} */
+            code: "required";
+            /** @description The keys of which one is needed. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "budget_closed";
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "warmup";
+            /**
+             * Format: int32
+             * @description Occurrences there are.
+             */
+            found: number;
+            /**
+             * Format: double
+             * @description Occurrences it waits for.
+             */
+            needed: number;
+        } | {
+            /** @enum {string} */
+            code: "resting";
+            /**
+             * Format: int32
+             * @description Generations left.
+             */
+            left: number;
+        } | {
+            /** @enum {string} */
+            code: "context";
+            /** @description The field. */
+            field: string;
+            /** @description What the note says. */
+            note: string[];
+            /** @description What the scene says. */
+            scene: string[];
+        } | {
+            /** @description The folders that are. */
+            chosen: string[];
+            /** @enum {string} */
+            code: "folder";
+            /** @description The folder. */
+            folder: string;
+        } | {
+            /** @enum {string} */
+            code: "blocked";
+        } | {
+            /**
+             * Format: int64
+             * @description Generations since.
+             */
+            ago: number;
+            /** @enum {string} */
+            code: "reinjection";
+            /**
+             * Format: int32
+             * @description Generations that must pass.
+             */
+            cooldown: number;
+        } | {
+            /** @enum {string} */
+            code: "requires";
+            /** @description Their titles. */
+            missing: string[];
+        } | {
+            /** @enum {string} */
+            code: "excludes";
+            /** @description Their titles. */
+            present: string[];
+        } | {
+            /** @enum {string} */
+            code: "stripped";
+            /**
+             * Format: int64
+             * @description In which generation.
+             */
+            generation: number;
+        } | {
+            /** @enum {string} */
+            code: "max_entries";
+            /**
+             * Format: int32
+             * @description How many there may be.
+             */
+            most: number;
+        } | {
+            /** @enum {string} */
+            code: "not_selected";
+        } | {
+            /** @enum {string} */
+            code: "fell_back";
+            /** @description The rule. */
+            to: components["schemas"]["Fallback"];
+        };
+        /** @description What to try out. */
+        TestBody: {
+            connection?: components["schemas"]["ConnectionId"] | null;
+        };
+        /** @description How a connection did. */
+        TestView: {
+            /** @description The connection. */
+            connection: components["schemas"]["ConnectionId"];
+            /** @description Whether no step failed. */
+            passed: boolean;
+            /**
+             * @description The steps, each resting on those before: name, port, TLS, path, key, models, stream,
+             *     tokenizer, context.
+             */
+            steps: components["schemas"]["StepFinding"][];
+        };
+        /**
+         * @description Where to look.
+         * @enum {string}
+         */
+        TextField: "content" | "name" | "comment" | "keys";
+        /** @description A text that is scanned for keys. */
+        TextSource: {
+            /**
+             * Format: int32
+             * @description Counted from the oldest message of the path, from 0.
+             */
+            index: number;
+            /** @enum {string} */
+            kind: "message";
+            /** @description Its speaker. */
+            name?: string | null;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+        } | {
+            /**
+             * Format: int32
+             * @description The message, counted from the oldest of the path, from 0.
+             */
+            index: number;
+            /** @enum {string} */
+            kind: "speaker";
+        } | {
+            /** @enum {string} */
+            kind: "persona";
+        } | {
+            /** @enum {string} */
+            kind: "description";
+        } | {
+            /** @enum {string} */
+            kind: "personality";
+        } | {
+            /** @enum {string} */
+            kind: "depth_prompt";
+        } | {
+            /** @enum {string} */
+            kind: "scenario";
+        } | {
+            /** @enum {string} */
+            kind: "creator_notes";
+        } | {
+            /** @enum {string} */
+            kind: "prompt";
+            /** @description Its name. */
+            name: string;
+        } | {
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @enum {string} */
+            kind: "entry";
+        } | {
+            /** @enum {string} */
+            kind: "joined";
+        };
+        /** @description One text that was woven in at a turn, or had no room. */
+        Thread: {
+            book?: components["schemas"]["BookId"] | null;
+            /** @description What kind of source it is. */
+            kind: components["schemas"]["SourceKind"];
+            place?: components["schemas"]["Place"] | null;
+            /** @description The entry's id or the memory's slot. */
+            source: string;
+            /** @description How it stands. */
+            state: components["schemas"]["ThreadState"];
+            /** @description What people call it. */
+            title: string;
+            /** @description The tokens of its text, or those it would have needed. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * @description How a thread stands at a turn.
+         * @enum {string}
+         */
+        ThreadState: "fired" | "carried" | "cut";
+        /** @description Effects that last for some messages; `None` and 0 are none. */
+        Timed: {
+            /**
+             * Format: int32
+             * @description Cannot fire again for so many messages.
+             */
+            cooldown?: number | null;
+            /**
+             * Format: int32
+             * @description Cannot fire in chats shorter than this.
+             */
+            delay?: number | null;
+            /**
+             * Format: int32
+             * @description Stays active for so many messages.
+             */
+            sticky?: number | null;
+        };
+        /**
+         * Format: int64
+         * @description A moment in milliseconds since the Unix epoch, supplied by the host.
+         */
+        Timestamp: number;
+        /**
+         * Format: int32
+         * @description A number of model tokens.
+         */
+        Tokens: number;
+        /** @description A node of the tree. */
+        TreeNode: {
+            /** @description Whether it is on the current path. */
+            current: boolean;
+            /** @description The beginning of what is said. */
+            excerpt: string;
+            /** @description The message. */
+            message: components["schemas"]["MessageId"];
+            /** @description The speaker's name. */
+            name?: string | null;
+            /** @description Names the node. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description How deep it stands, from 1. */
+            number: number;
+            /** @description The node before; all zeros for a first message. */
+            parent: components["schemas"]["PrefixHash"];
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+            /** @description The turns that were computed on it. */
+            turns: components["schemas"]["TurnId"][];
+        };
+        /** @description All branches of a chat. */
+        TreeView: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The nodes, parents before children. */
+            nodes: components["schemas"]["TreeNode"][];
+            /** @description Where the story is. */
+            tip: components["schemas"]["PrefixHash"];
+            /**
+             * Format: int64
+             * @description The chat's version.
+             */
+            version: number;
+        };
+        /** @description What was found. */
+        Tried: {
+            /** @description The entries: those asked for, or all of which a key was found. */
+            items: components["schemas"]["EntryHits"][];
+        };
+        /** @description Trigger metadata of an activated entry. */
+        Trigger: {
+            /**
+             * Format: int32
+             * @description How many messages its scan covered.
+             */
+            depth: number;
+            /** @description The entries whose text activated it. */
+            parents: components["schemas"]["EntryId"][];
+            /**
+             * Format: int32
+             * @description The pass of the scan loop, counted from 1.
+             */
+            pass: number;
+            /** @description In which phase of the scan. */
+            phase: components["schemas"]["ScanPhase"];
+            primary?: components["schemas"]["KeyMatch"] | null;
+            /** @description The rule that let it in. */
+            reason: components["schemas"]["Reason"];
+            /** @description The secondary keys that were found. */
+            secondary: components["schemas"]["KeyMatch"][];
+        };
+        /** @description How an entry may be shortened. */
+        Trim: {
+            /** @description Which side is cut. */
+            side: components["schemas"]["TrimSide"];
+            /** @description In which units. */
+            unit: components["schemas"]["TrimUnit"];
+        };
+        /**
+         * @description The side that is cut.
+         * @enum {string}
+         */
+        TrimSide: "none" | "top" | "bottom";
+        /**
+         * @description The unit that is cut.
+         * @enum {string}
+         */
+        TrimUnit: "line" | "sentence" | "token";
+        /** @description A text to try entries on. */
+        Try: {
+            /** @description The character's name, for keys that name it. */
+            character?: string | null;
+            /** @description Changes to the first of `entries` that are not saved yet (RFC 7396). */
+            draft?: Record<string, never> | null;
+            /** @description The entries to try; without them all whose keys are plain text or expressions. */
+            entries?: components["schemas"]["EntryId"][] | null;
+            /** @description The text. */
+            text: string;
+            /** @description The user's name, for keys that name it. */
+            user?: string | null;
+        };
+        /** @description A turn as a message of the path shows it. */
+        TurnBrief: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description When. */
+            created: components["schemas"]["Timestamp"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description Its number in the chat. */
+            id: components["schemas"]["TurnId"];
+            reply?: components["schemas"]["PrefixHash"] | null;
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            /** @description Whether its prompt and verdicts were given up to save space: then `threads` is empty. */
+            trimmed: boolean;
+        };
+        /** @description A turn that two sets of books decide differently. */
+        TurnChange: {
+            /** @description Entries that only the new books bring in. */
+            appeared: components["schemas"]["Fired"][];
+            /** @description Messages on the path. */
+            at: number;
+            /** @description Everything fits that did not before. */
+            now_in_budget: boolean;
+            /** @description Something fits no more that fitted before. */
+            now_over_budget: boolean;
+            /** @description Entries that both bring in, with another text; as the new books have them. */
+            rewritten: components["schemas"]["Fired"][];
+            /** @description Tokens of the new books. */
+            tokens_after: components["schemas"]["Tokens"];
+            /** @description Tokens of the old books. */
+            tokens_before: components["schemas"]["Tokens"];
+            /** @description The turn's place in the replay, from 0. */
+            turn: number;
+            /** @description Entries that only the old books bring in. */
+            vanished: components["schemas"]["Fired"][];
+        };
+        /** @description What a turn's decision was based on. */
+        TurnFacts: {
+            answers?: components["schemas"]["MessageId"] | null;
+            at?: components["schemas"]["Timestamp"] | null;
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Messages on the path. */
+            chat_length: components["schemas"]["MessageCount"];
+            /** @description The model's context size. */
+            context: components["schemas"]["Tokens"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description The compiled books. */
+            library: components["schemas"]["LibraryVersion"];
+            /** @description The user's persona. */
+            persona?: string | null;
+            /** @description The exact state of the story. */
+            prefix: components["schemas"]["PrefixHash"];
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed: number;
+            /** @description The character who speaks next. */
+            speaker?: string | null;
+            /** @description The tokenizer that counted. */
+            tokenizer: string;
+        };
+        /** @description The figures of a turn. */
+        TurnFigures: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description When it was stored, in milliseconds since 1970. */
+            created: components["schemas"]["Timestamp"];
+            /** @description Entries that had no room. */
+            cut: number;
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /**
+             * Format: int32
+             * @description Tokens of the whole prompt.
+             */
+            prompt_tokens: number;
+            /** @description The turn. */
+            turn: components["schemas"]["TurnId"];
+            /**
+             * Format: int32
+             * @description Tokens of the beginning that the prompt of the turn before on the list had too.
+             */
+            unchanged_tokens?: number | null;
+            /** @description Texts woven in. */
+            woven: number;
+            /** @description Tokens woven in. */
+            woven_tokens: components["schemas"]["Tokens"];
+        };
+        /**
+         * Format: int64
+         * @description A turn's number within its chat, in order of commit.
+         */
+        TurnId: number;
+        /** @description What two turns did differently. */
+        TurnsDiff: {
+            /** @description The turn that is compared. */
+            from: components["schemas"]["TurnId"];
+            lore?: components["schemas"]["TurnChange"] | null;
+            /** @description What changed in the prompt, as lines. */
+            prompt: components["schemas"]["LineChange"][];
+            /** @description The turn it is compared with. */
+            to: components["schemas"]["TurnId"];
+            /** @description What the second prompt shares with the first. */
+            unchanged_messages: number;
+        };
+        /** @description A line of the list of turns. */
+        TurnSummary: {
+            /** @description The node it was computed on. */
+            at: components["schemas"]["PrefixHash"];
+            /** @description When. */
+            created: components["schemas"]["Timestamp"];
+            /** @description What was asked for. */
+            generation: components["schemas"]["GenerationType"];
+            /** @description The turn. */
+            id: components["schemas"]["TurnId"];
+            reply?: components["schemas"]["PrefixHash"] | null;
+            /** @description Whether its prompt, injections and verdicts were given up to save space. */
+            trimmed?: boolean;
+            /** @description Whether it was taken back: it is part of no state. */
+            undone?: boolean;
+        };
+        /** @description A turn. */
+        TurnView: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Verdicts by class, of all entries. */
+            counts: components["schemas"]["Counts"];
+            /** @description What differs, in words. */
+            differences: string[];
+            /** @description What the decision was based on. */
+            facts: components["schemas"]["TurnFacts"];
+            /** @description The reply, once it is there. */
+            reply?: string | null;
+            /**
+             * @description Whether deciding it again gives the same bytes; `None` if its books or circumstances
+             *     were not kept.
+             */
+            reproduced?: boolean | null;
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            /** @description Its line in the list of turns. */
+            turn: components["schemas"]["TurnSummary"];
+            /** @description Things a person should know. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description What a prompt shares with the one before. */
+        Unchanged: {
+            /** @description The first byte that differs inside its text. */
+            byte: number;
+            /** @description What the first change is. */
+            cause: components["schemas"]["Cause"];
+            /** @description The message of the first change, counted from 0. */
+            message: number;
+            /** @description The woven text that the first change falls into, by its span's id. */
+            span?: number | null;
+            /**
+             * Format: int32
+             * @description Tokens of the unchanged beginning.
+             */
+            tokens: number;
+        };
+        /** @description A write to take back. */
+        Undo: {
+            /** @description The `undo` that the write was answered with. */
+            undo: string;
+        };
+        /** @description A write that was taken back. */
+        Undone: {
+            /** @description Does it again, as `POST /undo` takes it. */
+            undo: string;
+        };
+        /** @description What became of a file. */
+        Uploaded: {
+            /** @description Whether it is a character's card. */
+            card: boolean;
+            /** @description How the book is read. */
+            dialect: components["schemas"]["Dialect"];
+            /** @description How many entries it has. */
+            entries: number;
+            /** @description What the file was. */
+            format: string;
+            item?: components["schemas"]["BookView"] | null;
+            /** @description What a card says that a book has no place for. */
+            losses: components["schemas"]["Loss"][];
+            /** @description What was odd, repaired or left out. */
+            notes: components["schemas"]["ImportNote"][];
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the import back; none for a dry run. */
+            undo?: string | null;
+        };
+        /** @description All vaults. */
+        VaultsView: {
+            /** @description The vaults. Which there are is said when the server is started. */
+            items: components["schemas"]["VaultView"][];
+        };
+        /** @description A vault. */
+        VaultView: {
+            /** @description Its name; empty where there is only one. */
+            name: string;
+            /** @description How many notes it has. */
+            notes: number;
+            /**
+             * Format: int64
+             * @description Tokens of all their texts.
+             */
+            tokens: number;
+        };
+        /**
+         * @description What kind of verdict it is.
+         * @enum {string}
+         */
+        VerdictClass: "woven" | "cut" | "near" | "rule" | "no_match";
+        /** @description What was decided about an entry. */
+        VerdictRow: {
+            /** @description Its book or vault. */
+            book: components["schemas"]["BookId"];
+            /** @description The class. */
+            class: components["schemas"]["VerdictClass"];
+            /** @description The deciding rule: `activated` or the rule that stopped it. */
+            code: string;
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The decision with its parameters. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description The decision in English. */
+            sentence: string;
+            /** @description What people call it. */
+            title: string;
+            tokens?: components["schemas"]["Tokens"] | null;
+        };
+        /** @description Verdicts of a turn. */
+        VerdictsView: components["schemas"]["Page_VerdictRow"] & {
+            /** @description Verdicts by class, of all entries that fit `q`. */
+            counts: components["schemas"]["Counts"];
+        };
+        /** @description Something a person should know about a turn. */
+        Warning: {
+            /** @enum {string} */
+            code: "key_too_slow";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "key_unusable";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
+            code: "decorator";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The line. */
+            line: string;
+            /** @description Why. */
+            problem: components["schemas"]["DecoratorProblem"];
+        } | {
+            /** @enum {string} */
+            code: "already_there";
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+        } | {
+            /** @enum {string} */
+            code: "key_not_a_regex";
+            /** @description The entry's title. */
+            entry: string;
+            /** @description The key. */
+            key: string;
+        };
+        /** @description A turn to be woven. */
+        WeaveBody: {
+            /** @description The character who speaks next. */
+            character?: string | null;
+            /** @description The chat; made if it is not there and `dry_run` is false. */
+            chat: string;
+            /**
+             * Format: int32
+             * @description The model's context size.
+             */
+            context?: number | null;
+            /** @description Decide, but store nothing. True without it. */
+            dry_run?: boolean;
+            /** @description What is asked for. */
+            generation?: components["schemas"]["GenerationType"];
+            /** @description The group, in a chat of several characters. */
+            group?: string | null;
+            /** @description What is said after that. */
+            messages?: components["schemas"]["Said"][];
+            /** @description The model it is for: chooses connection and tokenizer. */
+            model?: string | null;
+            /** @description The prompt to sew the lore into; without it the story's own messages. */
+            prompt?: components["schemas"]["Said"][] | null;
+            /**
+             * Format: int64
+             * @description The seed of all rolls.
+             */
+            seed?: number | null;
+            /** @description The node of the chat that the story is told from; where it is without it. */
+            tip?: string | null;
+            /** @description The user's name. */
+            user?: string | null;
+        };
+        /** @description A woven turn. */
+        WovenView: {
+            /** @description How the pools used their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The story's node that was woven for. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description The prompt with the texts sewn in. */
+            prompt: components["schemas"]["PromptMap"];
+            /** @description The texts by place and role. */
+            slots: components["schemas"]["Slot"][];
+            /** @description What was woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+            turn?: components["schemas"]["TurnId"] | null;
+            /** @description Takes the turn back; none for a dry run. */
+            undo?: string | null;
+            /** @description Things a person should know. */
+            warnings: components["schemas"]["Warning"][];
+        };
+        /** @description A line of the list of writes. */
+        WriteSummary: {
+            /** @description When. */
+            at: components["schemas"]["Timestamp"];
+            /** @description Who wrote. */
+            author: components["schemas"]["Author"];
+            chat?: components["schemas"]["ChatId"] | null;
+            /** @description Its name. */
+            id: components["schemas"]["MemoryWriteId"];
+            /** @description What it was for. */
+            note: string;
+            /** @description Whose memory it changed. */
+            owners: components["schemas"]["Owner"][];
+        };
+        /** @description The last writes. */
+        WritesView: {
+            /** @description The writes, newest first. */
+            items: components["schemas"]["WriteSummary"][];
+        };
+        /** @description What a write gives back. */
+        Wrote_BookView: {
+            /** @description A book. */
+            item: {
+                /** @description Whom it follows; nobody if it only stands there. */
+                bindings: components["schemas"]["Binding"][];
+                /** @description What it says about itself. */
+                description: string;
+                /** @description How it is read. */
+                dialect: components["schemas"]["Dialect"];
+                /** @description How many entries it has. */
+                entries: number;
+                /** @description Its folders. */
+                folders: components["schemas"]["FolderView"][];
+                /** @description The format of its file. */
+                format?: string | null;
+                /** @description Its id. */
+                id: components["schemas"]["BookId"];
+                /** @description Its name. */
+                name: string;
+                /** @description Whether its entries bring in others, where it says so. */
+                recursive?: boolean | null;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it; none for books named at start.
+                 */
+                revision?: number | null;
+                /**
+                 * Format: int32
+                 * @description How many messages its entries scan, where it says so.
+                 */
+                scan_depth?: number | null;
+                /** @description Where it is from. */
+                source: components["schemas"]["BookSource"];
+                /**
+                 * Format: int32
+                 * @description Its own budget, where it says so.
+                 */
+                token_budget?: number | null;
+                version?: components["schemas"]["BookVersion"] | null;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_EntryView: {
+            /** @description An entry with everything it says. */
+            item: components["schemas"]["EntryRow"] & {
+                /** @description The text. */
+                content: string;
+                dialect?: components["schemas"]["Dialect"] | null;
+                entry?: components["schemas"]["Entry"] | null;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_Removed: {
+            /** @description An entry that was taken out. */
+            item: {
+                /** @description Its id. */
+                id: components["schemas"]["EntryId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_RemovedBook: {
+            /** @description A book that was taken out. */
+            item: {
+                /** @description Its id. */
+                id: components["schemas"]["BookId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_SettingsView: {
+            /** @description All settings. */
+            item: {
+                /** @description What works now. */
+                effective: components["schemas"]["Effective"];
+                /** @description Whether stories are remembered. */
+                memory: boolean;
+                /**
+                 * Format: int64
+                 * @description The revision of the desk.
+                 */
+                revision: number;
+                /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
+                rules: Record<string, never>;
+                /** @description Whether the rules were set here. */
+                rules_set: boolean;
+                /** @description What was set here; what is not is as the server was started. */
+                set: components["schemas"]["Overrides"];
+                /** @description The tokenizer that counts. */
+                tokenizer: string;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -1,0 +1,71 @@
+// Short names for the API's types, which are generated from docs/openapi.json.
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type BatchDone = Schemas['BatchDone'];
+export type Binding = Schemas['Binding'];
+export type Book = Schemas['BookView'];
+export type Books = Schemas['BooksView'];
+export type BudgetUse = Schemas['BudgetUse'];
+export type Chat = Schemas['ChatView'];
+export type Connection = Schemas['ConnectionView'];
+export type Counts = Schemas['Counts'];
+export type Entries = Schemas['EntriesView'];
+export type EntryRow = Schemas['EntryRow'];
+export type EntryView = Schemas['EntryView'];
+export type EntryVersion = Schemas['EntryVersion'];
+export type Figures = Schemas['TurnFigures'];
+export type Finding = Schemas['LintFinding'];
+export type FixChange = Schemas['FixChange'];
+export type Health = Schemas['Health'];
+export type Job = Schemas['JobView'];
+export type KeyMatch = Schemas['KeyMatch'];
+export type Knowledge = Schemas['KnowledgeView'];
+export type MappedSpan = Schemas['MappedSpan'];
+export type Outcome = Schemas['Outcome'];
+export type PathMessage = Schemas['PathMessage'];
+export type Path = Schemas['PathView'];
+export type Place = Schemas['Place'];
+export type Position = Schemas['Position'];
+export type ProblemBody = Schemas['Problem'];
+export type PromptMap = Schemas['PromptMap'];
+export type Proof = Schemas['Proof'];
+export type Provenance = Schemas['Provenance'];
+export type RawTurn = Schemas['RawTurn'];
+export type Memory = Schemas['RecordView'];
+export type MemoryHistory = Schemas['RecordHistory'];
+export type Owner = Schemas['Owner'];
+export type RecordKind = Schemas['RecordKind'];
+export type Reason = Schemas['Reason'];
+export type Run = Schemas['RunView'];
+export type ChangedTurn = Schemas['ChangedTurn'];
+export type Settings = Schemas['SettingsView'];
+export type Revision = Schemas['RevisionView'];
+export type Stop = Schemas['Stop'];
+export type Tested = Schemas['TestView'];
+export type TextSource = Schemas['TextSource'];
+export type Thread = Schemas['Thread'];
+export type Tree = Schemas['TreeView'];
+export type TreeNode = Schemas['TreeNode'];
+export type Turn = Schemas['TurnView'];
+export type TurnBrief = Schemas['TurnBrief'];
+export type TurnsDiff = Schemas['TurnsDiff'];
+export type Uploaded = Schemas['Uploaded'];
+export type WovenView = Schemas['WovenView'];
+export type VerdictClass = Schemas['VerdictClass'];
+export type VerdictRow = Schemas['VerdictRow'];
+export type Verdicts = Schemas['VerdictsView'];
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+  next?: string | null;
+}
+
+/** What a write gives back. */
+export interface Wrote<T> {
+  item: T;
+  revision: number;
+  undo?: string | null;
+}

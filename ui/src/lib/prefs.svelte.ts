@@ -1,0 +1,59 @@
+// What a person chose for this browser: colours, language, keys. Nothing of the story.
+
+export type Theme = 'light' | 'dark' | 'system';
+export type Language = 'en' | 'de';
+
+function read<T extends string>(name: string, allowed: readonly T[], otherwise: T): T {
+  try {
+    const found = window.localStorage.getItem(`loreloom.${name}`);
+    return allowed.includes(found as T) ? (found as T) : otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function keep(name: string, value: string): void {
+  try {
+    window.localStorage.setItem(`loreloom.${name}`, value);
+  } catch {
+    // A browser that keeps nothing shows the page all the same.
+  }
+}
+
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+
+class Prefs {
+  theme = $state<Theme>(read('theme', ['light', 'dark', 'system'], 'system'));
+  language = $state<Language>(
+    read('language', ['en', 'de'], navigator.language.startsWith('de') ? 'de' : 'en'),
+  );
+  keys = $state(read('keys', ['on', 'off'], 'on') === 'on');
+  private systemDark = $state(dark.matches);
+
+  constructor() {
+    dark.addEventListener('change', (event) => {
+      this.systemDark = event.matches;
+    });
+  }
+
+  get isDark(): boolean {
+    return this.theme === 'dark' || (this.theme === 'system' && this.systemDark);
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    keep('theme', theme);
+  }
+
+  setLanguage(language: Language): void {
+    this.language = language;
+    keep('language', language);
+  }
+
+  setKeys(on: boolean): void {
+    this.keys = on;
+    keep('keys', on ? 'on' : 'off');
+  }
+}
+
+export const prefs = new Prefs();

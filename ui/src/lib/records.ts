@@ -1,0 +1,77 @@
+// Memories of every kind, as the page shows them.
+import type { Memory, Owner, RecordKind } from '../api/types';
+import type { Source } from './sources';
+
+export const TIERS = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary'] as const;
+export type Tier = (typeof TIERS)[number];
+
+const KINDS: Record<Exclude<Tier, 'knowledge'>, RecordKind[]> = {
+  facts: ['memory', 'session_memory', 'contradiction'],
+  scenes: ['scene'],
+  arcs: ['arc', 'pinned_arc', 'arc_summary'],
+  state: ['state_card', 'entity', 'session_entity'],
+  relationships: ['relationship'],
+  summary: ['summary', 'canon', 'profile'],
+};
+
+export const kindsOf = (tier: Tier): RecordKind[] => (tier === 'knowledge' ? [] : KINDS[tier]);
+
+export function sourceOf(kind: RecordKind): Source {
+  if (KINDS.arcs.includes(kind)) return 'arc';
+  if (KINDS.scenes.includes(kind) || KINDS.summary.includes(kind)) return 'sum';
+  if (KINDS.state.includes(kind) || KINDS.relationships.includes(kind) || kind === 'insight') return 'state';
+  return 'fact';
+}
+
+type Fields = Record<string, unknown>;
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value));
+
+/** Fields that hold what a record says, in the order they are looked for. */
+const TEXTS = ['content', 'summary', 'text', 'profile', 'canon', 'name', '_name'];
+
+/** The field that a person may edit; none for records that are more than a text. */
+export const textField = (record: Memory): string | null => {
+  const fields = record.fields as Fields;
+  return TEXTS.find((name) => typeof fields[name] === 'string' && name !== '_name' && name !== 'name') ?? null;
+};
+
+export function headline(record: Memory): string {
+  const fields = record.fields as Fields;
+  const found = TEXTS.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '');
+  return found === undefined ? record.id : text(found);
+}
+
+/** What memory keeps for its own work. */
+const BOOKKEEPING = new Set(['unconfirmed_since', 'retrieval_count', 'last_confirmed', 'source_memory_ids', 'source_scene_ids', 'updated_at']);
+
+/** Everything else a record says, for people. */
+export function details(record: Memory): [string, string][] {
+  const fields = record.fields as Fields;
+  const skip = new Set(['id', 'content', 'receipts', 'ts', 'consolidated', 'source_messages', ...TEXTS.filter((name) => text(fields[name]) === headline(record))]);
+  return Object.entries(fields)
+    .filter(([name, value]) => !skip.has(name) && !BOOKKEEPING.has(name) && value != null && value !== '' && value !== 0 && value !== false && !(Array.isArray(value) && !value.length))
+    .map(([name, value]) => [name.replace(/^_/, ''), relation(value) ?? text(value)]);
+}
+
+function relation(value: unknown): string | null {
+  if (!Array.isArray(value)) return null;
+  const words = value.map((one) => (typeof one === 'object' && one && 'word' in one ? text((one as Fields).word) : text(one)));
+  return words.join(', ');
+}
+
+export const receipts = (record: Memory): string[] => {
+  const found = (record.fields as Fields).receipts;
+  return Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : [];
+};
+
+export function ownerParams(owner: Owner): Record<string, string> {
+  if ('chat' in owner) return { chat: owner.chat };
+  if ('character' in owner) return { character: owner.character };
+  return { world: owner.world };
+}
+
+export const isPinned = (record: Memory): boolean => {
+  const fields = record.fields as Fields;
+  return fields.pinned === true || fields.persistent === true || fields.expiration === 'permanent';
+};

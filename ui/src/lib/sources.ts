@@ -1,0 +1,57 @@
+// Where a text of the prompt comes from: each source has a colour and a two-letter code that
+// it keeps on every screen.
+import type { Provenance, Thread } from '../api/types';
+
+export type Source = 'card' | 'book' | 'vault' | 'fact' | 'sum' | 'arc' | 'state' | 'hist';
+
+export const CODES: Record<Source, string> = {
+  card: 'Ca',
+  book: 'Bk',
+  vault: 'Va',
+  fact: 'Fa',
+  sum: 'Su',
+  arc: 'Ar',
+  state: 'St',
+  hist: 'Hi',
+};
+
+export const SOURCES = Object.keys(CODES) as Source[];
+
+const SLOTS: Record<string, Source> = {
+  summary: 'sum',
+  scenes: 'sum',
+  canon: 'sum',
+  recap: 'sum',
+  arcs: 'arc',
+  ledger: 'state',
+  epistemic: 'state',
+  profiles: 'state',
+  relationships: 'state',
+  repair: 'state',
+  recall: 'fact',
+};
+
+/** The source of a memory's slot; what is not known is a memory like any other. */
+export const slotSource = (slot: string): Source => SLOTS[slot] ?? 'fact';
+
+export function threadSource(thread: Thread): Source {
+  switch (thread.kind) {
+    case 'lorebook':
+      return 'book';
+    case 'vault':
+      return 'vault';
+    case 'memory':
+      return slotSource(thread.source);
+    case 'note':
+      return 'card';
+  }
+}
+
+export function spanSource(source: Provenance, isNote: (entry: string) => boolean): Source {
+  if (source === 'authors_note') return 'card';
+  if ('memory' in source) return slotSource(source.memory);
+  return isNote(source.lore.entry) ? 'vault' : 'book';
+}
+
+/** Names a thread over all turns. */
+export const threadKey = (thread: Thread): string => `${thread.kind}:${thread.source}`;

@@ -1,0 +1,149 @@
+// Verdicts in words, from the codes and parameters of the server.
+import type { FixChange, Outcome, Place, Reason, Stop, TextSource } from '../api/types';
+import { list, t } from './i18n.svelte';
+
+export type Titles = (entry: string) => string;
+
+const quoted = (items: string[]): string => list(items.map((item) => `“${item}”`));
+const round = (value: number): string => value.toFixed(2);
+
+export function where(source: TextSource, titles: Titles): string {
+  switch (source.kind) {
+    case 'message':
+      return source.name
+        ? t('where.message.by', { number: source.index + 1, name: source.name })
+        : t('where.message', { number: source.index + 1 });
+    case 'speaker':
+      return t('where.speaker', { number: source.index + 1 });
+    case 'prompt':
+      return t('where.prompt', { name: source.name });
+    case 'entry':
+      return t('where.entry', { entry: titles(source.entry) });
+    default:
+      return t(`where.${source.kind}`);
+  }
+}
+
+type Activated = Extract<Outcome, { verdict: 'activated' }>;
+
+export function reasonWords(outcome: Activated, titles: Titles): string {
+  const { trigger } = outcome;
+  const reason: Reason = trigger.reason;
+  switch (reason.code) {
+    case 'key': {
+      const found = trigger.primary;
+      if (!found) return t('why.key.any', { key: '' });
+      if (!found.at) return t('why.key.any', { key: found.key });
+      return t('why.key', { key: found.key, where: where(found.at.source, titles) });
+    }
+    case 'sticky':
+      return t('why.sticky', { until: reason.until });
+    case 'cascade':
+      return t('why.cascade', { from: titles(reason.from) });
+    case 'linked':
+      return t('why.linked', { from: titles(reason.from) });
+    case 'fuzzy':
+      return t('why.fuzzy', { score: round(reason.score) });
+    case 'selected':
+      return t('why.selected', { confidence: reason.confidence, why: reason.why });
+    case 'semantic':
+      return t('why.semantic', { score: round(reason.score) });
+    default:
+      return t(`why.${reason.code}`);
+  }
+}
+
+export function stopWords(stop: Stop, titles: Titles): string {
+  switch (stop.code) {
+    case 'trigger':
+      return t('stop.trigger', { wanted: list(stop.wanted), found: stop.found });
+    case 'character':
+      return t(stop.exclude ? 'stop.character.not' : 'stop.character', { listed: list(stop.listed) });
+    case 'tag':
+      return t(stop.exclude ? 'stop.tag.not' : 'stop.tag', { listed: list(stop.listed) });
+    case 'delay':
+      return t('stop.delay', { until: stop.until });
+    case 'cooldown':
+      return t('stop.cooldown', { until: stop.until });
+    case 'recursion_level':
+      return t('stop.recursion_level', { level: stop.level });
+    case 'key_too_slow':
+      return t('stop.key_too_slow', { key: stop.key });
+    case 'not_near':
+      return stop.score == null
+        ? t('stop.not_near.others')
+        : t('stop.not_near', { score: round(stop.score), threshold: round(stop.threshold) });
+    case 'out_of_reach':
+      return t('stop.out_of_reach', { key: stop.key, distance: stop.distance, depth: stop.depth });
+    case 'secondary':
+      return stop.logic === 'not_any' || stop.logic === 'not_all'
+        ? t('stop.secondary.found', { key: stop.key, found: quoted(stop.found) })
+        : t('stop.secondary', { key: stop.key, missing: quoted(stop.missing) });
+    case 'group':
+      return stop.winner
+        ? t('stop.group.winner', { group: stop.group, winner: titles(stop.winner) })
+        : t('stop.group', { group: stop.group });
+    case 'chance':
+      return t('stop.chance', { probability: stop.probability, roll: stop.roll });
+    case 'budget':
+      return t('stop.budget', { needed: stop.needed, left: stop.left });
+    case 'over_budget':
+      return t('stop.over_budget', { needed: stop.needed, limit: stop.limit });
+    case 'gate':
+      return t('stop.gate', { gate: stop.gate });
+    case 'excluded':
+      return t('stop.excluded', { found: quoted(stop.found) });
+    case 'required':
+      return t('stop.required', { missing: quoted(stop.missing) });
+    case 'warmup':
+      return t('stop.warmup', { found: stop.found, needed: stop.needed });
+    case 'resting':
+      return t('stop.resting', { left: stop.left });
+    case 'context':
+      return t('stop.context', { field: stop.field, note: list(stop.note) });
+    case 'folder':
+      return t('stop.folder', { folder: stop.folder });
+    case 'reinjection':
+      return t('stop.reinjection', { ago: stop.ago, cooldown: stop.cooldown });
+    case 'requires':
+      return t('stop.requires', { missing: quoted(stop.missing) });
+    case 'excludes':
+      return t('stop.excludes', { present: quoted(stop.present) });
+    case 'max_entries':
+      return t('stop.max_entries', { most: stop.most });
+    default:
+      return t(`stop.${stop.code}`);
+  }
+}
+
+export const verdictWords = (outcome: Outcome, titles: Titles): string =>
+  outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
+
+export function placeWords(place: Place | null | undefined): string {
+  if (!place) return t('place.none');
+  if (typeof place === 'string') return t(`place.${place}`);
+  if ('at_depth' in place) return t('place.at_depth', { depth: place.at_depth });
+  if ('outlet' in place) return t('place.outlet', { name: place.outlet });
+  return t('place.slot', { name: place.slot });
+}
+
+export function fixWords(change: FixChange): string {
+  switch (change.change) {
+    case 'scan_depth':
+      return t('fix.scan_depth', { messages: change.messages });
+    case 'say':
+      return t('fix.say', { words: quoted(change.words) });
+    case 'wait':
+      return t('fix.wait', { until: change.until });
+    case 'probability':
+      return t('fix.probability', { percent: change.percent });
+    case 'nearness':
+      return t('fix.nearness', { threshold: round(change.threshold) });
+    case 'near_entries':
+      return t('fix.near_entries', { most: change.most });
+    case 'budget':
+      return t('fix.budget', { tokens: change.tokens });
+    default:
+      return t(`fix.${change.change}`);
+  }
+}

@@ -1,0 +1,79 @@
+// What every browser test watches for: nothing leaves the machine, no error, no refused script.
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import AxeBuilder from '@axe-core/playwright';
+import { test as base, expect, type Page } from '@playwright/test';
+
+export const url = (): string => process.env.LORELOOM_URL ?? '';
+const SHOTS = fileURLToPath(new URL('../../target/ui/shots', import.meta.url));
+mkdirSync(SHOTS, { recursive: true });
+
+export const test = base.extend<{ faults: string[] }>({
+  baseURL: async ({}, use) => use(url()),
+  faults: [
+    async ({ page }, use) => {
+      const faults: string[] = [];
+      page.on('console', (message) => {
+        // A refused answer is logged by the browser itself; tests that want one say so.
+        if (message.type() === 'error' && !/status of (404|409|412|422)/.test(message.text())) faults.push(`console: ${message.text()}`);
+      });
+      page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+      page.on('dialog', (dialog) => {
+        faults.push(`dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on('request', (request) => {
+        if (!request.url().startsWith(url()) && !request.url().startsWith('blob:')) faults.push(`request: ${request.url()}`);
+      });
+      await page.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', (event) => console.error(`refused: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+      });
+      await use(faults);
+      expect(faults).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+export { expect };
+
+export interface Demo {
+  chat: string;
+  turns: number[];
+}
+
+export async function demo(): Promise<Demo> {
+  const chats = await json<{ items: { id: string; updated: number }[] }>('/chats');
+  const chat = chats.items.find((one) => one.id === 'demo')!.id;
+  const turns = await json<{ items: { id: number }[] }>(`/chats/${encodeURIComponent(chat)}/turns`);
+  return { chat, turns: turns.items.map((turn) => turn.id) };
+}
+
+export async function json<T>(path: string, init?: RequestInit): Promise<T> {
+  const response = await fetch(`${url()}/api/v1${path}`, init);
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** Imports a book made of entries and gives its id. */
+export async function book(id: string, entries: Record<string, unknown>[]): Promise<void> {
+  const world = { name: id, entries: Object.fromEntries(entries.map((entry, uid) => [uid, { uid, key: [], keysecondary: [], comment: '', content: '', constant: false, selective: false, order: 100, position: 0, disable: false, ...entry }])) };
+  // A test that failed before may have left it.
+  await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
+  await json(`/books/import?id=${id}&file_name=${id}.json`, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: JSON.stringify(world) });
+}
+
+export async function axe(page: Page): Promise<void> {
+  // Transitions would be measured half-way.
+  await page.waitForTimeout(150);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}: ${one.nodes[0]?.failureSummary}`)).toEqual([]);
+}
+
+export async function shot(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(50);
+  await page.screenshot({ path: `${SHOTS}/${name}.png` });
+}
+
+export async function theme(page: Page, name: 'light' | 'dark'): Promise<void> {
+  await page.addInitScript((value) => window.localStorage.setItem('loreloom.theme', value), name);
+}

@@ -1,0 +1,180 @@
+import { axe, book, expect, json, shot, test, url } from './kit';
+
+test.beforeAll(async () => {
+  await book('harbour', [
+    { key: ['lantern', 'café'], comment: 'The lantern', content: 'A lantern hangs over the harbour steps.' },
+    { key: ['/rope(s)?/i'], comment: 'The rope', content: 'The rope is new.' },
+    { key: ['北京'], comment: 'Far city', content: 'A city far away.' },
+  ]);
+});
+
+test.afterAll(async () => {
+  for (const id of ['harbour', 'atlas']) await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
+});
+
+const open = async (page: import('@playwright/test').Page, title: string) => {
+  await page.goto('/lore?f=book:harbour');
+  await page.locator('.vr', { hasText: title }).click();
+  await expect(page.locator('.ed h2')).toHaveText(title);
+};
+
+test('an entry is changed, saved and taken back', async ({ page }) => {
+  await open(page, 'The lantern');
+  const content = page.getByLabel('Content');
+  await content.fill('A lantern burns over the harbour steps.');
+  await expect(page.locator('.savebar')).toContainText('1 change');
+  await page.keyboard.press('Control+s');
+  await expect(page.locator('[data-notice]')).toContainText('Saved “The lantern”');
+  const saved = await json<{ items: { id: string }[] }>('/lore/entries?f=book:harbour%20title:lantern');
+  const id = encodeURIComponent(saved.items[0]!.id);
+  expect((await json<{ content: string }>(`/lore/entries/${id}`)).content).toBe('A lantern burns over the harbour steps.');
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Taken back');
+  await expect(content).toHaveValue('A lantern hangs over the harbour steps.');
+  await axe(page);
+  await shot(page, 'entry-light');
+});
+
+test('try it marks the hits of every script, also of keys that are not saved', async ({ page }) => {
+  await open(page, 'The lantern');
+  await page.getByLabel('Keys: add key', { exact: true }).fill('steps');
+  await page.keyboard.press('Enter');
+  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByLabel('Type or paste any text').fill('In the café a lantern lit the steps.');
+  await expect(page.locator('.try mark')).toHaveText(['café', 'lantern', 'steps']);
+  await axe(page);
+  await shot(page, 'try-light');
+  await page.getByRole('tab', { name: 'Edit' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await open(page, 'Far city');
+  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByLabel('Type or paste any text').fill('我去北京。');
+  await expect(page.locator('.try mark')).toHaveText('北京');
+});
+
+test('a change is told to all stories before it is saved', async ({ page }) => {
+  await open(page, 'The rope');
+  await page.getByLabel('Keys: add key', { exact: true }).fill('whistle');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Replay all stories' }).click();
+  await expect(page.locator('[data-impact] .plus').first()).toContainText(/\+[1-9]/);
+  await expect(page.locator('[data-impact] li').first()).toContainText('The rope');
+  await axe(page);
+  await shot(page, 'impact-light');
+  await page.getByRole('button', { name: 'Discard' }).click();
+});
+
+test('two people change one entry: nothing is lost', async ({ page }) => {
+  await open(page, 'The rope');
+  await page.getByLabel('Content').fill('The rope is old.');
+  const rows = await json<{ items: { id: string }[] }>('/lore/entries?f=book:harbour%20title:rope');
+  await json(`/lore/entries/${encodeURIComponent(rows.items[0]!.id)}`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: 'The rope is tarred.' }) });
+  await page.getByRole('button', { name: /^Save/ }).click();
+  await expect(page.getByRole('alert')).toContainText('Somebody else changed this entry');
+  await expect(page.locator('.review .raw')).toHaveText(['The rope is old.', 'The rope is tarred.']);
+  await page.getByRole('button', { name: 'Save mine over it' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Saved');
+  await expect(page.getByLabel('Content')).toHaveValue('The rope is old.');
+});
+
+test('many entries are changed at once, with a preview and one undo', async ({ page }) => {
+  await page.goto('/lore?f=book:harbour');
+  await expect(page.locator('.vr')).toHaveCount(3);
+  for (const at of [0, 1, 2]) await page.locator('.vr input').nth(at).click();
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('3 entries changed');
+  await expect(page.locator('.vr .off')).toHaveCount(3);
+  await page.keyboard.press('Control+z');
+  await expect(page.locator('.vr .off')).toHaveCount(0);
+  await page.getByRole('button', { name: 'Replace…' }).click();
+  await page.getByLabel('Find').fill('harbour');
+  await page.getByLabel('Replace with').fill('harbor');
+  await expect(page.locator('dialog .diff')).toHaveCount(1);
+  await axe(page);
+  await page.getByRole('button', { name: 'Change 1 entry' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('1 entry changed');
+  await page.keyboard.press('Control+z');
+  await expect(page.locator('[data-notice]')).toContainText('Taken back');
+});
+
+test('a dropped file is imported after its loss report', async ({ page }) => {
+  await page.goto('/lore');
+  await expect(page.locator('.vr').first()).toBeVisible();
+  const world = { name: 'Dropped world', entries: { 0: { uid: 0, key: ['gull'], comment: 'Gulls', content: 'Gulls know.', unheardOf: true } } };
+  const data = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'dropped world.json', { type: 'application/json' }));
+    return transfer;
+  }, JSON.stringify(world));
+  await page.locator('.lore').dispatchEvent('drop', { dataTransfer: data });
+  await expect(page.getByRole('dialog')).toContainText('sillytavern');
+  await axe(page);
+  await shot(page, 'import-light');
+  await page.getByRole('button', { name: 'Import', exact: true }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Imported');
+  await expect(page.locator('.vr', { hasText: 'Gulls' })).toBeVisible();
+  const exported = await fetch(`${url()}/api/v1/books/dropped-world/export`);
+  expect(JSON.parse(await exported.text())).toMatchObject(world);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('.vr', { hasText: 'Gulls' })).toHaveCount(0);
+});
+
+test('a book and its first entry are made', async ({ page }) => {
+  await page.goto('/lore');
+  await page.getByRole('button', { name: 'New book' }).click();
+  await page.getByLabel('Name of the book').fill('Ships & tides');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Make the first entry' }).click();
+  await expect(page.locator('.ed h2')).toHaveText('New entry');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Deleted');
+  await json('/books/Ships-tides', { method: 'DELETE' });
+});
+
+test('a file that is no book is refused in words', async ({ page }) => {
+  await page.goto('/lore');
+  await page.locator('input[type=file]').setInputFiles({ name: 'no.json', mimeType: 'application/json', buffer: Buffer.from('{"what": 1}') });
+  await expect(page.getByRole('dialog').getByRole('alert')).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeDisabled();
+});
+
+test('a wrong filter names its mistake', async ({ page }) => {
+  await page.goto('/lore?f=colour:red');
+  await expect(page.getByRole('alert')).toContainText('must begin with');
+});
+
+test('ten thousand entries scroll without a blank row', async ({ page }) => {
+  await book('atlas', Array.from({ length: 10_000 }, (_, at) => ({ key: [`place${at}`], comment: `Place ${String(at).padStart(5, '0')}`, content: `Place ${at} lies somewhere.` })));
+  await page.goto('/lore?f=book:atlas');
+  const grid = page.getByRole('grid');
+  await expect(grid).toHaveAttribute('aria-rowcount', '10001');
+  await expect(page.locator('.cnt')).toHaveText('10,000 entries');
+  // The last page has come.
+  await expect.poll(async () => {
+    await grid.focus();
+    await page.keyboard.press('End');
+    return page.locator('#row-9999').textContent();
+  }, { timeout: 60_000 }).toContain('Place 09999');
+  expect(await page.locator('.vr').count()).toBeLessThan(120);
+  const box = page.locator('.vs');
+  const blanks = await box.evaluate(async (element) => {
+    let found = 0;
+    for (let step = 0; step <= 60; step += 1) {
+      element.scrollTop = (element.scrollHeight * step) / 60;
+      await new Promise(requestAnimationFrame);
+      await new Promise(requestAnimationFrame);
+      const frame = element.getBoundingClientRect();
+      const rows = [...element.querySelectorAll('.vr')].map((row) => row.getBoundingClientRect());
+      for (let y = frame.top + 5; y < frame.bottom - 5; y += 34) if (!rows.some((row) => row.top <= y && row.bottom >= y)) found += 1;
+      if ([...element.querySelectorAll('.vr')].some((row) => !row.textContent?.includes('Place'))) found += 1;
+    }
+    return found;
+  });
+  expect(blanks).toBe(0);
+  await grid.focus();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('.ed h2')).toHaveText('Place 00000');
+  await axe(page);
+  await shot(page, 'lore-10000');
+});

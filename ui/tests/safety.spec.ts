@@ -1,0 +1,120 @@
+import { book, expect, json, test, url } from './kit';
+import { serve } from './server';
+
+const CORPUS = [
+  '<img src=x onerror=alert(1)>',
+  '<svg onload=alert(1)>',
+  '</script><script>alert(1)</script>',
+  '"><b id=injected>bold</b>',
+  "javascript:alert(1)",
+  'data:text/html,<script>alert(1)</script>',
+  '{{constructor.constructor("alert(1)")()}}',
+  '{@html "<b id=injected>"}',
+  '[x](javascript:alert(1))',
+  '<style>*{display:none}</style>',
+  '<base href=https://evil.example/>',
+  '<meta http-equiv=refresh content="0;url=https://evil.example/">',
+  '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  'right\u202Eto left',
+  'zero\u200Bwidth',
+  '=cmd()',
+];
+
+const inert = async (page: import('@playwright/test').Page) => {
+  const found = await page.evaluate(() => document.querySelectorAll('#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, [onerror], [onload]').length);
+  expect(found).toBe(0);
+};
+
+test('nothing that lore, cards or models say becomes markup', async ({ page }) => {
+  await book('xss', CORPUS.map((text, at) => ({ key: [text, `probe${at}`], comment: text, content: `${text} ${'long '.repeat(at)}` })));
+  const said = CORPUS.map((text, at) => `${text} probe${at}`).join('\n\n');
+  const asked = await fetch(`${url()}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: CORPUS[0], messages: [{ role: 'system', content: said }, { role: 'assistant', name: CORPUS[0], content: said }, { role: 'user', name: '<b>Mira</b>', content: said }] }),
+  });
+  expect(asked.ok).toBe(true);
+  await asked.text();
+  const chats = await expect.poll(async () => {
+    const all = await json<{ items: { id: string; title: string; turns: number }[] }>('/chats');
+    return all.items.find((one) => one.turns > 0 && one.title.includes('onerror') || one.id !== undefined && one.turns === 1)?.id ?? '';
+  }).not.toBe('').then(() => json<{ items: { id: string; turns: number }[] }>('/chats'));
+  const chat = encodeURIComponent(chats.items[0]!.id);
+  await page.goto(`/c/${chat}`);
+  await expect(page.locator('.prose', { hasText: CORPUS[0]! }).first()).toBeVisible();
+  await inert(page);
+  for (const path of [`/c/${chat}/tree`, `/c/${chat}/t/1/prompt`, `/c/${chat}/t/1/why`, `/c/${chat}/t/1/raw`, '/lore?f=book:xss', '/stories', '/history']) {
+    await page.goto(path);
+    await expect(page.locator('h1').first()).toBeAttached();
+    await page.waitForTimeout(300);
+    await inert(page);
+  }
+  await page.goto('/lore?f=book:xss');
+  for (const at of [0, 2, 5]) {
+    await page.locator('.vr').nth(at).click();
+    await expect(page.locator('.ed h2')).toHaveText(CORPUS[at]!);
+    await inert(page);
+  }
+  await json('/books/xss', { method: 'DELETE' });
+});
+
+test('an inline script, a handler, eval and innerHTML are refused', async ({ page, faults }) => {
+  await page.goto('/settings');
+  await expect(page.locator('h1')).toBeVisible();
+  const outcome = await page.evaluate(() => {
+    const tries: Record<string, string> = {};
+    const attempt = (name: string, run: () => void) => {
+      try {
+        run();
+        tries[name] = 'done';
+      } catch (error) {
+        tries[name] = (error as Error).name;
+      }
+    };
+    attempt('innerHTML', () => (document.createElement('div').innerHTML = '<b>x</b>'));
+    attempt('policy', () => void (window as unknown as { trustedTypes: { createPolicy: (name: string, rules: object) => unknown } }).trustedTypes.createPolicy('another', {}));
+    const script = document.createElement('script');
+    attempt('script', () => {
+      script.textContent = 'window.ran = true';
+      document.body.append(script);
+    });
+    return { tries, ran: 'ran' in window };
+  });
+  expect(outcome).toEqual({ tries: { innerHTML: 'TypeError', policy: 'TypeError', script: 'TypeError' }, ran: false });
+  // These are the refusals that were asked for.
+  faults.length = 0;
+});
+
+test('the document is sent with its policy and refused to strangers', async ({ request }) => {
+  const page = await request.get('/');
+  const policy = page.headers()['content-security-policy']!;
+  for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", 'trusted-types svelte-trusted-html']) expect(policy).toContain(part);
+  expect(policy).not.toContain('unsafe');
+  for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }] as Record<string, string>[]) expect((await request.get('/', { headers })).status()).toBe(403);
+});
+
+test('a server that goes away is said, what is shown stays, and it goes on by itself', async ({ page, faults }) => {
+  test.setTimeout(60_000);
+  const before = process.env.LORELOOM_URL;
+  const first = await serve('demo', '--port', '0');
+  process.env.LORELOOM_URL = first.address;
+  try {
+    await page.goto(`${first.address}/c/demo`);
+    await expect(page.locator('.msg').first()).toBeVisible();
+    const messages = await page.locator('.msg').count();
+    first.stop();
+    await expect(page.getByRole('alert')).toContainText('The server does not answer');
+    await expect(page.locator('.msg')).toHaveCount(messages);
+    const again = await serve('demo', '--port', new URL(first.address).port);
+    await expect(page.getByRole('alert')).toHaveCount(0, { timeout: 20_000 });
+    await expect(page.locator('.rail .foot')).toContainText('Live');
+    again.stop();
+  } finally {
+    first.stop();
+    process.env.LORELOOM_URL = before;
+  }
+  // The browser itself logs every refused connection.
+  const others = faults.filter((fault) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to load resource/.test(fault));
+  expect(others).toEqual([]);
+  faults.length = 0;
+});

@@ -1,0 +1,182 @@
+import { axe, demo, expect, json, shot, test, theme } from './kit';
+
+for (const mode of ['light', 'dark'] as const) {
+  test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
+    test.setTimeout(180_000);
+    await theme(page, mode);
+    const { chat, turns } = await demo();
+    const c = encodeURIComponent(chat);
+    const last = turns.at(-1)!;
+    const screens: [string, string, string][] = [
+      ['story', `/c/${c}`, '.msg'],
+      ['tree', `/c/${c}/tree`, '.tree li'],
+      ['prompt', `/c/${c}/t/${last}/prompt`, '.sp'],
+      ['why', `/c/${c}/t/${last}/why`, '.wtable tbody tr'],
+      ['diff', `/c/${c}/t/${last}/diff`, '.card'],
+      ['raw', `/c/${c}/t/${last}/raw`, '.raw'],
+      ['lore', '/lore', '.vr'],
+      ['findings', '/lore/findings', 'h1'],
+      ['dash', '/dash?chat=demo', '.bars a'],
+      ['stories', '/stories', '.wtable tbody tr'],
+      ['history', '/history', 'h1'],
+      ['settings', '/settings', '.setting'],
+    ];
+    for (const [name, path, mark] of screens) {
+      await page.goto(path);
+      await expect(page.locator(mark).first()).toBeVisible();
+      await axe(page);
+      await shot(page, `${name}-${mode}`);
+    }
+  });
+}
+
+test('the front page is the story that changed last', async ({ page }) => {
+  const chats = await json<{ items: { id: string }[] }>('/chats');
+  await page.goto('/');
+  await expect(page).toHaveURL(new RegExp(`/c/${encodeURIComponent(chats.items[0]!.id)}$`));
+  await expect(page.locator('.msg').last()).toBeInViewport();
+});
+
+test('every reply shows as many threads as the server says', async ({ page }) => {
+  const { chat } = await demo();
+  const path = await json<{ messages: { number: number; reply_to?: number; turn?: { id: number; threads: { state: string }[] } }[] }>(`/chats/${encodeURIComponent(chat)}/path`);
+  await page.goto(`/c/${encodeURIComponent(chat)}`);
+  const turns = new Map(path.messages.flatMap((message) => (message.turn ? [[message.turn.id, message.turn.threads]] : [])));
+  for (const message of path.messages) {
+    if (message.reply_to == null) continue;
+    const fired = turns.get(message.reply_to)!.filter((thread) => thread.state === 'fired').length;
+    await expect(page.locator(`.msg[data-number="${message.number}"] :is(.chips .code)`)).toHaveCount(Math.min(fired, 8));
+  }
+});
+
+test('a thread lights up in all messages when its name has the focus', async ({ page }) => {
+  const { chat } = await demo();
+  await page.goto(`/c/${encodeURIComponent(chat)}`);
+  const name = page.locator('.colname').first();
+  await name.focus();
+  await expect(page.locator('.messages')).toHaveClass(/dim/);
+  const messages = await page.locator('.msg').count();
+  await expect(page.locator('.msg .th.on')).toHaveCount(messages);
+});
+
+test('the passages are the prompt to the byte, and their tokens its sum', async ({ page }) => {
+  const { chat, turns } = await demo();
+  for (const turn of turns) {
+    const prompt = await json<{ tokens: number; messages: { content: string }[] }>(`/chats/${encodeURIComponent(chat)}/turns/${turn}/prompt`);
+    await page.goto(`/c/${encodeURIComponent(chat)}/t/${turn}/prompt`);
+    await expect(page.locator('.sp').first()).toBeVisible();
+    const fold = page.locator('.elide');
+    if (await fold.count()) await fold.click();
+    const texts = await page.locator('.sp .tx').allTextContents();
+    expect(texts.join('')).toBe(prompt.messages.map((message) => message.content).join(''));
+    const counts = await page.locator('.sp .g .n').allTextContents();
+    const sum = counts.reduce((total, count) => total + Number(count.replaceAll(',', '')), 0);
+    expect(sum).toBe(prompt.tokens);
+  }
+});
+
+test('a passage of lore opens its proof with the words that were found', async ({ page }) => {
+  const { chat, turns } = await demo();
+  await page.goto(`/c/${encodeURIComponent(chat)}/t/${turns[0]}/prompt`);
+  await page.locator('.sp[data-src=book]', { hasText: 'causeway' }).first().click();
+  await expect(page).toHaveURL(/span=s\d+/);
+  await expect(page.locator('.side .quote mark').first()).toHaveText(/causeway/i);
+  await shot(page, 'proof-light');
+  await page.keyboard.press('Escape');
+  await expect(page).not.toHaveURL(/span=/);
+});
+
+test('verdicts are filtered by class and text, and a left-out entry has a verified change', async ({ page }) => {
+  const { chat, turns } = await demo();
+  const last = turns.at(-1)!;
+  const counts = await json<{ counts: Record<string, number> }>(`/chats/${encodeURIComponent(chat)}/turns/${last}/verdicts?counts_only=true`);
+  await page.goto(`/c/${encodeURIComponent(chat)}/t/${last}/why`);
+  for (const [name, count] of Object.entries(counts.counts)) {
+    await expect(page.locator(`[data-verdict=${name}] .n`)).toHaveText(String(count));
+  }
+  const left = ['near', 'rule', 'no_match'].find((name) => counts.counts[name]! > 0)!;
+  await page.locator(`[data-verdict=${left}]`).click();
+  await expect(page.locator('.wtable tbody tr')).toHaveCount(counts.counts[left]!);
+  await page.locator('.wtable tbody tr a.ent').first().click();
+  await expect(page.locator('.side .fix').first()).toBeVisible();
+  await expect(page.locator('.side')).toContainText('The turn was run again with it');
+  await axe(page);
+  await shot(page, 'why-proof-light');
+});
+
+test('German is complete enough to click through', async ({ page }) => {
+  await page.addInitScript(() => window.localStorage.setItem('loreloom.language', 'de'));
+  await page.goto('/settings');
+  await expect(page.locator('h1')).toHaveText('Einstellungen');
+  await page.getByRole('link', { name: 'Lore', exact: true }).first().click();
+  await expect(page.locator('.vr').first()).toBeVisible();
+  await page.goto('/');
+  await expect(page.locator('.msg').first()).toBeVisible();
+  await shot(page, 'story-german');
+});
+
+test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.locator('.msg').first()).toBeVisible();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/prompt$/);
+  await page.keyboard.press('[');
+  await page.keyboard.press('w');
+  await expect(page).toHaveURL(/\/why$/);
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await expect(page).toHaveURL(/\/lore$/);
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog')).toBeVisible();
+  await axe(page);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('saltmere');
+  await expect(page.getByRole('option', { name: /Entry/ }).first()).toBeVisible();
+  await axe(page);
+  await shot(page, 'palette-light');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('dialog')).toBeHidden();
+});
+
+test('a connection is tried out step by step', async ({ page }) => {
+  await page.goto('/settings');
+  await page.getByRole('button', { name: /^Test/ }).first().click();
+  await expect(page.locator('#set-connections ~ .steps li').first()).toBeVisible({ timeout: 20_000 });
+  await axe(page);
+  await shot(page, 'connections-light');
+});
+
+test('the figures of the dashboard are those of the server, and lead to their turns', async ({ page }) => {
+  const figures = await json<{ items: { turn: number; prompt_tokens: number }[] }>('/metrics/turns?chat=demo');
+  await page.goto('/dash?chat=demo');
+  await expect(page.locator('.bars a')).toHaveCount(figures.items.length);
+  await page.locator('.bars a').first().click();
+  await expect(page).toHaveURL(new RegExp(`/t/${figures.items[0]!.turn}/prompt$`));
+});
+
+test('an unknown address says so and leads back', async ({ page }) => {
+  await page.goto('/c/there-is-no-such-story');
+  await expect(page.getByRole('alert')).toContainText('There is nothing of that name');
+  await axe(page);
+});
+
+test('at phone width nothing is cut off', async ({ page }) => {
+  test.setTimeout(180_000);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const { chat, turns } = await demo();
+  const c = encodeURIComponent(chat);
+  for (const [name, path, mark] of [['story', `/c/${c}`, '.msg'], ['prompt', `/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], ['why', `/c/${c}/t/${turns.at(-1)}/why`, '.wtable tbody tr'], ['lore', '/lore', '.vr'], ['settings', '/settings', '.setting']] as const) {
+    await page.goto(path);
+    await expect(page.locator(mark).first()).toBeVisible();
+    await axe(page);
+    await shot(page, `phone-${name}`);
+    const cut = await page.evaluate(() => [...document.querySelectorAll('main button, main a, main h1, main input, main p')].filter((element) => {
+      const box = element.getBoundingClientRect();
+      if (box.width === 0 || element.closest('.sr, .seg, .batch, .pane table') || getComputedStyle(element).visibility === 'hidden') return false;
+      return box.right > window.innerWidth + 1 || box.left < -1;
+    }).map((element) => element.outerHTML.slice(0, 120)));
+    expect(cut).toEqual([]);
+  }
+});

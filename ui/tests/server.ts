@@ -1,0 +1,29 @@
+// The real server with the demo world, for all browser tests.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const BINARY = process.env.LORELOOM_BINARY ?? fileURLToPath(new URL('../../target/debug/loreloom', import.meta.url));
+
+/** Starts the binary and gives the address that it prints, and a way to end it. */
+export async function serve(...options: string[]): Promise<{ address: string; stop: () => void }> {
+  if (!existsSync(BINARY)) throw new Error(`the server is not built: ${BINARY}`);
+  const server = spawn(BINARY, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const address = await new Promise<string>((resolve, reject) => {
+    let said = '';
+    server.stdout.on('data', (data: Buffer) => {
+      said += data.toString();
+      const found = /(http:\/\/[\d.]+:\d+)/.exec(said);
+      if (found) resolve(found[1]!);
+    });
+    server.on('exit', (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+  });
+  server.removeAllListeners('exit');
+  return { address, stop: () => server.kill('SIGTERM') };
+}
+
+export default async function start(): Promise<() => void> {
+  const { address, stop } = await serve('demo', '--port', '0');
+  process.env.LORELOOM_URL = address;
+  return stop;
+}

@@ -1,0 +1,84 @@
+// Pure parts, without a browser.
+import { gzipSync } from 'node:zlib';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+import type { PromptMap } from '../src/api/types';
+import { de } from '../src/i18n/de';
+import { en } from '../src/i18n/en';
+import { format, parse } from '../src/lib/format';
+import { parts } from '../src/lib/highlight';
+import { asSent, blocks, quote } from '../src/lib/prompt';
+import { delta } from '../src/lib/telling';
+
+test('messages are filled in with numbers, plurals and names', () => {
+  expect(format('{count, plural, =0 {none} one {# entry} other {# entries}} of {name}', { count: 1200, name: 'x' }, 'en')).toBe('1,200 entries of x');
+  expect(format('{count, plural, =0 {none} one {# entry} other {# entries}}', { count: 0 }, 'en')).toBe('none');
+  expect(format('{count, plural, one {# Eintrag} other {# Einträge}}', { count: 1200 }, 'de')).toBe('1.200 Einträge');
+  expect(() => parse('{open')).toThrow('never closed');
+});
+
+test('both languages have the same texts with the same values', () => {
+  const names = (text: string) => [...text.matchAll(/\{(\w+)(?=[,}])/g)].map((match) => match[1]).sort();
+  for (const [key, text] of Object.entries(en)) {
+    const other = de[key as keyof typeof en];
+    expect(new Set(names(other)), key).toEqual(new Set(names(text)));
+    expect(() => parse(other), key).not.toThrow();
+  }
+  expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort());
+});
+
+const MAP = {
+  tokens: 30,
+  tokenizer: 'x',
+  messages: [
+    { role: 'system', content: 'Köln.\nLore.\nEnd', token_start: 0, token_end: 12 },
+    { role: 'user', content: 'Hi', token_start: 12, token_end: 30 },
+  ],
+  spans: [{ id: 4, message: 0, start: 7, end: 12, source: { lore: { book: 'b', entry: 'b/0' } }, stable: true, title: 'T', tokens: 3, token_start: 5, token_end: 9 }],
+  unchanged: { message: 0, byte: 14, tokens: 10, cause: 'message', span: null },
+} as unknown as PromptMap;
+
+test('a prompt is cut at bytes, loses none, and is marked at its first change', () => {
+  const [first, second] = blocks(MAP, () => false);
+  expect(first!.passages.map(({ id, text, tokens, source, isFirstChange }) => [id, text, tokens, source, isFirstChange])).toEqual([
+    ['m0.0', 'Köln.\n', 5, 'card', false],
+    ['s4', 'Lore.', 4, 'book', false],
+    ['m0.12', '\nE', 3, 'card', false],
+    ['m0.14', 'nd', 0, 'card', true],
+  ]);
+  expect(second!.passages.map(({ text, source }) => [text, source])).toEqual([['Hi', 'hist']]);
+  expect(first!.isUnchanged).toBe(false);
+});
+
+test('what a front end sent is the prompt without what was woven in', () => {
+  expect(asSent(MAP)).toEqual([{ role: 'system', content: 'Köln.\n\nEnd' }, { role: 'user', content: 'Hi' }]);
+  const only = { ...MAP, messages: [{ role: 'system', content: 'Lore.', token_start: 0, token_end: 2 }, MAP.messages[1]!], spans: [{ ...MAP.spans[0]!, start: 0, end: 5 }] } as PromptMap;
+  expect(asSent(only)).toEqual([{ role: 'user', content: 'Hi' }]);
+});
+
+test('hits are marked by bytes and may overlap', () => {
+  expect(parts('é a lantern', [{ start: 5, end: 12 }, { start: 3, end: 7 }])).toEqual([{ text: 'é ', isHit: false }, { text: 'a lantern', isHit: true }]);
+  expect(quote('é bell rings', 3, 7)).toEqual({ before: 'é ', hit: 'bell', after: ' rings' });
+});
+
+test('a stream gives its text, and its error as an error', () => {
+  expect(delta('data: {"choices":[{"delta":{"content":"a"}}]}')).toBe('a');
+  expect(delta('data: [DONE]')).toBe('');
+  expect(delta(': comment')).toBe('');
+  expect(() => delta('data: {"error":{"message":"gone"}}')).toThrow('gone');
+});
+
+test('the first load is under 300 KB compressed', () => {
+  const dist = fileURLToPath(new URL('../dist', import.meta.url));
+  const files = ['index.html', 'icon.svg', ...readdirSync(`${dist}/assets`).map((name) => `assets/${name}`)];
+  const bytes = files.reduce((sum, name) => sum + gzipSync(readFileSync(`${dist}/${name}`)).length, 0);
+  expect(bytes).toBeLessThan(300_000);
+});
+
+test('no text is ever made into markup by the page', () => {
+  const source = fileURLToPath(new URL('../src', import.meta.url));
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(svelte|ts)$/.test(name));
+  expect(files.length).toBeGreaterThan(30);
+  for (const name of files) expect(readFileSync(`${source}/${name}`, 'utf8'), name).not.toMatch(/\{@html|innerHTML|insertAdjacentHTML|document\.write/);
+});
