@@ -51,11 +51,14 @@ async fn what_goes_wrong_says_what_to_do() {
         ("nobody there", vault(&gone, "k", None), "reach"),
     ] {
         for error in [vault.about().await.unwrap_err(), vault.list().await.unwrap_err()] {
-            let found = match &error {
-                ObsidianError::Key { .. } => "key",
-                ObsidianError::Untrusted { .. } => "certificate",
-                ObsidianError::Unreachable { .. } => "reach",
-                _ => "other",
+            let found = if matches!(error, ObsidianError::Key { .. }) {
+                "key"
+            } else if matches!(error, ObsidianError::Untrusted { .. }) {
+                "certificate"
+            } else if matches!(error, ObsidianError::Unreachable { .. }) {
+                "reach"
+            } else {
+                "other"
             };
             assert_eq!(found, code, "{name}: {error}");
         }
