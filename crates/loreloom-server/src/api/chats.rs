@@ -220,6 +220,9 @@ async fn path(
     Query(params): Query<PathParams>,
 ) -> Result<Tagged<PathView>, Problem> {
     let (store, chat) = (app.store.as_ref(), ChatId(chat));
+    if params.before == Some(0) {
+        return Err(Problem::value("before", "must be at least 1", 0));
+    }
     let stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
     let tree = store.tree(&caller.tenant, &chat).await?;
     let total = stored.nodes.len();

@@ -29,6 +29,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
             return Err(Problem::new(Code::WrongType, detail).at("content-type").with(found));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
+        // A list of values would be read as an object's fields in their order.
+        if bytes.trim_ascii_start().first() == Some(&b'[') {
+            return Err(Problem::new(Code::WrongValue, "the body must be an object, found a list"));
+        }
         read_json(&bytes).map(Self)
     }
 }

@@ -38,6 +38,7 @@ async fn a_list_refuses_what_it_does_not_know() {
             "a cursor is the `next` of the page before, found `x`",
         ),
         ("/chats?colour=red", 400, "unknown_field", "there is no parameter `colour`"),
+        ("/chats/x/path?before=0", 422, "wrong_value", "`before` must be at least 1, found `0`"),
         ("/chats/none", 404, "not_found", "there is no chat `none`"),
         ("/chats/none/path", 404, "not_found", "there is no chat `none`"),
         ("/chats/none/tree", 404, "not_found", "there is no chat `none`"),

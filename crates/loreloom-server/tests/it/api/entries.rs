@@ -138,6 +138,8 @@ async fn a_write_that_makes_no_sense_changes_nothing() {
         let found = api.call(method, path, body.clone()).await.refused(status);
         assert_eq!(found.1, detail, "{method} {path} {body}");
     }
+    let list = api.call("POST", "/lore/entries", json!(["reach"])).await.refused(422);
+    assert_eq!(list.1, "the body must be an object, found a list");
     let text = api.request("PATCH", "/lore/entries/reach%2F0").body("content");
     assert_eq!(api.send(text).await.refused(415).0, "wrong_type");
     assert_eq!(api.get("/revisions").await.good()["total"], 1);
