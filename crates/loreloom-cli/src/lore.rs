@@ -318,7 +318,9 @@ impl RulesArguments {
         let scripts = self.regex_scripts.iter().flat_map(|file| &file.0);
         rules.regex_scripts.extend(scripts.cloned());
         rules.wrap = self.wrap.clone().unwrap_or(WrapFormat::None);
-        rules.vault = self.vault.settings()?.using;
+        let vault = self.vault.settings()?;
+        rules.vault = vault.using;
+        rules.notebooks = vault.notebooks;
         Ok(rules)
     }
 }

@@ -3,11 +3,13 @@
 mod clock;
 mod commands;
 mod config;
+mod edit;
 mod files;
 mod lore;
 mod model;
 mod moment;
 mod notes_folder;
+mod stages;
 mod store;
 mod stored;
 mod tokenizer;

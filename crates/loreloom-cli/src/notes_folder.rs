@@ -8,24 +8,36 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use loreloom_formats::vault::WrittenNote;
 
-use crate::files;
+use crate::{
+    files,
+    vault::{RestAccess, is_address},
+};
 
 /// A vault to write into.
 pub(crate) struct NotesFolder {
     root: PathBuf,
     force: bool,
+    access: RestAccess,
 }
 
 impl NotesFolder {
     /// A vault, which may not exist yet. `force` writes over notes with another text.
     pub(crate) fn new(root: &Path, force: bool) -> Self {
-        Self { root: root.to_owned(), force }
+        Self { root: root.to_owned(), force, access: RestAccess::default() }
+    }
+
+    /// The same, where the vault may be the address of Obsidian's REST API.
+    pub(crate) fn reached_by(self, access: RestAccess) -> Self {
+        Self { access, ..self }
     }
 
     /// Writes notes into a folder of the vault.
     pub(crate) fn write(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
         if notes.is_empty() {
             return Ok(());
+        }
+        if is_address(&self.root) {
+            return self.send(folder, notes);
         }
         let folder = self.root.join(folder);
         let mut wanted: Vec<(PathBuf, &str)> = Vec::new();
@@ -59,6 +71,29 @@ impl NotesFolder {
             if is_new {
                 new.push(path);
             }
+        }
+        Ok(())
+    }
+
+    /// Writes notes through Obsidian's REST API. It takes nothing back: a fault says how far
+    /// it came.
+    fn send(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
+        let vault = self.access.open(&self.root.to_string_lossy())?;
+        let mut wanted = Vec::new();
+        for note in notes {
+            let path = format!("{folder}/{}", note.file_name);
+            match vault.file(&path)? {
+                Some(text) if text == note.text => {}
+                Some(_) if !self.force => anyhow::bail!(
+                    "`{path}` is there already with another text: `--force` writes over it"
+                ),
+                Some(_) | None => wanted.push((path, &note.text)),
+            }
+        }
+        for (at, (path, text)) in wanted.iter().enumerate() {
+            vault.write(path, text).with_context(|| {
+                format!("{at} of {} notes were written, `{path}` was not", wanted.len())
+            })?;
         }
         Ok(())
     }

@@ -3,11 +3,14 @@
 mod arguments;
 mod choosing;
 mod contents;
+mod notebooks;
+mod rest;
 mod scene;
 
 pub(crate) use self::{
     arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
     choosing::SelectorArguments,
     contents::{Contents, Vaults, Watching, error_chain, read_definitions},
+    rest::{RestAccess, is_address},
     scene::SceneArguments,
 };

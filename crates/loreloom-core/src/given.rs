@@ -11,6 +11,7 @@ use crate::{
     library::{Attachment, Library, Roster},
     report::TurnFacts,
     rules::Rules,
+    stable::Arrangement,
     turn::{
         CardTexts, Forced, Host, Near, ScannedPrompt, Scene, Selection, Speaker, Transcript, Turn,
     },
@@ -65,6 +66,10 @@ pub struct Given {
     /// The model that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How its texts were kept in place for the prompt cache; `None` if they stand where
+    /// their authors want them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrangement: Option<Arrangement>,
     /// How the lore was sewn into the prompt.
     #[serde(skip_serializing_if = "is_default")]
     pub seams: Seams,
@@ -95,6 +100,7 @@ impl Given {
             voices: Voices::of(path),
             connection: None,
             model: None,
+            arrangement: None,
             seams: Seams::default(),
         }
     }

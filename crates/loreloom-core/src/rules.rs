@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cards::CardRules,
+    notebook::NotebookRules,
     regex_script::RegexScript,
     vault::{FieldDefinition, SelectionRules, VaultRules},
     worldinfo::{Quirks, WorldInfoRules},
@@ -26,6 +27,9 @@ pub struct Rules {
     /// libraries without a vault stay as they were.
     #[serde(skip_serializing_if = "VaultUse::is_default")]
     pub vault: VaultUse,
+    /// How a chat's notebooks take part.
+    #[serde(skip_serializing_if = "NotebookRules::is_off")]
+    pub notebooks: NotebookRules,
 }
 
 /// How a vault takes part.

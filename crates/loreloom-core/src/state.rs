@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
+    notebook::{Notebooks, NotebooksDelta},
     stable::{Ledger, LedgerDelta},
+    told::Told,
+    turn::Scene,
     units::MessageCount,
     vault::{VaultDelta, VaultState},
 };
@@ -51,6 +54,15 @@ pub struct StoryState {
     /// Where lore was placed for the sake of the prompt cache.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
+    /// What the host told of the story.
+    #[serde(default, skip_serializing_if = "Told::is_empty")]
+    pub told: Told,
+    /// What the chat's notebooks hold.
+    #[serde(default, skip_serializing_if = "Notebooks::is_empty")]
+    pub notebooks: Notebooks,
+    /// What the scene is like and what people want in it, where a turn is not told.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scene: Scene,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -79,6 +91,15 @@ pub struct StateDelta {
     /// Changes to the ledger.
     #[serde(skip_serializing_if = "LedgerDelta::is_empty")]
     pub ledger: LedgerDelta,
+    /// What the host told, all of it, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<Told>,
+    /// Changes to notebooks.
+    #[serde(skip_serializing_if = "NotebooksDelta::is_empty")]
+    pub notebooks: NotebooksDelta,
+    /// The scene, anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<Scene>,
 }
 
 impl StateDelta {
@@ -95,6 +116,9 @@ impl StateDelta {
                 global: changes(&before.variables.global, &after.variables.global),
             },
             ledger: LedgerDelta::between(&before.ledger, &after.ledger),
+            told: (before.told != after.told).then(|| after.told.clone()),
+            notebooks: NotebooksDelta::between(&before.notebooks, &after.notebooks),
+            scene: (before.scene != after.scene).then(|| after.scene.clone()),
         }
     }
 
@@ -106,6 +130,9 @@ impl StateDelta {
             && self.vault.is_none()
             && self.variables.is_empty()
             && self.ledger.is_empty()
+            && self.told.is_none()
+            && self.notebooks.is_empty()
+            && self.scene.is_none()
     }
 }
 
@@ -120,6 +147,13 @@ impl StoryState {
         }
         self.write(&delta.variables);
         self.ledger.apply(&delta.ledger);
+        if let Some(told) = &delta.told {
+            self.told.clone_from(told);
+        }
+        self.notebooks.apply(&delta.notebooks);
+        if let Some(scene) = &delta.scene {
+            self.scene.clone_from(scene);
+        }
     }
 
     /// Writes variables.

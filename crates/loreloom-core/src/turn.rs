@@ -15,7 +15,7 @@ use crate::{
     texts::Occurrences,
     tokens::TokenCounter,
     units::{MessageCount, Timestamp, Tokens},
-    vault::{Choice, Lines, Mark, VaultCache},
+    vault::{Choice, Lines, Mark, Stage, VaultCache},
 };
 
 /// One turn's context. Nothing else decides what is woven in.
@@ -71,7 +71,7 @@ pub struct Host<'a> {
 }
 
 /// What the scene is like, and what people want in this chat.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scene {
     /// Era, place and whatever else the vault's fields ask for.
@@ -197,6 +197,11 @@ struct DialectCache {
 }
 
 impl TurnCache {
+    /// Tells `watcher` of the stages of a vault as they are done.
+    pub fn watch_vault(&mut self, watcher: impl FnMut(Stage) + Send + 'static) {
+        self.vault.watch(watcher);
+    }
+
     /// What a dialect found in texts seen before, and room for what this turn finds.
     pub(crate) fn begin(
         &mut self,

@@ -38,6 +38,7 @@
 pub mod connection;
 pub mod diagnose;
 pub mod embed;
+pub mod obsidian;
 pub mod offline;
 pub mod secret;
 pub mod sse;

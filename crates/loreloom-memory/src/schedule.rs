@@ -33,7 +33,8 @@ pub fn advances(generation: GenerationType) -> bool {
         | GenerationType::Continue
         | GenerationType::Impersonate
         | GenerationType::Swipe
-        | GenerationType::Quiet => false,
+        | GenerationType::Quiet
+        | GenerationType::Edit => false,
     }
 }
 

@@ -1,13 +1,16 @@
 //! What all requests share.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
-    given::Given, ids::TenantId, place::Provenance, tokens::TokenCounter, turn::Speaker,
+    ids::{ChatId, TenantId},
+    place::Provenance,
+    told::Told,
+    turn::Speaker,
     units::Tokens,
 };
 use loreloom_memory::{
-    ports::{Clock, Store},
+    ports::{ChatModel, Clock, Store},
     service::MemoryService,
 };
 use tokio::sync::Semaphore;
@@ -15,6 +18,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     api::ApiState,
+    caching::{Placement, SentLog},
     choosing::Choosing,
     connections::Connections,
     events,
@@ -46,6 +50,8 @@ pub struct AppParts {
     pub store: Arc<dyn Store>,
     /// The model that chooses notes of vaults, if one does.
     pub choosing: Option<Choosing>,
+    /// The model that reads replies for the notebook, if one does.
+    pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// The models' servers.
@@ -62,6 +68,8 @@ pub struct AppParts {
     pub limits: Limits,
     /// What is known of the stories.
     pub recogniser: Recogniser,
+    /// The last prompt of each chat.
+    pub sent: SentLog,
     /// What happened, for whoever listens.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
@@ -81,6 +89,16 @@ pub struct Defaults {
     pub speaker: Option<Speaker>,
     /// The seed of all rolls.
     pub seed: u64,
+    /// What is told of chats, by their ids; `*` is all of them.
+    pub told: BTreeMap<String, Told>,
+}
+
+impl Defaults {
+    /// What is told of a chat.
+    pub(crate) fn told_in(&self, chat: &ChatId) -> Told {
+        let of = |id: &str| self.told.get(id).cloned().unwrap_or_default();
+        of(chat.as_str()).after(&of("*"))
+    }
 }
 
 /// Whether and how lore is woven into requests.
@@ -90,13 +108,20 @@ pub struct Weaving {
     pub on: bool,
     /// The longest a request waits for it; then it goes on without.
     pub deadline: Duration,
+    /// Where lore stands.
+    pub placement: Placement,
     /// How many turns are decided at once. One that hangs keeps its place.
     pub room: Arc<Semaphore>,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
-        Self { on: true, deadline: Duration::from_millis(150), room: Arc::new(Semaphore::new(8)) }
+        Self {
+            on: true,
+            deadline: Duration::from_millis(150),
+            placement: Placement::default(),
+            room: Arc::new(Semaphore::new(8)),
+        }
     }
 }
 
@@ -104,6 +129,18 @@ impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
         Self(Arc::new(Shared { parts, api: ApiState::default() }))
+    }
+}
+
+impl App {
+    /// Tells watchers what happened to the data it serves.
+    pub(crate) fn tell(&self, what: events::Happened) {
+        self.api().events.tell(&self.tenant, what);
+    }
+
+    /// What the API keeps between calls.
+    pub(crate) fn api(&self) -> &ApiState {
+        &self.0.api
     }
 
     /// The same server for another tenant: its own books, stories and memories, over the same
@@ -115,6 +152,7 @@ impl App {
             store: Arc::clone(&self.store),
             // Vaults are named at start.
             choosing: None,
+            noting: self.noting.clone(),
             memory: self.memory.clone(),
             connections: Arc::clone(&self.connections),
             clock: Arc::clone(&self.clock),
@@ -123,28 +161,11 @@ impl App {
             access: Arc::clone(&self.access),
             limits: self.limits,
             recogniser: Recogniser::default(),
+            sent: SentLog::default(),
             notices: self.notices.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
         }))
-    }
-
-    /// What tokens are counted with, where no request says its model.
-    pub(crate) fn counter(&self) -> Arc<dyn TokenCounter> {
-        self.line(self.connections.default(), None).counter
-    }
-
-    /// What the tokens of a turn were counted with, as far as its connection is still there.
-    pub(crate) fn counter_of(&self, given: Option<&Given>) -> Arc<dyn TokenCounter> {
-        let named = given.and_then(|given| given.connection.as_ref());
-        let named = named.and_then(|name| self.connections.named(name).ok());
-        let model = given.and_then(|given| given.model.as_deref());
-        self.line(named.unwrap_or_else(|| self.connections.default()), model).counter
-    }
-
-    /// Tells watchers what happened to the data it serves.
-    pub(crate) fn tell(&self, what: events::Happened) {
-        self.api().events.tell(&self.tenant, what);
     }
 
     /// What people call a source of text.
@@ -159,14 +180,9 @@ impl App {
         }
     }
 
-    /// What the API keeps between calls.
-    pub(crate) fn api(&self) -> &ApiState {
-        &self.0.api
-    }
-
     /// Tells whoever listens that something happened.
     pub(crate) fn notice(&self, what: Happened) {
-        if let Some(event) = events::Happened::of(&what) {
+        if let Some(event) = events::Happened::noticed(&what) {
             self.tell(event);
         }
         let (tenant, at) = (self.tenant.clone(), self.clock.now());

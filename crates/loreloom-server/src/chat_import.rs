@@ -198,6 +198,7 @@ fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
             untouched: 0,
             spans: Vec::new(),
             warnings: Vec::new(),
+            cache: None,
         },
         created: now,
         given: None,

@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use loreloom_core::{ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{
+    given::Given, ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens,
+};
 use loreloom_memory::ports::{Diagnosis, Upstream};
 
 use crate::app::App;
@@ -183,6 +185,16 @@ fn place(all: &[Arc<Connection>], name: &ConnectionId) -> Result<usize, Connecti
 }
 
 impl App {
+    /// What counts tokens for a turn that was told like this: its connection's tokenizer, or
+    /// that of the connection that requests go to by themselves.
+    pub(crate) fn counter_of(&self, given: Option<&Given>) -> Arc<dyn TokenCounter> {
+        let named = given.and_then(|given| given.connection.as_ref());
+        let named = named.and_then(|name| self.connections.named(name).ok());
+        let model = given.and_then(|given| given.model.as_deref());
+        let connection = named.unwrap_or_else(|| self.connections.of(model));
+        (connection.counting)(model.unwrap_or_default())
+    }
+
     /// The line for a model of a connection. A context size that is neither configured nor
     /// known is asked for beside the turn: the next ones have it.
     pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> Line {

@@ -86,7 +86,7 @@ pub(crate) enum Happened {
 
 impl Happened {
     /// The event that watchers are told of a notice, if they are.
-    pub(crate) fn of(notice: &notices::Happened) -> Option<Self> {
+    pub(crate) fn noticed(notice: &notices::Happened) -> Option<Self> {
         use notices::Happened as Notice;
         Some(match notice {
             Notice::FailedOpen { reason, .. } => Self::FailOpen { reason: reason.clone() },

@@ -8,6 +8,7 @@ mod api;
 mod app;
 mod assets;
 mod bookcase;
+mod caching;
 mod catalog;
 mod chat_import;
 mod choosing;
@@ -22,6 +23,7 @@ mod looking_back;
 mod lore;
 mod metrics;
 mod notices;
+mod noting;
 mod pages;
 mod prompt_map;
 mod proxy;
@@ -38,6 +40,7 @@ pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    caching::{Placement, SentLog},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,
     connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},

@@ -196,6 +196,22 @@ impl Lore {
         })
     }
 
+    /// Decides a turn with a cache of its own, which `prepare` sees first.
+    pub fn weave_watched(
+        &self,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+        prepare: impl FnOnce(&mut TurnCache),
+    ) -> Woven {
+        let roster = self.roster(&turn.cast());
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut cache = TurnCache::default();
+        prepare(&mut cache);
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
+        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
+    }
+
     /// The notes that a selecting model may choose from; `None` if none is to choose.
     pub fn vault_candidates(
         &self,

@@ -251,7 +251,7 @@ impl App {
         let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(lore), Arc::clone(other));
-        let counter = self.counter();
+        let counter = self.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
             let active = |given: &Given| {
                 let cast = Cast {

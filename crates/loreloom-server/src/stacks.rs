@@ -17,7 +17,7 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::{
     app::App,
@@ -38,6 +38,7 @@ pub struct Stacks {
     embedder: Option<Arc<dyn Embedder>>,
     lore: RwLock<Arc<Lore>>,
     changing: Mutex<Sources>,
+    turns: watch::Sender<u64>,
 }
 
 /// What the lore was compiled from, besides what never changes.
@@ -75,7 +76,8 @@ impl Stacks {
         let mounted: Vec<(Volume, Vec<Binding>)> = mounted.into_iter().collect();
         let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
         let lore = RwLock::new(Arc::new(lore));
-        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default() })
+        let turns = watch::Sender::new(0);
+        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default(), turns })
     }
 
     /// Stacks by the same rules without any of the books.
@@ -91,6 +93,16 @@ impl Stacks {
     /// The rules of those who set none.
     pub(crate) fn own_rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Tells whoever follows that one more turn is decided.
+    pub(crate) fn count_turn(&self) {
+        self.turns.send_modify(|turns| *turns += 1);
+    }
+
+    /// How many turns were decided, as it grows.
+    pub fn turns(&self) -> watch::Receiver<u64> {
+        self.turns.subscribe()
     }
 
     /// Whether a book was named at start.

@@ -8,13 +8,16 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::ChatId,
     macros::MacroValues,
-    place::{Injection, Provenance},
+    place::Provenance,
     prompt::PromptMessage,
     recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
-    report::{Report, Span, Warning},
-    state::{StateDelta, StoryState},
-    turn::{Speaker, Transcript},
+    report::{Span, Warning},
+    stable::Ledger,
+    state::StoryState,
+    told::Told,
+    turn::{Near, Speaker, Transcript},
     units::Tokens,
+    weave::Woven,
     wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
@@ -29,14 +32,14 @@ use crate::{
 pub(crate) struct Decided {
     pub(crate) lore: Arc<Lore>,
     pub(crate) path: Path,
-    pub(crate) injections: Vec<Injection>,
+    pub(crate) woven: Woven,
+    /// Where texts stood in earlier turns.
+    pub(crate) ledger: Ledger,
+    pub(crate) given: Given,
     pub(crate) generation: GenerationType,
     /// Whether it becomes story; a background generation does not.
     pub(crate) is_story: bool,
     pub(crate) names: Names,
-    delta: StateDelta,
-    report: Report,
-    given: Given,
 }
 
 /// Everything a turn is decided from, besides the lore.
@@ -50,6 +53,8 @@ pub(crate) struct Wish {
     pub(crate) context: Tokens,
     pub(crate) seed: u64,
     pub(crate) group: Option<String>,
+    /// What the host tells besides the messages.
+    pub(crate) told: Told,
     /// Whether it becomes story.
     pub(crate) is_story: bool,
     /// Whether a model may be asked which notes it needs.
@@ -73,6 +78,14 @@ pub(crate) struct Telling {
     pub(crate) names: Names,
 }
 
+/// A reply.
+pub(crate) struct Spoken {
+    /// What of it is story.
+    pub(crate) answer: Answer,
+    /// What the model noted in it.
+    pub(crate) notes: Option<String>,
+}
+
 /// What was sent to the model.
 pub(crate) struct Sent {
     /// The prompt.
@@ -83,6 +96,10 @@ pub(crate) struct Sent {
     pub(crate) already: Vec<Provenance>,
     /// How the texts were sewn in.
     pub(crate) seams: Seams,
+    /// Sources whose texts stand elsewhere in the next prompt.
+    pub(crate) moving: Vec<Provenance>,
+    /// What it was sent over.
+    pub(crate) line: Line,
 }
 
 /// The last turn of a chat, for pages and tests.
@@ -104,6 +121,7 @@ impl App {
         &self,
         runtime: &Handle,
         found: &Recognition,
+        told: &Told,
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
@@ -119,6 +137,7 @@ impl App {
             context: line.context,
             seed: self.live().defaults.seed,
             group: None,
+            told: told.clone(),
             is_story: found.kind == Kind::Story,
             asks: true,
             seen_from: found.before,
@@ -137,20 +156,28 @@ impl App {
         let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
+        self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
-        let near = runtime.block_on(lore.near(&transcript, self.stacks.embedder()));
-        let near = near.unwrap_or_else(|error| {
-            tracing::warn!(%error, "no entry is found by meaning");
-            Vec::new()
-        });
+        let near = self.near(runtime, &lore, &transcript);
         let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
+        let telling = wish.told.after(&state.told);
+        let holds = telling.after(&self.live().defaults.told_in(path.chat()));
         let mut asked = Asked {
             generation,
             context: wish.context,
             seed: wish.seed,
             at: Some(self.clock.now()),
-            given: Given { user, speaker, group, near, dry_run, ..Given::default() },
+            given: Given {
+                user,
+                speaker,
+                group,
+                near,
+                dry_run,
+                scene: holds.scene(&state.scene),
+                greeting: holds.greeting,
+                ..Given::default()
+            },
         };
         if is_story && wish.asks {
             let turn = asked.turn(&path, &transcript);
@@ -159,6 +186,8 @@ impl App {
         }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+        woven.injections.extend(holds.note(user_messages(&path), line.counter.as_ref()));
+        woven.delta.told = (telling != state.told).then_some(telling);
         let given = Given {
             connection: Some(line.connection.name.clone()),
             model: Some(line.model.clone()).filter(|model| !model.is_empty()),
@@ -172,14 +201,22 @@ impl App {
         Decided {
             lore,
             given,
-            injections: woven.injections,
-            delta: woven.delta,
-            report: woven.report,
+            woven,
+            ledger: state.ledger,
             generation,
             is_story,
             names,
             path: Arc::unwrap_or_clone(path),
         }
+    }
+
+    /// The entries found by meaning; a turn goes on without them.
+    fn near(&self, runtime: &Handle, lore: &Lore, transcript: &Transcript) -> Vec<Near> {
+        let near = runtime.block_on(lore.near(transcript, self.stacks.embedder()));
+        near.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no entry is found by meaning");
+            Vec::new()
+        })
     }
 
     /// Who speaks next, and what everybody is called.
@@ -245,14 +282,19 @@ impl App {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
         let lore = self.stacks.lore();
-        strip_echo(text, lore.rules(), lore.library(), &macros).into_owned()
+        let told = strip_echo(text, lore.rules(), lore.library(), &macros);
+        lore.rules().notebooks.read(&told).1
     }
 
-    /// Tells the recogniser the reply; what of it is story.
-    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Answer> {
+    /// Tells the recogniser the reply; what of it is story, and what the model noted.
+    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
+        let rules = self.stacks.lore().rules().notebooks.clone();
+        let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
         let texts: Vec<String> =
             texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
-        self.recogniser.reply(&telling.ticket, &texts)
+        let answers = self.recogniser.reply(&telling.ticket, &texts);
+        let notes = notes.into_iter().chain(std::iter::repeat(None));
+        answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }
 
     /// Stores a turn with the prompt it was sent with.
@@ -262,9 +304,10 @@ impl App {
         sent: Sent,
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, path, injections, delta, mut report, given, generation, names, .. } =
-            decided;
-        let Sent { prompt, spans, already, seams } = sent;
+        let Decided { lore, path, woven, given, generation, names, .. } = decided;
+        let Woven { injections, delta, mut report, .. } = woven;
+        let Sent { prompt, spans, already, seams, moving, line } = sent;
+        report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
         let title = path.items().first().map_or("", |item| item.message.text.as_str());
@@ -297,11 +340,11 @@ impl App {
     pub(crate) async fn commit_replies(
         &self,
         committed: Committed,
-        answers: Vec<Answer>,
+        spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
         let Committed { path, turn, names, .. } = committed;
         let mut told = None;
-        for Answer { message, replaces } in answers {
+        for Spoken { answer: Answer { message, replaces }, notes } in spoken {
             if message.text.is_empty() {
                 continue;
             }
@@ -313,8 +356,9 @@ impl App {
             let reply = Reply { turn, node, created: self.clock.now() };
             let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
             let chat = path.chat().to_string();
-            self.api().metrics.reply();
             self.tell(events::Happened::Chat { chat, version: write.0 });
+            self.api().metrics.reply();
+            self.note(&path, notes).await?;
             // Of several choices the front end shows the first.
             told.get_or_insert(path);
         }
@@ -322,7 +366,9 @@ impl App {
             self.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
         }
         if let Some(path) = told {
-            self.remember(&path, &names).await;
+            // The reply is stored: its reader need not wait for what memory makes of it.
+            let app = self.clone();
+            self.tasks.spawn(async move { app.remember(&path, &names).await });
         }
         Ok(())
     }
@@ -333,7 +379,9 @@ impl App {
             return Ok(None);
         };
         let chat = chat.chat.id;
-        let Some(summary) = self.store.turns(&self.tenant, &chat).await?.pop() else {
+        let turns = self.store.turns(&self.tenant, &chat).await?;
+        let last = turns.into_iter().rfind(|turn| turn.generation != GenerationType::Edit);
+        let Some(summary) = last else {
             return Ok(None);
         };
         let Some(record) = self.store.turn(&self.tenant, &chat, summary.id).await? else {
@@ -348,19 +396,18 @@ impl App {
     }
 }
 
+/// How often the user has spoken.
+fn user_messages(path: &Path) -> u32 {
+    let spoken = path.items().iter().filter(|item| item.message.role == Role::User).count();
+    u32::try_from(spoken).unwrap_or(u32::MAX)
+}
+
 /// A stored turn that waits for its reply.
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
     version: u64,
     names: Names,
-}
-
-impl Decided {
-    /// Why it was decided so.
-    pub(crate) fn report(&self) -> &Report {
-        &self.report
-    }
 }
 
 impl Committed {

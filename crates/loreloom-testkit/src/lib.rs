@@ -6,6 +6,7 @@ pub mod faults;
 pub mod locomo;
 pub mod memory_suite;
 pub mod model_server;
+pub mod obsidian_server;
 pub mod postgres;
 pub mod store_suite;
 pub mod suites;

@@ -108,6 +108,7 @@ impl Cluster {
 }
 
 /// Makes the server's certificate and key.
+#[expect(clippy::disallowed_methods, reason = "the files of a server that ends with its test")]
 fn certify(directory: &Path, account: Account) -> Result<(), Failure> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let key = directory.join("server.key");

@@ -181,7 +181,7 @@ fn restless(shelf: &Shelf) -> BTreeSet<EntryId> {
 }
 
 fn is_loud(turn: &loreloom_memory::ports::TurnSummary) -> bool {
-    turn.generation != GenerationType::Quiet
+    !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }
 
 impl Told {

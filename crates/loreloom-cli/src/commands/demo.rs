@@ -82,6 +82,7 @@ impl Demo {
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
+            told: std::collections::BTreeMap::new(),
         };
         let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
         let offline = offline.open("offline", Path::new(""))?;

@@ -19,7 +19,9 @@ use serde::Serialize;
 
 use self::found::{Found, Kind};
 use super::serve::runtime;
-use crate::{clock::SystemClock, files, store::StoreArguments, wording::counted};
+use crate::{
+    clock::SystemClock, files, store::StoreArguments, vault::RestAccess, wording::counted,
+};
 
 /// Read lorebooks, cards and chats, whatever their format.
 ///
@@ -44,6 +46,9 @@ pub(crate) struct Import {
     /// Write over notes of the vault that are there with another text
     #[arg(long, requires = "into")]
     force: bool,
+
+    #[command(flatten)]
+    access: RestAccess,
 
     /// The new chat's id, instead of the first file's name
     #[arg(long, value_name = "CHAT", conflicts_with = "into")]
@@ -91,7 +96,7 @@ impl Import {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let found = found::find(&self.files)?;
         if let Some(into) = &self.into {
-            let target = lore::Target::of(into, self.force)?;
+            let target = lore::Target::of(into, self.force, &self.access)?;
             return self.import_lore(found, target, out);
         }
         if self.files.iter().any(|file| file.is_dir()) {

@@ -19,9 +19,11 @@ mod lint;
 mod memory;
 mod merge;
 mod model_test;
+mod notebook;
 mod replay;
 mod retain;
 mod runs;
+mod scene;
 mod serve;
 mod show;
 mod table;
@@ -35,7 +37,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-pub(crate) use self::serve::runtime;
+pub(crate) use self::serve::{PlacementName, runtime};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -82,12 +84,17 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     /// Try out whether a model can do memory's work
     ModelTest(model_test::ModelTest),
+    /// Read or write the notebooks of a chat
+    Notebook(notebook::Notebook),
     /// Run whole chats through the engine and print what fires at each turn
+    #[command(visible_alias = "simulate")]
     Replay(replay::Replay),
     /// Give up the prompts and verdicts of old turns to save space
     Retain(retain::Retain),
     /// Put a backup where the chats are kept
     Restore(care::Restore),
+    /// Say what the scene of a chat is like, and which notes are pinned or blocked in it
+    Scene(scene::Scene),
     /// Show a chat's current path and what was woven in at each message
     Show(show::Show),
     /// Draw the branches of a chat
@@ -127,9 +134,11 @@ impl Command {
             Self::Lint(lint) => lint.run(out),
             Self::Memory(memory) => memory.run(out),
             Self::ModelTest(model_test) => model_test.run(out),
+            Self::Notebook(notebook) => notebook.run(out),
             Self::Replay(replay) => replay.run(out),
             Self::Restore(restore) => restore.run(out),
             Self::Retain(retain) => retain.run(out),
+            Self::Scene(scene) => scene.run(out),
             Self::Show(show) => show.run(out),
             Self::Tree(tree) => tree.run(out),
             Self::Undo(undo) => undo.run(out),

@@ -9,9 +9,10 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use loreloom_core::{
     ids::{ConnectionId, TenantId},
+    notebook::{NotebookMode, NotebookRules},
     turn::Speaker,
     units::Tokens,
 };
@@ -22,8 +23,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Recogniser, Route, Stacks,
-    Weaving, serve,
+    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route,
+    SentLog, Stacks, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -113,6 +114,14 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URL")]
     memory_url: Option<String>,
 
+    /// The model that reads replies for `--ai-notebook extract`
+    #[arg(long, value_name = "NAME")]
+    notebook_model: Option<String>,
+
+    /// That model's server, if it is another than the upstream
+    #[arg(long, value_name = "URL")]
+    notebook_url: Option<String>,
+
     /// How memory works, as a JSON file
     #[arg(long, value_name = "FILE")]
     memory_settings: Option<PathBuf>,
@@ -126,9 +135,24 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
 
+    /// Where lore stands: where its authors want it, or where a prompt cache keeps most
+    /// [default: front-end]
+    #[arg(long, value_enum)]
+    placement: Option<PlacementName>,
+
     /// The model refuses prompts whose roles do not alternate: write lore into messages
     #[arg(long)]
     strict_roles: bool,
+}
+
+/// Where lore stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlacementName {
+    /// Where its authors want it
+    #[default]
+    FrontEnd,
+    /// Where a prompt cache keeps most of each prompt
+    Stable,
 }
 
 /// The name of the connection that `--upstream` makes.
@@ -149,6 +173,7 @@ impl Serve {
         let opened = self.connections(&config)?;
         let extractor = self.extractor(&config, &opened)?;
         let choosing = self.choosing(&lore, &config, &opened)?;
+        let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
         runtime()?.block_on(async {
             let store = self.store.under(&config).open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
@@ -162,7 +187,8 @@ impl Serve {
             );
             let app = self.app(&config, &opened, store, stacks, used)?;
             let limits = config.server.limits.limits();
-            let app = App::new(AppParts { access: Arc::new(access), limits, choosing, ..app });
+            let app =
+                App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             let _watching = match vaults {
                 Some(vaults) => Some(follow(&app, vaults).await?),
                 None => None,
@@ -204,6 +230,9 @@ impl Serve {
         // What is said on the command line wins over what connections say.
         let opened = opened.into_iter().map(|mut one| {
             one.config.strict_roles |= self.strict_roles;
+            if self.placement(config) != Placement::FrontEnd {
+                one.config.measured();
+            }
             one.config.context = self.context.or(one.config.context);
             match &counting {
                 Some(counting) => one.counted(Arc::clone(counting)),
@@ -243,12 +272,14 @@ impl Serve {
             user: user.map_or_else(|| "User".to_owned(), Clone::clone),
             speaker: character.map(|name| Speaker::named(name.as_str())),
             seed: self.seed.or(story.seed).unwrap_or_default(),
+            told: config.chats.clone(),
         };
         let weaving = Weaving::default();
         let deadline = self.deadline.or(config.weaving.deadline_ms);
         let weaving = Weaving {
             on: !self.no_weave && config.weaving.on.unwrap_or(true),
             deadline: deadline.map_or(weaving.deadline, Duration::from_millis),
+            placement: self.placement(config),
             ..weaving
         };
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
@@ -256,6 +287,15 @@ impl Serve {
         let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
         let connections = self.routed(config, opened)?;
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
+    }
+
+    fn placement(&self, config: &Config) -> Placement {
+        match self.placement.or(config.weaving.placement).unwrap_or_default() {
+            PlacementName::FrontEnd => Placement::FrontEnd,
+            PlacementName::Stable => {
+                Placement::Stable(config.weaving.stable.clone().unwrap_or_default())
+            }
+        }
     }
 
     fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
@@ -289,6 +329,30 @@ impl Serve {
         let upstream = (url, self.key_env.as_deref(), context);
         let rules = settings.using.selection.as_ref();
         self.selector.open(rules, settings.asking, configured, upstream)
+    }
+
+    /// The model that reads replies for the notebook, if one is to.
+    fn noting(
+        &self,
+        rules: &NotebookRules,
+        config: &Config,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
+        let extracts =
+            rules.model.as_ref().is_some_and(|model| model.mode == NotebookMode::Extract);
+        let Some(name) = &self.notebook_model else {
+            anyhow::ensure!(
+                !extracts,
+                "say which model reads replies with `--notebook-model NAME`"
+            );
+            return Ok(None);
+        };
+        anyhow::ensure!(extracts, "`--notebook-model` reads replies with `--ai-notebook extract`");
+        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.notebook_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
+        let key = self.key_env.as_deref().filter(|_| self.notebook_url.is_none());
+        Ok(Some(Arc::from(ModelArguments::at(url, name, key, context).open()?)))
     }
 
     /// The model that memory's own work goes to, if one is named.
@@ -334,9 +398,15 @@ async fn stacks(
 }
 
 /// Takes up the notes of vaults, and again whenever they change.
-async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
-    let Contents { notes, fields } = vaults.load()?;
+async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut vaults = vaults;
+        let contents = vaults.load()?;
+        anyhow::Ok((vaults, contents))
+    });
+    let (vaults, Contents { notes, fields }) = loaded.await??;
     app.stacks.set_vaults(notes, fields).await?;
+    let following = app.clone();
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
@@ -345,7 +415,17 @@ async fn follow(app: &App, mut vaults: Vaults) -> anyhow::Result<Watching> {
             Err(error) => tracing::warn!(%error, "the notes stay as they were"),
         }
     };
-    tokio::task::spawn_blocking(move || vaults.watch(changed)).await?
+    let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
+    if let Some((refreshing, read_again)) = watching.remote.clone() {
+        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
+        following.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = refreshing.keep_up(turns, read_again) => {}
+            }
+        });
+    }
+    Ok(watching)
 }
 
 /// How long running requests may take to finish once the server is asked to stop.
@@ -363,6 +443,7 @@ pub(super) fn parts(
         stacks,
         store,
         choosing: None,
+        noting: None,
         memory: None,
         connections: Arc::new(connections),
         clock: Arc::new(SystemClock),
@@ -371,6 +452,7 @@ pub(super) fn parts(
         access: Arc::default(),
         limits: Limits::default(),
         recogniser: Recogniser::default(),
+        sent: SentLog::default(),
         notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),

@@ -30,6 +30,7 @@ use super::table;
 use crate::{
     files,
     lore::{self, LoreArguments},
+    stages::{self, StageLine, Stages},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
 };
@@ -65,6 +66,10 @@ pub(crate) struct Weave {
     /// Also say for every entry why it fired or did not
     #[arg(long)]
     why: bool,
+
+    /// Also tell how the stages of vaults went, and how long each took
+    #[arg(long)]
+    trace: bool,
 
     /// Also tell the smallest change that would have made this entry fire, by its id, its
     /// name or its number
@@ -111,6 +116,9 @@ struct Output {
     verdicts: Option<Vec<Verdict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<Explained>,
+    /// How the stages of vaults went, with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageLine>,
 }
 
 /// What `--explain` found: no fix if the entry fires already or no small change was found.
@@ -186,7 +194,10 @@ impl Weave {
         prompt: &[PromptMessage],
         card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
-        let mut woven = lore.weave(turn, state, counter);
+        let mut stages = Stages::default();
+        let mut woven =
+            lore.weave_watched(turn, state, counter, |cache| stages = Stages::watch(cache));
+        let stages = if self.trace { stages.told() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
         let mut plan = Plan::default();
         let Assembled { messages, spans } = if built {
@@ -214,7 +225,7 @@ impl Weave {
             }
             None => None,
         };
-        Ok(Output { messages, report: woven.report, verdicts, explained })
+        Ok(Output { messages, report: woven.report, verdicts, explained, stages })
     }
 }
 
@@ -235,6 +246,10 @@ impl Output {
         if let Some(verdicts) = &self.verdicts {
             writeln!(out)?;
             table::print(out, verdicts, library)?;
+        }
+        if !self.stages.is_empty() {
+            writeln!(out)?;
+            stages::print(out, &self.stages)?;
         }
         if let Some(explained) = &self.explained {
             writeln!(out)?;

@@ -15,6 +15,7 @@ use loreloom_core::{
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
+    turn::TurnCache,
     weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
@@ -36,6 +37,7 @@ use super::{
 use crate::{
     lore::LoreArguments,
     moment,
+    stages::{self, StageLine, Stages},
     store::StoreArguments,
     stored::{self, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
@@ -62,6 +64,10 @@ pub(crate) struct Why {
     /// show the difference
     #[arg(long)]
     with_today: bool,
+
+    /// Also tell how the stages of vaults went, and how long each took now
+    #[arg(long)]
+    trace: bool,
 
     /// Print one JSON object for scripts
     #[arg(long)]
@@ -94,6 +100,9 @@ struct Answer {
     messages: Vec<PromptMessage>,
     report: Report,
     verdicts: Vec<Verdict>,
+    /// How the stages of vaults went, with `--trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     today: Option<Today>,
 }
@@ -177,20 +186,17 @@ impl Why {
             messages: record.prompt.clone(),
             report: record.report.clone(),
             verdicts: record.report.verdicts.clone(),
+            stages: Vec::new(),
             today: None,
         };
-        let then = match (record.given.as_deref(), library) {
-            (Some(given), Some((library, rules))) => {
-                Some((Again::decide(past, given, library, rules, counter)?, library))
-            }
-            _ => None,
-        };
+        let (then, stages) = again(past, library, counter)?;
         match &then {
             Some((again, _)) => {
                 let differences = again.differences(record, turn.trimmed);
                 answer.notes = differences.iter().map(ToString::to_string).collect();
                 answer.reproduced = Some(answer.notes.is_empty());
                 answer.verdicts.clone_from(&again.verdicts);
+                answer.stages = if self.trace { stages } else { Vec::new() };
                 if turn.trimmed {
                     answer.report.clone_from(&again.woven.report);
                 }
@@ -227,6 +233,25 @@ impl Why {
         }
         Ok(answer)
     }
+}
+
+/// A turn decided again, and the books of that day.
+type Then<'a> = (Again, &'a Library);
+
+/// The turn decided again with the books of that day, where both are known, and how its stages
+/// went.
+fn again<'a>(
+    past: &Revisited,
+    library: Option<&'a (Library, Rules)>,
+    counter: &dyn TokenCounter,
+) -> anyhow::Result<(Option<Then<'a>>, Vec<StageLine>)> {
+    let (Some(given), Some((library, rules))) = (past.record.given.as_deref(), library) else {
+        return Ok((None, Vec::new()));
+    };
+    let mut stages = Stages::default();
+    let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+    let again = Again::decide_watched(past, given, (library, rules), counter, watch)?;
+    Ok((Some((again, library)), stages.told()))
 }
 
 /// A prompt as lines, to be compared.
@@ -286,6 +311,13 @@ impl Answer {
         }
         let empty = Library::under([], &Rules::default());
         table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        if let Some(selection) = &self.report.selection {
+            writeln!(out, "{}", words::selection(selection))?;
+        }
+        if !self.stages.is_empty() {
+            writeln!(out)?;
+            stages::print(out, &self.stages)?;
+        }
         match &self.today {
             Some(today) => today.print(out, self),
             None => Ok(()),

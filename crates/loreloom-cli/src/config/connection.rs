@@ -149,6 +149,15 @@ impl ConnectionConfig {
         }
     }
 
+    /// Measures what prompts keep, for the likeliest cache if none is named.
+    pub(crate) fn measured(&mut self) {
+        let likeliest = match self.kind {
+            Kind::Openai => "openai",
+            Kind::Ollama | Kind::Offline => "llama.cpp",
+        };
+        self.provider = self.provider.or_else(|| Provider::named(likeliest));
+    }
+
     /// Reads what it names.
     pub(crate) fn open(&self, name: &str, folder: &Path) -> anyhow::Result<Opened> {
         let open = || -> anyhow::Result<Opened> {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use loreloom_core::told::Told;
 use serde::Deserialize;
 
 pub(crate) use self::{
@@ -48,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) features: FeaturesConfig,
     pub(crate) books: Vec<BookConfig>,
     pub(crate) vaults: Vec<VaultConfig>,
+    /// What is told of chats, by their ids; `*` is all of them.
+    pub(crate) chats: std::collections::BTreeMap<String, Told>,
     /// The folder that paths are relative to.
     #[serde(skip)]
     pub(crate) folder: PathBuf,

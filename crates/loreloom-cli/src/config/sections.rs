@@ -7,12 +7,15 @@ use std::{
 };
 
 use clap::ValueEnum;
-use loreloom_core::{library::Binding, wrap::WrapFormat};
+use loreloom_core::{library::Binding, stable::StableSettings, wrap::WrapFormat};
 use loreloom_server::{Access, Keys, Limits, Origins};
 use loreloom_store::StoreAddress;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::lore::{DialectName, ProfileName};
+use crate::{
+    commands::PlacementName,
+    lore::{DialectName, ProfileName},
+};
 
 /// Where the server listens and whom it answers.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -102,6 +105,10 @@ pub(crate) struct StoryConfig {
 pub(crate) struct WeavingConfig {
     pub(crate) on: Option<bool>,
     pub(crate) deadline_ms: Option<u64>,
+    #[serde(deserialize_with = "named")]
+    pub(crate) placement: Option<PlacementName>,
+    /// How the stable placement keeps texts in place.
+    pub(crate) stable: Option<StableSettings>,
 }
 
 /// The rules lore is woven by.

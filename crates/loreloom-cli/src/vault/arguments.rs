@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
+    notebook::NotebookRules,
     rules::VaultUse,
     units::Tokens,
     vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
@@ -16,16 +17,21 @@ use serde_json::{Map, Value};
 use super::{
     Vaults,
     choosing::{SelectionArguments, asking},
+    notebooks::NotebookArguments,
+    rest::{RestArguments, is_address},
 };
 use crate::files;
 
 /// Which vaults are used.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct VaultArguments {
-    /// A folder of notes, such as an Obsidian vault; may be given several times, each with a
-    /// name of its own
-    #[arg(long = "vault", value_name = "[NAME=]DIR", value_parser = VaultPlace::parse)]
+    /// A folder of notes, such as an Obsidian vault, or the address of Obsidian's Local REST
+    /// API; may be given several times, each with a name of its own
+    #[arg(long = "vault", value_name = "[NAME=]DIR|URL", value_parser = VaultPlace::parse)]
     vaults: Vec<VaultPlace>,
+
+    #[command(flatten)]
+    rest: RestArguments,
 }
 
 /// How notes are read and decided about.
@@ -71,6 +77,9 @@ pub(crate) struct VaultRulesArguments {
 
     #[command(flatten)]
     selection: SelectionArguments,
+
+    #[command(flatten)]
+    notebooks: NotebookArguments,
 }
 
 /// A vault's folder, and the name it was given.
@@ -90,7 +99,7 @@ impl VaultPlace {
     fn parse(text: &str) -> anyhow::Result<Self> {
         let whole = Self::unnamed(Path::new(text));
         match text.split_once('=') {
-            Some((name, folder)) if !whole.folder.is_dir() => {
+            Some((name, folder)) if !whole.folder.is_dir() && !is_address(&whole.folder) => {
                 let name = name.trim();
                 anyhow::ensure!(!name.is_empty(), "a vault's name may not be blank");
                 anyhow::ensure!(!name.contains(':'), "a vault's name may not contain `:`");
@@ -146,6 +155,8 @@ pub(crate) struct VaultSettings {
     pub(crate) field_file: String,
     /// How a choosing model is asked.
     pub(crate) asking: AskRules,
+    /// How notebooks take part.
+    pub(crate) notebooks: NotebookRules,
 }
 
 /// Where `DeepLore` keeps the definitions of a vault's fields.
@@ -154,7 +165,8 @@ const FIELD_FILE: &str = "DeepLore/field-definitions.yaml";
 impl VaultArguments {
     /// Folders without names.
     pub(crate) fn of(folders: &[PathBuf]) -> Self {
-        Self { vaults: folders.iter().map(|folder| VaultPlace::unnamed(folder)).collect() }
+        let vaults = folders.iter().map(|folder| VaultPlace::unnamed(folder)).collect();
+        Self { vaults, rest: RestArguments::default() }
     }
 
     /// One more.
@@ -167,7 +179,7 @@ impl VaultArguments {
         if self.vaults.is_empty() {
             return Ok(None);
         }
-        Vaults::open(&self.vaults, rules.settings()?).map(Some)
+        Vaults::open(&self.vaults, &self.rest, rules.settings()?).map(Some)
     }
 
     /// Whether none is named.
@@ -221,6 +233,7 @@ impl VaultRulesArguments {
                 ..VaultUse::default()
             },
             asking: asking(&file),
+            notebooks: self.notebooks.rules(&file),
             reading: NoteRules {
                 tags: tags(&file),
                 lenient: lenient.unwrap_or(reading.lenient),
@@ -273,6 +286,8 @@ mod tests {
             ("notes", None, "notes"),
             ("main=notes", Some("main"), "notes"),
             ("main=a=b", Some("main"), "a=b"),
+            ("http://127.0.0.1:27123/?a=b", None, "http://127.0.0.1:27123/?a=b"),
+            ("o=https://127.0.0.1:27124", Some("o"), "https://127.0.0.1:27124"),
         ] {
             let place = VaultPlace::parse(text).unwrap();
             assert_eq!((place.name.as_deref(), place.folder.as_path()), (name, Path::new(folder)));

@@ -16,9 +16,12 @@ use loreloom_core::{
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 
-use super::arguments::{VaultPlace, VaultSettings};
+use super::{
+    arguments::{VaultPlace, VaultSettings},
+    rest::{Refreshing, RestArguments, RestVault, is_address},
+};
 use crate::vault_folder::{
-    FolderLimits, VaultFolder,
+    FolderLimits, Reading, VaultFolder,
     watch::{Watch, watch},
 };
 
@@ -43,35 +46,92 @@ pub(crate) struct Contents {
 pub(crate) struct Vaults {
     sources: Vec<Source>,
     settings: VaultSettings,
+    refreshing: Refreshing,
 }
 
 /// A vault that is open.
 #[derive(Debug)]
 struct Source {
     name: String,
-    folder: VaultFolder,
+    place: Place,
     read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
+}
+
+/// Where a vault's notes are.
+#[derive(Debug)]
+enum Place {
+    Folder(VaultFolder),
+    Rest(RestVault),
+}
+
+impl Place {
+    fn open(place: &Path, rest: &RestArguments) -> anyhow::Result<Self> {
+        if is_address(place) {
+            return Ok(Self::Rest(rest.access.open(&place.to_string_lossy())?));
+        }
+        Ok(Self::Folder(VaultFolder::open(place, FolderLimits::default())?))
+    }
+
+    /// The name of a vault that was given none.
+    fn name(&self, place: &Path) -> String {
+        let name = match self {
+            Self::Folder(folder) => {
+                folder.root().file_name().map(|name| name.to_string_lossy().into_owned())
+            }
+            Self::Rest(_) => Some(place.to_string_lossy().into_owned()),
+        };
+        name.unwrap_or_default().replace(':', "-")
+    }
+
+    fn read(&mut self, touched: &[PathBuf]) -> anyhow::Result<Reading> {
+        match self {
+            Self::Folder(folder) => {
+                folder.forget(touched);
+                folder.read()
+            }
+            // What changed in a folder is no reason to ask somebody else.
+            Self::Rest(rest) if touched.is_empty() => rest.read(),
+            Self::Rest(_) => Ok(Reading::default()),
+        }
+    }
+
+    fn file(&self, path: &str) -> anyhow::Result<Option<String>> {
+        match self {
+            Self::Folder(folder) => read_inside(folder.root(), path),
+            Self::Rest(rest) => rest.file(path),
+        }
+    }
+
+    fn root(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(folder) => Some(folder.root()),
+            Self::Rest(_) => None,
+        }
+    }
 }
 
 impl Vaults {
     /// Opens vaults. Names tell them apart where there are several.
-    pub(crate) fn open(places: &[VaultPlace], settings: VaultSettings) -> anyhow::Result<Self> {
+    pub(crate) fn open(
+        places: &[VaultPlace],
+        rest: &RestArguments,
+        settings: VaultSettings,
+    ) -> anyhow::Result<Self> {
         let mut sources: Vec<Source> = Vec::new();
-        for place in places {
-            let folder = VaultFolder::open(&place.folder, FolderLimits::default())?;
-            let own = || folder.root().file_name().map(|name| name.to_string_lossy().into_owned());
-            let name = match &place.name {
+        for VaultPlace { name, folder } in places {
+            let place = Place::open(folder, rest)?;
+            let name = match name {
                 Some(name) => name.clone(),
-                None if places.len() > 1 => own().unwrap_or_default().replace(':', "-"),
+                None if places.len() > 1 => place.name(folder),
                 None => String::new(),
             };
             anyhow::ensure!(
                 sources.iter().all(|other| other.name != name),
                 "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
             );
-            sources.push(Source { name, folder, read: BTreeMap::new() });
+            sources.push(Source { name, place, read: BTreeMap::new() });
         }
-        Ok(Self { sources, settings })
+        Ok(Self { sources, settings, refreshing: rest.refreshing() })
     }
 
     /// Reads the vaults, and tells on standard error what could not be read.
@@ -90,8 +150,7 @@ impl Vaults {
         let anew = self.refresh_fields(&mut problems);
         let mut changed = anew;
         for source in &mut self.sources {
-            source.folder.forget(touched);
-            let reading = source.folder.read()?;
+            let reading = source.place.read(touched)?;
             problems.extend(reading.problems.iter().map(|problem| error_chain(problem)));
             if anew {
                 source.read.clear();
@@ -107,7 +166,8 @@ impl Vaults {
     /// Reads the definitions of the first vault's fields; whether they changed.
     fn refresh_fields(&mut self, problems: &mut Vec<String>) -> bool {
         let Some(first) = self.sources.first() else { return false };
-        read_definitions(first.folder.root(), &mut self.settings, problems)
+        let found = first.place.file(&self.settings.field_file);
+        take_definitions(found, &mut self.settings, problems)
     }
 
     /// The notes as they were read last.
@@ -132,8 +192,13 @@ impl Vaults {
         self,
         changed: impl Fn(Contents) + Send + Sync + 'static,
     ) -> anyhow::Result<Watching> {
-        let roots: Vec<PathBuf> =
-            self.sources.iter().map(|source| source.folder.root().to_owned()).collect();
+        let roots: Vec<PathBuf> = self
+            .sources
+            .iter()
+            .filter_map(|source| Some(source.place.root()?.to_owned()))
+            .collect();
+        let is_remote = roots.len() < self.sources.len();
+        let refreshing = self.refreshing;
         let vaults = Mutex::new(self);
         let take_up = Arc::new(move |touched: Vec<PathBuf>| {
             let mut vaults = vaults.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,10 +213,14 @@ impl Vaults {
             let take_up = Arc::clone(&take_up);
             watch(root, QUIET, move |touched| take_up(touched))
         });
-        let watching = Watching { _watches: watches.collect::<anyhow::Result<_>>()? };
+        let watches = watches.collect::<anyhow::Result<_>>()?;
         // What changed before the watch began.
-        take_up(Vec::new());
-        Ok(watching)
+        if !is_remote {
+            take_up(Vec::new());
+        }
+        let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
+        let remote = is_remote.then_some((refreshing, read_again));
+        Ok(Watching { _watches: watches, remote })
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
@@ -164,9 +233,10 @@ impl Vaults {
 }
 
 /// Vaults that are watched, until this is dropped.
-#[derive(Debug)]
 pub(crate) struct Watching {
     _watches: Vec<Watch>,
+    /// When vaults that cannot be watched are read again, and how.
+    pub(crate) remote: Option<(Refreshing, Arc<dyn Fn() + Send + Sync>)>,
 }
 
 impl Source {
@@ -222,9 +292,17 @@ pub(crate) fn read_definitions(
     settings: &mut VaultSettings,
     problems: &mut Vec<String>,
 ) -> bool {
+    take_definitions(read_inside(root, &settings.field_file), settings, problems)
+}
+
+fn take_definitions(
+    found: anyhow::Result<Option<String>>,
+    settings: &mut VaultSettings,
+    problems: &mut Vec<String>,
+) -> bool {
     let name = settings.field_file.clone();
     let mut fields = FieldDefinition::built_in();
-    match read_inside(root, &name) {
+    match found {
         Ok(None) => {}
         Ok(Some(text)) => {
             let file = read_fields(&text, settings.reading.yaml);

@@ -13,6 +13,7 @@ mod crossing;
 mod demo;
 mod hostile;
 mod keys;
+mod living;
 mod memory;
 mod run;
 mod serve;

@@ -194,3 +194,33 @@ fn a_recap_is_for_those_who_were_away() {
     let told = memory(home.path(), &["recap", "tale", "--api", "offline"]);
     assert!(!told.trim().is_empty());
 }
+
+#[test]
+fn a_read_only_session_is_begun_shown_and_dropped() {
+    let home = home();
+    let home = home.path();
+    let scratch = |step: &str| memory(home, &["scratch", step, "tale"]);
+    assert_eq!(scratch("show"), "tale: none\n");
+    assert_eq!(scratch("begin"), "tale: nothing is remembered from here on\n");
+    assert_eq!(scratch("show"), "tale: open\n");
+    let twice = ["memory", "--data", "data", "scratch", "begin", "tale"];
+    assert!(refused(home, &twice).contains("has a read-only session already"));
+    assert_eq!(scratch("drop"), "tale: the story is where the session began\n");
+    assert_eq!(scratch("show"), "tale: none\n");
+}
+
+#[test]
+fn a_summary_is_written_on_demand_and_can_be_undone() {
+    let home = home();
+    let home = home.path();
+    let now = ["now", "summary", "tale", "--character", "Torvald", "--api", "offline"];
+    let done = value(home, &now);
+    let kinds = || -> Vec<String> {
+        let listed = value(home, &["list", "--chat", "tale"]);
+        let list = listed.as_array().unwrap().iter();
+        list.map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(), ["summary"]);
+    memory(home, &["undo", done["write"].as_str().unwrap()]);
+    assert!(kinds().is_empty());
+}

@@ -33,12 +33,17 @@ fn said(role: &str, name: Option<&str>, text: &str) -> Value {
 
 /// Two turns, a swipe of the first reply in between, and a persona renamed for the second.
 async fn told() -> TempDir {
+    told_with(&["--book", "book.json"]).await
+}
+
+/// The same story, served with other arguments.
+async fn told_with(arguments: &[&str]) -> TempDir {
     // Fails only if another test was faster.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let home = TempDir::new().unwrap();
     write(home.path(), "book.json", BOOK);
     write(home.path(), "new.json", NEW_BOOK);
-    let server = Server::start(home.path());
+    let server = Server::with(home.path(), arguments);
     let mut messages =
         vec![said("system", None, SYSTEM), said("user", Some("Mira"), "I hear a bell.")];
     let first = server.say(&messages).await;
@@ -92,6 +97,28 @@ async fn a_past_turn_is_decided_again_to_the_byte() {
     let error =
         refused(home, &over(&["why", "--chat", "story", "--at", "3", "--book", "new.json"]));
     assert!(error.contains("it needs `--with-today`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_turn_placed_for_the_cache_is_decided_again_to_the_byte_and_says_what_it_kept() {
+    let home = told_with(&["--book", "book.json", "--placement", "stable"]).await;
+    for at in ["1", "3", "4"] {
+        let why = value(home.path(), &["why", "--chat", "story", "--at", at, "--json"]);
+        assert_eq!((&why["reproduced"], &why["notes"]), (&json!(true), &Value::Null), "{at}");
+        let cache = &why["report"]["cache"];
+        assert_eq!(cache["provider"], "llama.cpp", "{cache}");
+        assert!(cache["kept"]["total"].as_u64().unwrap() > 0, "{cache}");
+    }
+    // Lore of the second turn stands at its message, after what the first prompt said.
+    let why = value(home.path(), &["why", "--chat", "story", "--at", "3", "--json"]);
+    let told: Vec<&str> = why["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["content"].as_str().unwrap())
+        .collect();
+    let place = |text: &str| told.iter().position(|one| *one == text).unwrap();
+    assert!(place("I hear a bell.") < place("The tower leans."), "{told:?}");
 }
 
 #[tokio::test]

@@ -52,6 +52,9 @@ pub enum GenerationType {
     Regenerate,
     /// A background generation that is not part of the story.
     Quiet,
+    /// Nothing: the chat's notebooks or its scene were changed. Adds to what the turns on the
+    /// same message left, and is no turn to look at.
+    Edit,
 }
 
 impl GenerationType {
@@ -64,6 +67,7 @@ impl GenerationType {
             Self::Swipe => "swipe",
             Self::Regenerate => "regenerate",
             Self::Quiet => "quiet",
+            Self::Edit => "edit",
         }
     }
 

@@ -157,6 +157,7 @@ impl<'a> Trial<'a> {
             | Stop::Stripped { .. }
             | Stop::MaxEntries { .. }
             | Stop::NotSelected
+            | Stop::Guide
             | Stop::FellBack { .. } => return None,
         })
     }

@@ -99,7 +99,7 @@ impl Memory {
             }
             let text = as_stored(text, ticket.speaker.as_deref(), ticket.user.as_deref());
             nodes.extend(match ticket.generation {
-                GenerationType::Impersonate | GenerationType::Quiet => None,
+                GenerationType::Impersonate | GenerationType::Quiet | GenerationType::Edit => None,
                 GenerationType::Continue => Some(self.continued(slot, ticket, &text)),
                 GenerationType::Normal | GenerationType::Swipe | GenerationType::Regenerate => {
                     Some((self.answered(slot, ticket, &text), false))

@@ -78,6 +78,7 @@ impl Stop {
             | Self::KeyTooSlow { .. }
             | Self::NotNear { score: None, .. } => VerdictClass::NoMatch,
             Self::Disabled
+            | Self::Guide
             | Self::Trigger { .. }
             | Self::Character { .. }
             | Self::Tag { .. }

@@ -27,6 +27,7 @@ use crate::{
     chat::GenerationType,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
+    stable::Measured,
     units::{MessageCount, Timestamp, Tokens},
 };
 
@@ -46,9 +47,26 @@ pub struct Report {
     pub spans: Vec<Span>,
     /// Things a person should know.
     pub warnings: Vec<Warning>,
+    /// What the prompt cache could keep, where it was measured after sending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheUse>,
     /// How a selecting model took part, where one was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionUse>,
+}
+
+/// What a prompt kept of the one sent before, and what it is estimated to cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CacheUse {
+    /// Whose cache it was measured for.
+    pub provider: String,
+    /// The figures.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// The estimated price of the prompt, where the connection has prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
 }
 
 /// What a turn's decision was based on.

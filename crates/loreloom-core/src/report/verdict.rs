@@ -347,6 +347,8 @@ pub enum Stop {
     },
     /// The selecting model did not choose it.
     NotSelected,
+    /// It is a guide for people who write lore, and never sent.
+    Guide,
     /// The selecting model gave no choice, and the rule for that leaves it out.
     FellBack {
         /// The rule.
@@ -421,7 +423,7 @@ impl Stop {
     /// How far an entry got before this rule stopped it: later rules count more.
     pub(crate) fn progress(&self) -> u8 {
         match self {
-            Self::Disabled => 0,
+            Self::Disabled | Self::Guide => 0,
             Self::Trigger { .. } => 1,
             Self::Character { .. } | Self::Tag { .. } => 2,
             Self::Delay { .. } => 3,
@@ -485,6 +487,7 @@ impl Stop {
             Self::Stripped { .. } => "stripped",
             Self::MaxEntries { .. } => "max_entries",
             Self::NotSelected => "not_selected",
+            Self::Guide => "guide",
             Self::FellBack { .. } => "fell_back",
             Self::OverBudget { .. } => "over_budget",
             Self::Once { .. } => "once",
@@ -511,7 +514,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 52);
+        assert_eq!(codes.len(), 53);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

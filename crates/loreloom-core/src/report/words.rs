@@ -281,6 +281,7 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
         | Stop::NotSelected
+        | Stop::Guide
         | Stop::FellBack { .. } => vault_stop(stop),
     }
 }
@@ -347,6 +348,7 @@ fn vault_stop(stop: &Stop) -> String {
             format!("the same text was sent in generation {generation}")
         }
         Stop::MaxEntries { most } => format!("{most} others are in already, which is the most"),
+        Stop::Guide => "a guide for those who write lore, never sent".to_owned(),
         Stop::FellBack { to } => {
             format!("the selecting model gave no choice: {}", to.words())
         }

@@ -7,6 +7,7 @@ use crate::{assemble::Assembled, chat::Role, place::Provenance, prompt::PromptMe
 
 /// A prompt that was sent: what the next one is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Sent {
     /// The prompt.
     pub prompt: Vec<PromptMessage>,
@@ -16,6 +17,7 @@ pub struct Sent {
 
 /// What a prompt kept, and what it costs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Measured {
     /// What it has in common with the one before.
     pub kept: Kept,

@@ -22,6 +22,7 @@
 //! [`plan`] gives texts new places and leaves finding them in a prompt to the planner of
 //! such prompts: a place in the ledger is a depth of this turn.
 
+mod arrange;
 mod cut;
 mod ledger;
 mod measure;
@@ -34,6 +35,7 @@ mod trial;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    arrange::{Arrangement, Canvas},
     ledger::{Anchor, Ledger, LedgerDelta, Slip},
     measure::{Measured, Sent, measure},
     nature::{comes_and_goes, note_comes_and_goes},

@@ -28,6 +28,7 @@ impl<'a> TokenMemo<'a> {
 
 /// What two prompts in a row have in common, in tokens of their texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Kept {
     /// The common beginning.
     pub kept: Tokens,

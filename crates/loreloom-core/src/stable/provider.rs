@@ -12,6 +12,7 @@ use crate::{prompt::PromptMessage, units::Tokens};
 
 /// How a provider caches. Prices are in thousandths of the full price of a prompt token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Provider {
     /// Its name.
     pub name: &'static str,
@@ -72,6 +73,7 @@ pub const PROVIDERS: [Provider; 4] = [
 
 /// A breakpoint: the prompt up to and including a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Mark {
     /// The message, counted from 0.
     pub message: usize,
@@ -81,6 +83,7 @@ pub struct Mark {
 
 /// What a prompt costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Bill {
     /// Tokens read from the cache.
     pub read: Tokens,

@@ -25,6 +25,8 @@ const LONGEST_KEY: usize = 200;
 #[derive(Debug)]
 pub struct Vault {
     notes: Vec<Arc<Note>>,
+    /// Notes for people who write lore. They take part in nothing.
+    guides: Vec<Arc<Note>>,
     ids: Vec<EntryId>,
     compiled: Vec<CompiledNote>,
     /// The keys and refine keys of all notes, one note after the other.
@@ -133,7 +135,11 @@ impl Vault {
         Self::of(visible(notes), rules, before.and_then(|before| before.search.clone()))
     }
 
-    fn of(notes: Vec<Arc<Note>>, rules: &VaultRules, search: Option<Arc<Search>>) -> Self {
+    fn of(
+        (notes, guides): (Vec<Arc<Note>>, Vec<Arc<Note>>),
+        rules: &VaultRules,
+        search: Option<Arc<Search>>,
+    ) -> Self {
         let mut compiler = Compiler::new(rules);
         let ranks = ranks(&notes);
         let compiled: Vec<CompiledNote> = notes
@@ -167,6 +173,7 @@ impl Vault {
             texts: notes.iter().map(|_| OnceLock::new()).collect(),
             counted: notes.iter().map(|_| OnceLock::new()).collect(),
             notes,
+            guides,
             ids,
             compiled,
             probes: compiler.probes,
@@ -180,6 +187,11 @@ impl Vault {
             spanning: compiler.spanning,
             search,
         }
+    }
+
+    /// The notes for people who write lore.
+    pub fn guides(&self) -> impl Iterator<Item = &Note> {
+        self.guides.iter().map(|note| &**note)
     }
 
     /// How many notes there are.
@@ -267,11 +279,13 @@ impl Vault {
     }
 }
 
-/// The notes that may reach the model, their links resolved among themselves.
-fn visible(notes: impl IntoIterator<Item = Note>) -> Vec<Arc<Note>> {
-    let mut notes: Vec<Note> = notes.into_iter().filter(|note| !note.kind.guide).collect();
+/// The notes that may reach the model, their links resolved among themselves, and guides.
+fn visible(notes: impl IntoIterator<Item = Note>) -> (Vec<Arc<Note>>, Vec<Arc<Note>>) {
+    let (guides, mut notes): (Vec<Note>, Vec<Note>) =
+        notes.into_iter().partition(|note| note.kind.guide);
     resolve_links(&mut notes);
-    notes.into_iter().map(Arc::new).collect()
+    let shared = |notes: Vec<Note>| notes.into_iter().map(Arc::new).collect();
+    (shared(notes), shared(guides))
 }
 
 pub(super) fn index(at: usize) -> EntryIx {

@@ -59,12 +59,18 @@ pub fn find(
         fuzzy: FuzzyUse::default(),
     };
     finder.take_forced(lines.len());
+    finder.tell("constants and new chats");
     if rules.keys.depth > 0 {
         finder.look_for_keys();
+        finder.tell("keys");
         finder.take_character(character);
+        finder.tell("active character");
         finder.cascade();
+        finder.tell("cascade links");
         finder.recurse();
+        finder.tell("recursion");
         finder.search();
+        finder.tell("fuzzy search");
     }
     finder.finish()
 }
@@ -83,6 +89,10 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
+    fn tell(&mut self, stage: &'static str) {
+        self.windows.tell(stage, self.picks.len());
+    }
+
     fn has(&self, ix: EntryIx) -> bool {
         self.is_in[ix.0 as usize]
     }

@@ -79,5 +79,5 @@ pub use self::{
     state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},
     vaults::{Conflict, Duplicate, duplicates, join, resolve_links},
-    windows::VaultCache,
+    windows::{Stage, VaultCache},
 };

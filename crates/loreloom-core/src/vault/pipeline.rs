@@ -81,6 +81,7 @@ pub fn decide(
     (counter, cache): (&dyn TokenCounter, &mut VaultCache),
 ) -> VaultReport {
     let mut stopped = matches.stopped.clone();
+    cache.tell("selection", selected.len());
     let is_selected = |pick: &&Pick| selected.iter().any(|one| one.ix == pick.ix);
     let left_out = matches.picks.iter().filter(|pick| !is_selected(pick));
     stopped.extend(left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected }));
@@ -95,22 +96,28 @@ pub fn decide(
     let picks = keep(gate_by_context(vault, selected, context, fields, &exempt, rules));
     let mut picks = keep(filter_by_folder(vault, picks, scene.folders, &exempt));
     sort_picks(vault, &mut picks, rules);
+    cache.tell("scene and folders", picks.len());
 
     // Pins bring notes in that nothing else did, so the whole vault is asked now.
     let exempt = Exempt::among(vault, vault.entries(), scene.pins, bootstrapping, rules);
     let picks = keep(apply_marks(vault, picks, scene.pins, scene.blocks));
     let in_scene = keep(gate_by_context(vault, picks, context, fields, &exempt, rules));
+    cache.tell("pins and blocks", in_scene.len());
     let rested = keep(hold_back(vault, in_scene.clone(), state, &exempt, rules));
+    cache.tell("re-injection cooldown", rested.len());
     let gated = gate_by_relations(vault, rested.clone(), &exempt, rules);
     let picks = keep((gated.kept, gated.stopped.clone()));
+    cache.tell("requires and excludes", picks.len());
     let (picks, stripped) = if rules.repetition.strip {
         strip_repeated(vault, picks, &state.log, &exempt, rules)
     } else {
         (picks, Vec::new())
     };
     let picks = keep((picks, stripped.clone()));
+    cache.tell("repeated texts", picks.len());
     let fitted = fit(vault, &picks, rules, counter);
     stopped.extend(fitted.stopped.iter().cloned());
+    cache.tell("budget", fitted.notes.len());
     let state = state.after(vault, &fitted.notes, rules);
     let evidence = Evidence { vault, lines: scene.lines, picks: &matches.picks, rules };
     let verdicts = verdicts(evidence, &picks, &fitted, &stopped, cache);

@@ -201,3 +201,43 @@ fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshol
     }
     picks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::{FuzzyUse, Note};
+
+    #[test]
+    fn what_the_model_is_surer_of_may_come_before_what_is_more_important() {
+        let note = |title: &str, priority: f64, constant: bool| {
+            let mut note = Note::new("", title, title);
+            (note.priority, note.kind.constant) = (priority, constant);
+            note
+        };
+        let mut rules = VaultRules::default();
+        let notes =
+            [note("Sure", 90.0, false), note("Doubtful", 10.0, false), note("Law", 99.0, true)];
+        let vault = Vault::compile(notes, &rules);
+        let picks: Vec<Pick> =
+            vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
+        let matches =
+            Matches { picks: picks.clone(), stopped: Vec::new(), fuzzy: FuzzyUse::default() };
+        let choice = |title: &str, confidence| Choice {
+            title: title.to_owned(),
+            confidence,
+            reason: String::new(),
+        };
+        let choices = [choice("sure", Confidence::High), choice("Doubtful", Confidence::Low)];
+        let selection = SelectionRules::default();
+        for (by_confidence, expected) in
+            [(false, ["Doubtful", "Sure", "Law"]), (true, ["Law", "Sure", "Doubtful"])]
+        {
+            rules.order.by_confidence = by_confidence;
+            let both = (&rules, &selection);
+            let chosen = select(&vault, &matches, &picks, Some(&choices), false, both);
+            let titles: Vec<&str> =
+                chosen.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
+            assert_eq!(titles, expected);
+        }
+    }
+}

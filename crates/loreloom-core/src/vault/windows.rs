@@ -3,7 +3,7 @@
 //! Messages are scanned one by one and remembered by their text; a window adds up what its
 //! messages hold. Only keys that contain a line end need the joined text.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
@@ -15,11 +15,44 @@ use crate::{
 
 /// Hits of messages seen before, for one compiled vault.
 #[derive(Debug, Default)]
-pub struct VaultCache(HitCache<Tallies>);
+pub struct VaultCache {
+    hits: HitCache<Tallies>,
+    watcher: Watcher,
+}
+
+/// A stage of a turn that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name.
+    pub name: &'static str,
+    /// How many notes are in after it.
+    pub notes: usize,
+}
+
+/// Whoever is told of stages as they are done.
+#[derive(Default)]
+struct Watcher(Option<Box<dyn FnMut(Stage) + Send>>);
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Watcher(there)" } else { "Watcher(none)" })
+    }
+}
 
 impl VaultCache {
     pub(super) fn of(&mut self, vault: &Vault, text: &ScanText) -> Arc<Tallies> {
-        self.0.get_or_find(text, |text| vault.tally(text))
+        self.hits.get_or_find(text, |text| vault.tally(text))
+    }
+
+    /// Tells `watcher` of every stage as it is done. The engine has no clock; who watches may.
+    pub fn watch(&mut self, watcher: impl FnMut(Stage) + Send + 'static) {
+        self.watcher = Watcher(Some(Box::new(watcher)));
+    }
+
+    pub(super) fn tell(&mut self, name: &'static str, notes: usize) {
+        if let Watcher(Some(watcher)) = &mut self.watcher {
+            watcher(Stage { name, notes });
+        }
     }
 }
 
@@ -124,6 +157,11 @@ impl<'a> Windows<'a> {
             findings.with_text(vault.folding.apply(&text).into_owned());
         }
         findings
+    }
+
+    /// Tells of a stage that is done.
+    pub(super) fn tell(&mut self, name: &'static str, notes: usize) {
+        self.cache.tell(name, notes);
     }
 
     /// The text of the newest `depth` messages.

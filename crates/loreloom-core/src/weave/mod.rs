@@ -69,8 +69,7 @@ pub fn weave(
     verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
     let mut warnings = warnings(library, roster, scan.too_slow);
     let cards = cards::scan(library, roster, turn, (state, scan.state), &rules.cards, instruments);
-    let counter = instruments.counter;
-    injections.extend(cards::injections(library, &cards.placed, turn, rules, counter));
+    injections.extend(cards::injections(library, &cards.placed, turn, rules, instruments.counter));
     verdicts.extend(cards.placed.into_iter().map(|one| {
         let (place, tokens, trigger) = (one.place, one.tokens, Box::new(one.trigger));
         verdict(library, one.ix, Outcome::Activated { place, tokens, trigger })
@@ -83,6 +82,7 @@ pub fn weave(
         after.variables.clone_from(&state.variables);
     }
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
+    injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
     if let Some(notes) = notes {
         injections.extend(notes.injections);
         verdicts.extend(notes.verdicts);
@@ -99,6 +99,7 @@ pub fn weave(
             verdicts,
             spans: Vec::new(),
             warnings,
+            cache: None,
             selection,
         },
         injections,

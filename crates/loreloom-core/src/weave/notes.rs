@@ -9,8 +9,8 @@ use crate::{
     report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
     rules::Rules,
     state::StoryState,
-    turn::{Instruments, Scene, Selection, Turn},
-    vault::{self, Choice, Exempt, Lines, Matches, Pick, Vault, VaultState},
+    turn::{Instruments, Selection, Turn},
+    vault::{self, Choice, Exempt, Lines, Matches, Note, Pick, Vault, VaultState},
 };
 
 /// What the vault brings to a turn.
@@ -31,11 +31,11 @@ pub(super) fn weave(
     instruments: &mut Instruments<'_>,
 ) -> Option<Notes> {
     let vault = library.vault()?;
-    let (lines, nothing) = (lines(turn), Scene::default());
+    let lines = lines(turn);
     let own = &rules.vault.rules;
     let found = matches(vault, turn, &lines, state, rules, instruments);
     let (picks, selection) = selected(vault, turn, &lines, &found, rules);
-    let told = turn.host.scene.unwrap_or(&nothing);
+    let told = turn.host.scene.unwrap_or(&state.scene);
     let scene = vault::Scene {
         lines: &lines,
         character: turn.speaker.map(|speaker| speaker.name.as_str()),
@@ -84,8 +84,7 @@ pub(super) fn candidates(
     let found = matches(vault, turn, &lines, state, rules, instruments);
     let open = vault::candidates(vault, &found, selection);
     // What the scene will stop need not be chosen.
-    let nothing = Scene::default();
-    let scene = turn.host.scene.unwrap_or(&nothing);
+    let scene = turn.host.scene.unwrap_or(&state.scene);
     let (own, fields) = (&rules.vault.rules, &rules.vault.fields);
     let is_new = vault::is_new(lines.len(), own);
     let exempt = Exempt::among(vault, open.iter().map(|one| one.ix), &scene.pins, is_new, own);
@@ -108,12 +107,15 @@ pub(super) fn untouched(
     let open: Vec<_> = vault.entries().filter(|ix| !known.contains(vault.id(*ix))).collect();
     let cache = &mut instruments.cache.vault;
     let stops = vault::judge_untouched(vault, &open, &lines(turn), &rules.vault.rules, cache);
-    verdicts.extend(open.into_iter().zip(stops).map(|(ix, stop)| Verdict {
-        book: vault.note(ix).book(),
-        entry: vault.id(ix).clone(),
-        title: vault.note(ix).title.clone(),
+    let verdict = |note: &Note, stop: Stop| Verdict {
+        book: note.book(),
+        entry: note.id(),
+        title: note.title.clone(),
         outcome: Outcome::Stopped(stop),
-    }));
+    };
+    let stops = open.into_iter().zip(stops);
+    verdicts.extend(stops.map(|(ix, stop)| verdict(vault.note(ix), stop)));
+    verdicts.extend(vault.guides().map(|note| verdict(note, Stop::Guide)));
 }
 
 fn matches(

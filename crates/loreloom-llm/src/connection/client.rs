@@ -34,6 +34,15 @@ pub(crate) fn browserless_client(
     address: &Address,
     rules: ClientRules,
 ) -> Result<reqwest::Client, ConnectionError> {
+    trusting_client(address, rules, None)
+}
+
+/// The same, with TLS of its own where it is given.
+pub(crate) fn trusting_client(
+    address: &Address,
+    rules: ClientRules,
+    tls: Option<rustls::ClientConfig>,
+) -> Result<reqwest::Client, ConnectionError> {
     address.within(rules.reach)?;
     PROVIDER.call_once(|| {
         // The host may have installed one before: then that one is used.
@@ -54,6 +63,8 @@ pub(crate) fn browserless_client(
         // Loading the system's certificates takes time, and fails in a container that has
         // none: a connection without TLS must not depend on them.
         builder = builder.tls_certs_only([]);
+    } else if let Some(tls) = tls {
+        builder = builder.tls_backend_preconfigured(tls);
     }
     builder.build().map_err(|source| ConnectionError::Client { source })
 }

@@ -14,6 +14,7 @@ mod model;
 mod ollama;
 mod openai;
 mod passing;
+mod pinned;
 mod reach;
 mod reading;
 mod retry;
@@ -28,9 +29,10 @@ pub use self::{
     retry::{RetryRules, may_pass, retry_after},
 };
 pub(crate) use self::{
-    client::{browserless_client, causes},
+    client::{browserless_client, causes, trusting_client},
     model::bearer,
     passing::passing,
+    pinned::pinned,
 };
 
 use std::time::Duration;

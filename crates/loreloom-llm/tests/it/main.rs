@@ -4,6 +4,7 @@
 
 mod diagnose;
 mod model;
+mod obsidian;
 mod offline;
 mod reach;
 mod server;

@@ -5,7 +5,7 @@ use loreloom_core::chat::PathItem;
 use super::{Occasion, Remembered, Stage, stage::Runner};
 use crate::{
     ids::Ids,
-    record::{Entity, Memory},
+    record::{ArcSummary, Entity, Memory},
     schedule::Extraction,
     tiers::{self, Source, arcs, canon, consolidation, ledger, longterm, session, together},
 };
@@ -172,11 +172,22 @@ pub(super) async fn arcs(
     }
 }
 
-async fn write_canon(occasion: Occasion<'_>, remembered: &mut Remembered, runner: &mut Runner<'_>) {
+/// Writes canon again. What it said before is part of it: the threads of other chats are
+/// known from nowhere else.
+pub(super) async fn write_canon(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
     if !occasion.config.settings.canon_enabled {
         return;
     }
-    let summaries: Vec<_> = remembered.chat.arc_summaries.iter().collect();
+    let before = remembered
+        .character
+        .canon
+        .as_ref()
+        .map(|canon| ArcSummary { summary: canon.text.clone(), ..ArcSummary::default() });
+    let summaries: Vec<&ArcSummary> = before.iter().chain(&remembered.chat.arc_summaries).collect();
     let memories = remembered.longterm();
     let rules = occasion.config.rules;
     let written = runner

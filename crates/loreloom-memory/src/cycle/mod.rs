@@ -12,6 +12,8 @@ mod telling;
 
 use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
 
+use serde::{Deserialize, Serialize};
+
 use self::stage::Runner;
 pub use self::{
     round::{Member, Round, after_round, draw_round, piece},
@@ -98,6 +100,41 @@ pub async fn look(
     // A note was for the reply that is now there.
     remembered.chat.pending_repair = None;
     telling::continuity(occasion, remembered, &mut runner).await;
+    runner.report
+}
+
+/// What somebody asks for, whether it is due or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demand {
+    /// The story so far.
+    Summary,
+    /// A character's history.
+    Canon,
+    /// A character's standing.
+    Profile,
+    /// What the newest reply contradicts.
+    Check,
+    /// The same, and a note for the next reply that puts it right.
+    Repair,
+}
+
+/// Does what somebody asks for.
+pub async fn on_demand(
+    demand: Demand,
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    backend: Backend<'_>,
+    progress: &mut Progress,
+) -> Report {
+    let mut runner = Runner::new(backend, progress);
+    match demand {
+        Demand::Summary => telling::summarise(occasion, remembered, &mut runner).await,
+        Demand::Canon => extraction::write_canon(occasion, remembered, &mut runner).await,
+        Demand::Profile => telling::draw_profile(occasion, remembered, &mut runner).await,
+        Demand::Check => telling::check(occasion, remembered, &mut runner, false).await,
+        Demand::Repair => telling::check(occasion, remembered, &mut runner, true).await,
+    }
     runner.report
 }
 

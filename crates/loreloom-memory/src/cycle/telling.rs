@@ -25,9 +25,17 @@ pub(super) async fn compact(
         settings.compaction_threshold,
         occasion.counter,
     );
-    if !settings.compaction_enabled || !due {
-        return;
+    if settings.compaction_enabled && due {
+        summarise(occasion, remembered, runner).await;
     }
+}
+
+/// Retells the story, however long it is.
+pub(super) async fn summarise(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let input = compaction::Input {
         config: occasion.config,
@@ -119,9 +127,17 @@ pub(super) async fn profile(
     let settings = occasion.config.settings;
     let known = remembered.chat.profiles.get(occasion.character);
     let stale = profiles::is_stale(known, occasion.now, settings.profiles_stale_minutes);
-    if !settings.profiles_enabled || (occasion.config.rules.profiles_grow_stale && !stale) {
-        return;
+    if settings.profiles_enabled && (!occasion.config.rules.profiles_grow_stale || stale) {
+        draw_profile(occasion, remembered, runner).await;
     }
+}
+
+/// Draws a profile, however old the last one is.
+pub(super) async fn draw_profile(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let entities: Vec<&Entity> =
         remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
@@ -144,10 +160,21 @@ pub(super) async fn continuity(
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
+    if settings.continuity_auto_check && occasion.config.hardware.checks_every_reply() {
+        check(occasion, remembered, runner, settings.continuity_auto_repair).await;
+    }
+}
+
+/// Compares the newest reply with what is known; with `repair`, a note for the next reply
+/// says what to put right.
+pub(super) async fn check(
+    occasion: Occasion<'_>,
+    remembered: &mut Remembered,
+    runner: &mut Runner<'_>,
+    repair: bool,
+) {
     let last = occasion.path.last().map(|item| &item.message);
-    let reply = last.filter(|message| message.role == Role::Assistant);
-    let checks = settings.continuity_auto_check && occasion.config.hardware.checks_every_reply();
-    let Some(reply) = reply.filter(|_| checks) else { return };
+    let Some(reply) = last.filter(|message| message.role == Role::Assistant) else { return };
     let card = [occasion.card].into_iter().filter(|card| !card.trim().is_empty());
     let memories = remembered.longterm().into_iter().chain(remembered.session());
     let facts: Vec<&str> = card
@@ -157,7 +184,6 @@ pub(super) async fn continuity(
     if facts.is_empty() {
         return;
     }
-    let repair = settings.continuity_auto_repair;
     let outcome = runner
         .run(Stage::Continuity, |script| continuity::run(&facts, &reply.text, repair, script))
         .await;

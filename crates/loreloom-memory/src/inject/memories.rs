@@ -56,7 +56,7 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -
     let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
     let budget = view.settings.budgets.longterm;
     let safe = protected(&active, &PROTECTED);
-    let fitting = drop_unprotected(ordered, &safe, budget, view.counter, &line);
+    let fitting = drop_unprotected(&ordered, &safe, budget, view.counter, &line);
     let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
     let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
         varied.into_iter().partition(|memory| is_triggered(memory, recent));
@@ -87,7 +87,7 @@ fn ordered<'memory>(
 /// Drops the last memory that is not protected while the lines do not fit; if only
 /// protected ones are left, the last of them, down to one.
 fn drop_unprotected<'memory>(
-    kept: Vec<&'memory Memory>,
+    kept: &[&'memory Memory],
     safe: &[&Memory],
     budget: Tokens,
     counter: &dyn TokenCounter,
@@ -140,7 +140,8 @@ pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
     let line = |memory: &Memory| memory.content.clone();
     let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
     let safe = protected(&active, &FLOOR);
-    let kept = drop_unprotected(ordered, &safe, view.settings.budgets.session, view.counter, &line);
+    let kept =
+        drop_unprotected(&ordered, &safe, view.settings.budgets.session, view.counter, &line);
     let body = dashes(&kept.iter().map(|memory| line(memory)).collect::<Vec<_>>());
     let state = scene_state(&active, view.labels);
     let label = if state.is_empty() {

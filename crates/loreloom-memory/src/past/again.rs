@@ -7,10 +7,12 @@ use loreloom_core::{
     given::{Asked, Given},
     ids::EntryId,
     library::Library,
+    notebook,
     place::{Injection, Provenance},
     prompt::PromptMessage,
     report::Verdict,
     rules::Rules,
+    stable::Canvas,
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache},
     weave::{self, Woven},
@@ -47,19 +49,38 @@ impl Again {
         rules: &Rules,
         counter: &dyn TokenCounter,
     ) -> Result<Self, AgainError> {
+        Self::decide_watched(past, given, (library, rules), counter, |_| ())
+    }
+
+    /// The same with a cache that `prepare` sees first.
+    pub fn decide_watched(
+        past: &Revisited,
+        given: &Given,
+        (library, rules): (&Library, &Rules),
+        counter: &dyn TokenCounter,
+        prepare: impl FnOnce(&mut TurnCache),
+    ) -> Result<Self, AgainError> {
         let transcript = Transcript::of(&past.path, rules.world_info.include_names);
         let asked = Asked::of(given.clone(), &past.record.report.facts);
         let turn = asked.turn(&past.path, &transcript);
         let roster = given.roster(library, rules);
         let (mut dice, mut cache) =
             (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
+        prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
         recollect(&mut woven, &past.record);
         let prompt = given.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
         let layout = given.seams.layout.clone().unwrap_or_else(|| Layout::of(&prompt, false));
-        let plan = layout.plan(&prompt, &woven.injections);
+        let injections = match &given.arrangement {
+            Some(arrangement) => {
+                let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
+                arrangement.place(canvas, library, &past.state.ledger, &mut woven).injections()
+            }
+            None => woven.injections.clone(),
+        };
+        let plan = layout.plan(&prompt, &injections);
         let Assembled { messages, spans } = plan.apply(&prompt);
         plan.tell(&mut woven.report, spans);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
@@ -155,8 +176,16 @@ pub fn as_stored(record: &TurnRecord) -> Woven {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Woven, record: &TurnRecord) {
-    let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
-    woven.injections.extend(record.injections.iter().filter(is_memory).cloned());
+    // What notebooks hold is woven anew from the state; the author's note was told.
+    let is_given = |one: &&Injection| match &one.source {
+        Provenance::Memory(slot) => !notebook::is_slot(slot),
+        Provenance::AuthorsNote => true,
+        Provenance::Lore { .. } => false,
+    };
+    woven.injections.extend(record.injections.iter().filter(is_given).cloned());
+    woven.delta.told.clone_from(&record.delta.told);
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
+    // What was measured after sending belongs to the prompts of that day.
+    woven.report.cache.clone_from(&record.report.cache);
 }

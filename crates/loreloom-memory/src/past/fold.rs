@@ -30,6 +30,9 @@ pub struct Choice<D> {
     exact: Vec<Option<D>>,
     /// Computed on a path that ended in this message.
     near: Vec<Option<D>>,
+    /// Changes by hand, newest first. Unlike turns, of which a swipe makes another, all
+    /// count.
+    edits: Vec<Vec<D>>,
 }
 
 impl<D> Choice<D> {
@@ -43,6 +46,7 @@ impl<D> Choice<D> {
             messages: items.iter().map(|item| item.id).zip(1..).collect(),
             exact: nothing(),
             near: nothing(),
+            edits: items.iter().map(|_| Vec::new()).chain([Vec::new()]).collect(),
         }
     }
 
@@ -55,7 +59,15 @@ impl<D> Choice<D> {
         if turn.generation == GenerationType::Quiet {
             return Ok(());
         }
-        if let Some(&at) = self.prefixes.get(&turn.at) {
+        let exact = self.prefixes.get(&turn.at);
+        if turn.generation == GenerationType::Edit {
+            let near = || turn.message.and_then(|message| self.messages.get(&message));
+            if let Some(&at) = exact.or_else(near) {
+                self.edits[at].push(delta()?);
+            }
+            return Ok(());
+        }
+        if let Some(&at) = exact {
             if self.exact[at].is_none() {
                 self.exact[at] = Some(delta()?);
             }
@@ -69,7 +81,10 @@ impl<D> Choice<D> {
 
     /// The deltas to fold, in path order.
     pub fn chosen(self) -> impl Iterator<Item = D> {
-        self.exact.into_iter().zip(self.near).filter_map(|(exact, near)| exact.or(near))
+        let turns = self.exact.into_iter().zip(self.near).map(|(exact, near)| exact.or(near));
+        turns
+            .zip(self.edits)
+            .flat_map(|(turn, edits)| turn.into_iter().chain(edits.into_iter().rev()))
     }
 }
 
@@ -95,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_exact_prefix_counts_before_the_message_and_the_last_turn_before_earlier_ones() {
-        use GenerationType::{Normal, Quiet, Swipe};
+        use GenerationType::{Edit, Normal, Quiet, Swipe};
         let turns = [
             turn(&[], Normal, 0),
             turn(&["a"], Normal, 1),
@@ -103,13 +118,15 @@ mod tests {
             turn(&["a", "b"], Swipe, 3),
             turn(&["x", "b"], Normal, 4),
             turn(&["a"], Quiet, 5),
+            turn(&["a"], Edit, 6),
+            turn(&["z", "a"], Edit, 7),
         ];
         for (texts, expected) in [
             (&[][..], &[0][..]),
-            (&["a", "b"], &[0, 1, 3]),
+            (&["a", "b"], &[0, 1, 6, 7, 3]),
             (&["x", "b"], &[0, 4]),
             (&["new", "b"], &[0, 4]),
-            (&["b", "a"], &[0, 4, 1]),
+            (&["b", "a"], &[0, 4, 1, 6, 7]),
             (&["new"], &[0]),
         ] {
             let mut choice = Choice::on(&path(texts));

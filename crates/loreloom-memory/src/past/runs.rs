@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 
 use super::stored::StoredChat;
-use crate::ports::{StoreError, StoryStore, TurnRecord};
+use crate::ports::{StoreError, StoryStore, TurnRecord, TurnSummary};
 
 /// A chat to be run.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Run {
         let mut records = Vec::with_capacity(chat.nodes.len());
         for node in &chat.nodes {
             let loud = chat.turns_at(node.prefix);
-            let last = loud.filter(|turn| turn.generation != GenerationType::Quiet).last();
+            let last = loud.filter(|turn| is_loud(turn)).last();
             records.push(match last {
                 Some(turn) => Some(chat.turn(store, tenant, turn.id).await?),
                 None => None,
@@ -109,4 +109,9 @@ impl Run {
 /// How the model was asked at a turn, where that was kept.
 fn asked(record: &TurnRecord) -> Option<Asked> {
     Some(Asked::of(record.given.as_deref()?.clone(), &record.report.facts))
+}
+
+/// Whether a turn is part of the story.
+fn is_loud(turn: &TurnSummary) -> bool {
+    !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }

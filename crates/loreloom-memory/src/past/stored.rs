@@ -52,12 +52,18 @@ impl StoredChat {
     pub fn turn_of(&self, node: &Node) -> Option<&TurnSummary> {
         let here = self.turn_at(node.prefix);
         let reply = || self.turns.iter().rfind(|turn| turn.reply == Some(node.prefix));
-        here.or_else(reply).or_else(|| self.turns_at(node.prefix).last())
+        let any = || {
+            self.turns_at(node.prefix).filter(|turn| turn.generation != GenerationType::Edit).last()
+        };
+        here.or_else(reply).or_else(any)
     }
 
     /// The turn that counts of those computed on a node.
     pub fn turn_at(&self, node: PrefixHash) -> Option<&TurnSummary> {
-        let counts = |turn: &&TurnSummary| turn.generation != GenerationType::Quiet && !turn.undone;
+        let counts = |turn: &&TurnSummary| {
+            let beside = matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit);
+            !beside && !turn.undone
+        };
         self.turns_at(node).filter(counts).last()
     }
 

@@ -12,9 +12,9 @@ use loreloom_core::{
     library::Shelf,
     place::Injection,
     prompt::PromptMessage,
-    report::Report,
+    report::{Report, TurnFacts},
     state::{StateDelta, StoryState},
-    units::Timestamp,
+    units::{MessageCount, Timestamp, Tokens},
 };
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,51 @@ pub struct TurnRecord {
     /// before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<Box<Given>>,
+}
+
+impl TurnRecord {
+    /// A change of a chat's notebooks or scene at the end of a path.
+    pub fn edit(path: &Path, delta: StateDelta, now: Timestamp) -> Self {
+        let (chat, at, answers) = (path.chat().clone(), path.prefix(), path.last_user());
+        let length = u32::try_from(path.items().len()).unwrap_or(u32::MAX);
+        let facts = TurnFacts {
+            chat: chat.clone(),
+            prefix: at,
+            answers,
+            chat_length: MessageCount(length),
+            generation: GenerationType::Edit,
+            speaker: None,
+            persona: None,
+            tokenizer: String::new(),
+            context: Tokens::ZERO,
+            seed: 0,
+            library: LibraryVersion::default(),
+            at: None,
+        };
+        let report = Report {
+            facts,
+            budgets: Vec::new(),
+            verdicts: Vec::new(),
+            untouched: 0,
+            spans: Vec::new(),
+            warnings: Vec::new(),
+            cache: None,
+            selection: None,
+        };
+        Self {
+            chat,
+            at,
+            answers,
+            generation: GenerationType::Edit,
+            library: LibraryVersion::default(),
+            delta,
+            injections: Vec::new(),
+            prompt: Vec::new(),
+            report,
+            created: now,
+            given: None,
+        }
+    }
 }
 
 /// A line of the list of turns.

@@ -8,6 +8,7 @@
 mod by_hand;
 mod cache;
 mod catch_up;
+mod demand;
 mod ears;
 mod embedder;
 mod exchange;
@@ -41,6 +42,7 @@ pub use crate::policy::Policy;
 
 pub use self::{
     by_hand::{ByHandError, NewMemory},
+    demand::{Answered, DemandError},
     embedder::KeptEmbedder,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,

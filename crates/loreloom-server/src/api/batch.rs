@@ -112,7 +112,7 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
         }
     };
     let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let (lore, counter) = (app.stacks.lore(), app.counter());
+    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
     let counter = counter.as_ref();
     let rows = catalog::rows(&lore);
     for id in select.ids.iter().flatten() {

@@ -78,7 +78,7 @@ async fn list(
     app.take_up(&caller.tenant).await?;
     let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
     let fires = |id: &EntryId| firings.get(id).copied().unwrap_or_default();
-    let (lore, counter) = (app.stacks.lore(), app.counter());
+    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
     let counter = counter.as_ref();
     let rows = catalog::rows(&lore).into_iter();
     let rows = rows.filter(|row| filter.fits(row, fires(row.id), counter));
@@ -130,7 +130,7 @@ pub(super) async fn view(
         Subject::Note(_) => (None, None),
     };
     let content = row.content().to_owned();
-    let row = row.shown(app.counter().as_ref(), fires, is_editable(app, &row));
+    let row = row.shown(app.counter_of(None).as_ref(), fires, is_editable(app, &row));
     Ok(Tagged { tag: row.version.clone(), body: EntryView { row, dialect, entry, content } })
 }
 

@@ -51,7 +51,7 @@ async fn health(State(app): State<App>, caller: Caller) -> Result<Json<Health>, 
         entries: library.len() + library.vault().map_or(0, loreloom_core::vault::Vault::len),
         weaving: app.live().weaving.on,
         memory: app.memory.is_some(),
-        tokenizer: app.counter().name().to_owned(),
+        tokenizer: app.counter_of(None).name().to_owned(),
         last_event: app.api().events.last(),
     }))
 }

@@ -95,7 +95,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
         },
         rules: app.stacks.lore().rules().clone(),
         rules_set: contents.rules.is_some(),
-        tokenizer: app.counter().name().to_owned(),
+        tokenizer: app.counter_of(None).name().to_owned(),
         memory: app.memory.is_some(),
     };
     Ok(Tagged { tag: body.revision.to_string(), body })

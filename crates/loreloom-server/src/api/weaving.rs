@@ -31,6 +31,7 @@ use super::{
 use crate::{
     app::App,
     choosing::Waiting,
+    connections::Line,
     prompt_map::PromptMap,
     story::{Decided, Names, Sent, Wish},
 };
@@ -170,6 +171,7 @@ async fn weave(
         context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
+        told: loreloom_core::told::Told::default(),
         is_story: true,
         // A preview is made at every key that is pressed: no model is asked for it.
         asks: !body.dry_run,
@@ -178,8 +180,9 @@ async fn weave(
     let (deciding, runtime, strict) =
         (app.clone(), Handle::current(), line.connection.strict_roles);
     let (waiting, counter) = (Waiting::new(&live.weaving.room), Arc::clone(&line.counter));
+    let over = line.clone();
     let working =
-        tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish, &line, &waiting));
+        tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish, &over, &waiting));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let decided = working.await.map_err(failed)?;
     drop(path);
@@ -192,7 +195,7 @@ async fn weave(
     let mut view = WovenView::of(&app, &decided, &prompt, strict, counter.as_ref());
     if !body.dry_run {
         let chat = decided.path.chat().clone();
-        let sent = sewn(&decided.injections, &prompt, strict);
+        let sent = sewn(&decided.woven.injections, &prompt, line);
         let committed = app.commit(decided, sent).await?;
         view.turn = Some(committed.turn());
         view.undo = Some(undoing::of_chat(&chat, committed.version()));
@@ -249,8 +252,8 @@ impl WovenView {
         strict: bool,
         counter: &dyn TokenCounter,
     ) -> Self {
-        let slots = slots(&decided.injections);
-        let plan = Layout::of(prompt, strict).plan(prompt, &decided.injections);
+        let slots = slots(&decided.woven.injections);
+        let plan = Layout::of(prompt, strict).plan(prompt, &decided.woven.injections);
         let assembled = plan.apply(prompt);
         let titles = |source: &_| app.source_title(source);
         let (messages, spans) = (&assembled.messages, &assembled.spans);
@@ -262,9 +265,9 @@ impl WovenView {
             chat: decided.path.chat().clone(),
             node: decided.path.prefix(),
             slots,
-            threads: of_report(&decided.injections, decided.report(), is_note),
-            budgets: decided.report().budgets.clone(),
-            warnings: decided.report().warnings.clone(),
+            threads: of_report(&decided.woven.injections, &decided.woven.report, is_note),
+            budgets: decided.woven.report.budgets.clone(),
+            warnings: decided.woven.report.warnings.clone(),
             prompt: map,
             turn: None,
             undo: None,
@@ -297,8 +300,8 @@ fn slots(injections: &[Injection]) -> Vec<Slot> {
 }
 
 /// The prompt as it is stored with the turn.
-fn sewn(injections: &[Injection], prompt: &[PromptMessage], strict: bool) -> Sent {
-    let layout = Layout::of(prompt, strict);
+fn sewn(injections: &[Injection], prompt: &[PromptMessage], line: Line) -> Sent {
+    let layout = Layout::of(prompt, line.connection.strict_roles);
     let plan = layout.plan(prompt, injections);
     let assembled = plan.apply(prompt);
     let mut seams = plan.seams(prompt);
@@ -308,5 +311,7 @@ fn sewn(injections: &[Injection], prompt: &[PromptMessage], strict: bool) -> Sen
         spans: assembled.spans,
         prompt: assembled.messages,
         seams,
+        moving: Vec::new(),
+        line,
     }
 }

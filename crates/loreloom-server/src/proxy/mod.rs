@@ -238,11 +238,11 @@ fn complete(
     Box::new(move |texts| {
         let storing = app.clone();
         app.tasks.spawn(async move {
-            let answers = storing.told(&telling, &texts);
+            let spoken = storing.told(&telling, &texts);
             let Some(turn) = turn else { return };
             let Ok(Some(committed)) = turn.await else { return };
             let chat = committed.chat().clone();
-            if let Err(error) = storing.commit_replies(committed, answers).await {
+            if let Err(error) = storing.commit_replies(committed, spoken).await {
                 tracing::error!(%error, "the reply was not stored");
                 storing.notice(Happened::NotStored { chat, reason: error.to_string() });
             }

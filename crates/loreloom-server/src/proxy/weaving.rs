@@ -7,11 +7,13 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
+use loreloom_core::assemble::Assembled;
 use tokio::runtime::Handle;
 
 use super::body::Body;
 use crate::{
     app::App,
+    caching::{Placed, breakpoints},
     choosing::Waiting,
     connections::Connection,
     story::{Decided, Sent, Telling},
@@ -102,27 +104,30 @@ fn prepare(
     let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let decided = app.decide(runtime, &seen.found, &line, waiting);
+    app.stacks.count_turn();
+    let decided = app.decide(runtime, &seen.found, &body.told, &line, waiting);
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
-    let Some(decided) = decided else {
+    let Some(mut decided) = decided else {
         let plan = loreloom_core::assemble::Plan::default();
-        return Ok(Outgoing { body: body.woven(&plan, came), connection, woven: None, complaint });
+        let body = body.woven(&plan, came, &[]);
+        return Ok(Outgoing { body, connection, woven: None, complaint });
     };
     let mut layout = seen.found.layout(&body.request, connection.strict_roles);
     layout.fixed = body.fixed();
     let prompt = body.prompt();
-    let plan = layout.plan(&prompt, &decided.injections);
+    let placement = &app.weaving.placement;
+    let Placed { injections, moving } =
+        decided.place(placement, seen.found.before, &prompt, &layout);
+    let plan = layout.plan(&prompt, &injections);
     let assembled = plan.apply(&prompt);
+    let marks = breakpoints(&line, placement, &assembled, &moving);
     let mut seams = plan.seams(&prompt);
     seams.layout = Some(layout);
-    let sent = Sent {
-        already: plan.already.clone(),
-        spans: assembled.spans,
-        prompt: assembled.messages,
-        seams,
-    };
+    let already = plan.already.clone();
+    let Assembled { messages: prompt, spans } = assembled;
+    let sent = Sent { prompt, spans, already, seams, moving, line };
     let telling = Telling { ticket: seen.ticket, names: decided.names.clone() };
-    let body = body.woven(&plan, came);
+    let body = body.woven(&plan, came, &marks);
     Ok(Outgoing { body, connection, woven: Some(Woven { decided, sent, telling }), complaint })
 }

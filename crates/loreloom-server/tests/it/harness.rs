@@ -26,12 +26,12 @@ use loreloom_llm::{
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{Clock, Node, Store, StoryStore, Upstream},
+    ports::{ChatModel, Clock, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
-    Recogniser, Stacks, Weaving, serve,
+    Recogniser, SentLog, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -74,7 +74,12 @@ pub(crate) struct Setup {
     pub(crate) connections: Option<Connections>,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
+    /// Another book than the one with the bell.
+    pub(crate) lore: Option<Book>,
+    /// What is told of chats.
+    pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
     pub(crate) choosing: Option<Choosing>,
+    pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
@@ -93,7 +98,10 @@ impl Default for Setup {
             connections: None,
             access: Access::default(),
             limits: Limits::default(),
+            lore: None,
+            told: std::collections::BTreeMap::new(),
             choosing: None,
+            noting: None,
             options: Options::default(),
             notes_model: None,
         }
@@ -120,14 +128,15 @@ impl Loreloom {
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            stacks: Stacks::new([everywhere(book())], rules, None).unwrap(),
+            stacks: Stacks::new([everywhere(lore.unwrap_or_else(book))], rules, None).unwrap(),
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
+            noting,
             memory: memory.clone(),
             connections: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
@@ -139,11 +148,13 @@ impl Loreloom {
                 user: "Mira".to_owned(),
                 speaker: None,
                 seed: 0,
+                told,
             },
             weaving,
             access: Arc::new(access),
             limits,
             recogniser: Recogniser::default(),
+            sent: SentLog::default(),
             notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

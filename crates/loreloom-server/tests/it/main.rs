@@ -7,14 +7,17 @@
 )]
 
 mod api;
+mod cache;
 mod choosing;
 mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
+mod noting;
 mod proxy;
 mod remembering;
 mod safety;
 mod story;
+mod told;
 mod traffic;
 mod wrap;

@@ -52,6 +52,7 @@ pub(crate) fn generation_number(generation: GenerationType) -> i64 {
         GenerationType::Swipe => 3,
         GenerationType::Regenerate => 4,
         GenerationType::Quiet => 5,
+        GenerationType::Edit => 6,
     }
 }
 
@@ -64,6 +65,7 @@ pub(crate) fn generation_from(number: i64) -> Result<GenerationType, String> {
         3 => Ok(GenerationType::Swipe),
         4 => Ok(GenerationType::Regenerate),
         5 => Ok(GenerationType::Quiet),
+        6 => Ok(GenerationType::Edit),
         other => Err(format!("generation type {other} is unknown")),
     }
 }

@@ -232,7 +232,7 @@ impl Index {
     }
 }
 
-impl<'path> Story<'path> {
+impl Story<'_> {
     fn find_told(&mut self, message: &PromptMessage, next: usize) -> Option<Drafted> {
         if let Some(item) = self.items.get(next)
             && let Some(told) = told(message, item, next)

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use loreloom_core::ids::{ChatId, TenantId};
+use loreloom_core::{
+    chat::Path,
+    ids::{ChatId, TenantId},
+};
 use loreloom_memory::{
+    cycle::{Backend, Demand},
     event::{RecordKey, RecordKind},
     inject::Slot,
     ports::{JobState, Outcome, Owner},
@@ -499,5 +503,40 @@ async fn a_catch_up_holds_what_nothing_bears_out() {
                 ("The king owes 4711 marks to Zebulon, says forgery7", true)
             ]
         );
+    }
+}
+
+#[tokio::test]
+async fn what_a_reply_contradicts_is_kept_with_both_sides_and_gone_with_the_reply() {
+    for mind in minds() {
+        let told = texts(&[
+            "It has secret1.",
+            "Good day.",
+            "So?",
+            "Yes.",
+            "And?",
+            "The lantern1 is dark.",
+        ]);
+        let path = story("c", &told);
+        mind.live(&story("c", &told[..4]), "Mara").await.unwrap();
+        mind.tell(&path).await.unwrap();
+        let backend = Backend { model: &mind.model, embedder: None };
+        let (chat, who) = (path.chat(), Who::named("Mara"));
+        let (service, tenant) = (&mind.service, &mind.tenant);
+        let found = service.demand(tenant, chat, &who, Demand::Check, backend).await.unwrap();
+        assert_eq!(found.contradictions, ["The reply puts out lantern1 of harbour1 secret1"]);
+        let kept = async |path: &Path| {
+            let view = service.view(tenant, chat, path.items(), &who).await.unwrap();
+            view.chat.contradictions
+        };
+        let noted = kept(&path).await;
+        let ids: Vec<_> = path.items().iter().map(|item| item.id).collect();
+        assert_eq!((noted.len(), &noted[0].receipts), (1, &vec![ids[5], ids[0]]));
+        assert!(noted[0].memory.is_some());
+        let mut swiped = told.clone();
+        swiped[5] = "The lamp burns.".to_owned();
+        assert!(kept(&story("c", &swiped)).await.is_empty(), "another reply contradicts nothing");
+        service.undo(tenant, &found.write.unwrap()).await.unwrap();
+        assert!(kept(&path).await.is_empty());
     }
 }

@@ -5,6 +5,8 @@
 //! engine; only the texts are invented. SillyTavern's own share is read from its recorded
 //! prompts where they are.
 
+mod served;
+
 use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 
 use cpu_time::ThreadTime;
@@ -91,7 +93,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
             measure(setting, provider, print)?;
         }
     }
-    Ok(())
+    served::run(print)
 }
 
 fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -148,23 +150,7 @@ struct Tale<'a> {
 impl<'a> Tale<'a> {
     fn new(setting: &'a Setting) -> Self {
         let mut words = Words(7);
-        let mut book = Book::new("bench", "Bench");
-        for at in 0..ENTRIES {
-            let mut entry = Entry::new(format!("bench/{at}"));
-            let name = name_of(at);
-            entry.activation.keys = vec![Key::Literal(name.clone())];
-            entry.activation.constant = at < 3;
-            entry.content = format!("{name}: {}", words.some(45));
-            entry.placement.position = match at % 10 {
-                0..4 => Position::BeforeCharacter,
-                4..9 => Position::AfterCharacter,
-                _ => Position::AtDepth { from: DepthFrom::default() },
-            };
-            // One in ten fires only by chance.
-            entry.activation.probability = (at % 10 == 8).then_some(50.0);
-            book.entries.push(entry);
-        }
-        let library = Library::under([Arc::new(book)], &setting.rules());
+        let library = Library::under([Arc::new(book(&mut words))], &setting.rules());
         Self { setting, library, messages: story(&mut words) }
     }
 
@@ -277,6 +263,27 @@ impl<'a> Tale<'a> {
 fn woven(prompt: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&prompt[..head], prompt.get(head + skip..).unwrap_or_default()].concat();
     Layout::of(&prompt, false).plan(&prompt, texts).apply(&prompt)
+}
+
+/// People and places, some always told of, some by chance.
+fn book(words: &mut Words) -> Book {
+    let mut book = Book::new("bench", "Bench");
+    for at in 0..ENTRIES {
+        let mut entry = Entry::new(format!("bench/{at}"));
+        let name = name_of(at);
+        entry.activation.keys = vec![Key::Literal(name.clone())];
+        entry.activation.constant = at < 3;
+        entry.content = format!("{name}: {}", words.some(45));
+        entry.placement.position = match at % 10 {
+            0..4 => Position::BeforeCharacter,
+            4..9 => Position::AfterCharacter,
+            _ => Position::AtDepth { from: DepthFrom::default() },
+        };
+        // One in ten fires only by chance.
+        entry.activation.probability = (at % 10 == 8).then_some(50.0);
+        book.entries.push(entry);
+    }
+    book
 }
 
 /// A greeting and then what both say: `TURNS` times.

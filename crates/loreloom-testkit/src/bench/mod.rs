@@ -9,12 +9,13 @@ mod proxy;
 mod recall;
 mod replay;
 mod store;
+mod vault;
 
 pub use self::figure::{Figure, Printer};
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 7] =
-    ["activation", "cache", "formats", "proxy", "recall", "replay", "store"];
+pub const NAMES: [&str; 8] =
+    ["activation", "cache", "formats", "proxy", "recall", "replay", "store", "vault"];
 
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -26,6 +27,7 @@ pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         "recall" => recall::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),
+        "vault" => vault::run(print),
         other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),
     }
 }

@@ -70,7 +70,14 @@ impl ChatModel for Noting {
                 word.trim_matches(|c: char| !c.is_alphanumeric()).strip_prefix("secret")?;
             number.parse::<u32>().ok()
         });
-        let last = found.clone().last();
+        if prompt.contains("Compare the newest reply with the facts") {
+            let reply = prompt.rsplit_once("Reply:").map_or("", |(_, reply)| reply);
+            let wrong = reply.contains("lantern1 is dark");
+            let text =
+                if wrong { "The reply puts out lantern1 of harbour1 secret1" } else { "NONE" };
+            return Ok(ChatReply { text: text.to_owned() });
+        }
+        let last = found.clone().next_back();
         let mut numbers: Vec<u32> = found.collect();
         numbers.sort_unstable();
         numbers.dedup();

@@ -12,6 +12,7 @@ use loreloom_core::{
     ids::{Digest, LibraryVersion, PrefixHash},
     library::Shelf,
     rules::Profile,
+    stable::Arrangement,
     state::StateDelta,
     turn::{self, CardTexts, Forced, ScannedPrompt, Selection, Speaker},
     units::Timestamp,
@@ -68,6 +69,7 @@ fn given(path: &Path) -> Given {
         voices: Voices::of(path),
         connection: Some("cloud".into()),
         model: Some("gpt-4o".to_owned()),
+        arrangement: Some(Arrangement { before: 3, ..Arrangement::default() }),
         seams: Seams {
             inserted: vec![0],
             layout: Some(Layout::default()),

@@ -177,6 +177,7 @@ fn report(path: &Path, verdicts: Vec<Verdict>) -> Report {
         spans: Vec::new(),
         selection: None,
         warnings: Vec::new(),
+        cache: None,
     }
 }
 

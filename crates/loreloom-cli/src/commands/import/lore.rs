@@ -13,7 +13,7 @@ use loreloom_formats::{
 };
 
 use super::Told;
-use crate::{files, lore, notes_folder::NotesFolder};
+use crate::{files, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
 const NEW_BOOK: &[u8] = b"{\n    \"entries\": {}\n}\n";
@@ -35,13 +35,14 @@ pub(super) struct TargetBook {
 
 impl Target {
     /// The target that `--into KIND PATH` names.
-    pub(super) fn of(into: &[String], force: bool) -> anyhow::Result<Self> {
+    pub(super) fn of(into: &[String], force: bool, access: &RestAccess) -> anyhow::Result<Self> {
         match into {
             [kind, path] if kind == "book" => {
                 Ok(Self::Book(Box::new(TargetBook::open(Path::new(path))?)))
             }
             [kind, path] if kind == "vault" => {
-                Ok(Self::Vault(NotesFolder::new(Path::new(path), force)))
+                let folder = NotesFolder::new(Path::new(path), force);
+                Ok(Self::Vault(folder.reached_by(access.clone())))
             }
             _ => {
                 let found = into.join(" ");

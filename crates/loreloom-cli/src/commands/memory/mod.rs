@@ -4,6 +4,7 @@ mod by_hand;
 mod exchange;
 mod list;
 mod reading;
+mod sessions;
 
 use std::{
     io::Write,
@@ -42,8 +43,8 @@ pub(crate) struct Memory {
     json: bool,
 
     /// How memory works, as a JSON file
-    #[arg(long, global = true, value_name = "FILE")]
-    memory_settings: Option<PathBuf>,
+    #[arg(long = "memory-settings", global = true, value_name = "FILE")]
+    settings: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,6 +87,10 @@ enum Deed {
     Recap(reading::Recap),
     /// Read a chat that is there already, and remember
     CatchUp(reading::CatchUp),
+    /// Try something out from which nothing is remembered
+    Scratch(sessions::Scratch),
+    /// Ask at once for a summary, canon, a profile or a check
+    Now(sessions::Now),
 }
 
 impl Memory {
@@ -94,7 +99,7 @@ impl Memory {
             return settings.run(out);
         }
         runtime()?.block_on(async {
-            let options = options(self.memory_settings.as_deref())?;
+            let options = options(self.settings.as_deref())?;
             let desk = Desk::new(self.store.open().await?, self.json, options);
             match self.deed {
                 Deed::List(list) => list.run(&desk, out).await,
@@ -116,6 +121,8 @@ impl Memory {
                 Deed::Search(search) => search.run(&desk, out).await,
                 Deed::Recap(recap) => recap.run(&desk, out).await,
                 Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
+                Deed::Scratch(scratch) => scratch.run(&desk, out).await,
+                Deed::Now(now) => now.run(&desk, out).await,
             }
         })
     }

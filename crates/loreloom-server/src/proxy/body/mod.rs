@@ -11,8 +11,10 @@ use loreloom_core::{
     chat::Role,
     prompt::PromptMessage,
     recognise::{Body as Prompt, Request, wire},
+    stable::Mark,
+    told::Told,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::write::Field;
 
@@ -31,6 +33,8 @@ pub(super) struct Body {
     pub(super) request: Request,
     /// The model it asks for.
     pub(super) model: Option<String>,
+    /// What it tells of the story besides its messages.
+    pub(super) told: Told,
     /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
@@ -65,11 +69,13 @@ impl Body {
         let request = request.ok_or(Unreadable::NoPrompt)?;
         let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
         let model = value["model"].as_str().map(str::to_owned);
-        let complaint = value.get(OWN_FIELD).and_then(complaint);
+        let own = value.get(OWN_FIELD);
+        let (told, mistold) = own.map(told).unwrap_or_default();
+        let complaint = own.and_then(complaint).or(mistold);
         let stripped = raw::without(text, OWN_FIELD);
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
-        Ok(Self { text, untouched, field, request, model, complaint })
+        Ok(Self { text, untouched, field, request, model, told, complaint })
     }
 
     /// The prompt as reports show it: a text prompt is one message.
@@ -94,14 +100,36 @@ impl Body {
         self.field.fixed()
     }
 
-    /// The body with a plan for its prompt carried out. With nothing to do it is what came.
-    pub(super) fn woven(self, plan: &Plan, came: &Bytes) -> Bytes {
-        if plan.is_empty() {
-            return if self.untouched { came.clone() } else { Bytes::from(self.text) };
+    /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
+    /// set. With nothing to do it is what came.
+    pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
+        let text =
+            if plan.is_empty() { None } else { Some(write::woven(&self.text, &self.field, plan)) };
+        let marked = write::marked(text.as_ref().unwrap_or(&self.text), &self.field, breakpoints);
+        match marked.or(text) {
+            Some(text) => Bytes::from(text),
+            None if self.untouched => came.clone(),
+            None => Bytes::from(self.text),
         }
-        Bytes::from(write::woven(&self.text, &self.field, plan))
     }
 }
+
+/// What our own field tells of the story, and what cannot be read of it. Each part counts by
+/// itself.
+fn told(own: &Value) -> (Told, Option<String>) {
+    let (mut told, mut complaint) = (Told::default(), None);
+    for name in TOLD {
+        let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
+        match serde_json::from_value::<Told>(json!({ name: value })) {
+            Ok(part) => told = part.after(&told),
+            Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
+        }
+    }
+    (told, complaint)
+}
+
+/// The parts of our own field that tell of the story.
+const TOLD: [&str; 6] = ["scene", "folders", "pins", "blocks", "greeting", "note"];
 
 /// What is wrong with our own field: what can be read of it counts all the same.
 fn complaint(own: &Value) -> Option<String> {

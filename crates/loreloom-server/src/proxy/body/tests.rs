@@ -27,7 +27,7 @@ fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
     let prompt = body.prompt();
     let plan = layout.plan(&prompt, lore);
     let told = plan.apply(&prompt).messages.into_iter().map(|message| message.content).collect();
-    let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()));
+    let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()), &[]);
     (String::from_utf8(woven.to_vec()).unwrap(), told)
 }
 
@@ -60,7 +60,7 @@ fn our_own_field_is_read_and_never_passed_on() {
         let mut body = read(CHAT, &text);
         let found = body.complaint.take();
         assert_eq!(found.as_deref(), complaint, "{own}");
-        let passed = body.woven(&Plan::default(), &Bytes::new());
+        let passed = body.woven(&Plan::default(), &Bytes::new(), &[]);
         assert_eq!(passed, ODD, "{own}");
         assert_eq!(without_own_field(&Bytes::from(text)), ODD, "{own}");
     }

@@ -3,6 +3,7 @@
 use loreloom_core::{
     assemble::{Insertion, Plan},
     recognise::wire,
+    stable::Mark,
 };
 use serde_json::{Value, json};
 
@@ -156,6 +157,39 @@ fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, firs
     };
     let list = [write(before), vec![said], write(after)].concat();
     patches.put(range_of(input, body), format!("[{}]", list.join(",")));
+}
+
+/// The body with breakpoints after messages, in Anthropic's words; `None` if there is nothing
+/// to do. A front end that sets breakpoints itself knows better.
+pub(super) fn marked(body: &str, field: &Field, breakpoints: &[Mark]) -> Option<String> {
+    let Field::Messages { .. } = field else { return None };
+    if breakpoints.is_empty() || body.contains("\"cache_control\"") {
+        return None;
+    }
+    let list = Fields::of(body)?.get("messages")?;
+    let messages = items(list)?;
+    let mut patches = Patches::default();
+    for Mark { message, .. } in breakpoints {
+        let content = messages.get(*message).and_then(|one| Fields::of(one)?.get("content"));
+        if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {
+            patches.put(range_of(content, body), marked);
+        }
+    }
+    Some(patches.apply(body))
+}
+
+/// The content of a message with a breakpoint at its end; `None` if it can have none.
+fn with_mark(content: &str) -> Option<String> {
+    let mut parts = match serde_json::from_str(content).ok()? {
+        Value::String(text) if !text.is_empty() => vec![json!({ "type": "text", "text": text })],
+        Value::Array(parts) => parts,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            return None;
+        }
+    };
+    let last = parts.last_mut()?.as_object_mut()?;
+    last.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+    serde_json::to_string(&parts).ok()
 }
 
 fn inserted(insertion: &Insertion, system: &str) -> String {

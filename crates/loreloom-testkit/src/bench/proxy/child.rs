@@ -3,33 +3,65 @@
 use std::{
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
 /// A running `loreloom serve`; it ends with this value.
-pub(super) struct Server {
+pub(in crate::bench) struct Server {
     child: Child,
-    pub(super) address: SocketAddr,
-    /// Its stories and books.
-    _folder: tempfile::TempDir,
+    pub(in crate::bench) address: SocketAddr,
+    /// Its stories and books, where nobody else keeps them.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Server {
     /// Starts a server before an upstream, with a book of so many entries.
     pub(super) fn start(upstream: SocketAddr, entries: usize) -> Result<Self, String> {
-        let binary = binary()?;
+        Self::start_with(upstream, entries, &[])
+    }
+
+    /// The same with more arguments.
+    pub(super) fn start_with(
+        upstream: SocketAddr,
+        entries: usize,
+        more: &[&str],
+    ) -> Result<Self, String> {
+        Self::with(&format!("http://{upstream}/v1"), &book_of(entries), more)
+    }
+
+    /// Starts a server before an upstream, with a book and arguments.
+    pub(in crate::bench) fn with(
+        upstream: &str,
+        lore: &str,
+        more: &[&str],
+    ) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
-        std::fs::write(&book, book_of(entries)).map_err(|error| error.to_string())?;
-        let mut child = Command::new(&binary)
+        std::fs::write(&book, lore).map_err(|error| error.to_string())?;
+        let mut server = Self::spawn(upstream, folder.path(), |command| {
+            command.arg("--book").arg(&book).args(more);
+        })?;
+        server.folder = Some(folder);
+        Ok(server)
+    }
+
+    /// Starts a server that keeps its stories in a folder, with more arguments.
+    pub(in crate::bench) fn spawn(
+        upstream: &str,
+        folder: &Path,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<Self, String> {
+        let binary = binary()?;
+        let mut command = Command::new(&binary);
+        command
             .arg("serve")
-            .args(["--port", "0", "--upstream", &format!("http://{upstream}/v1")])
+            .args(["--port", "0", "--upstream", upstream])
             .arg("--data")
-            .arg(folder.path().join("stories"))
-            .arg("--book")
-            .arg(&book)
+            .arg(folder.join("stories"));
+        arguments(&mut command);
+        let mut child = command
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("`{}` cannot be started: {error}", binary.display()))?;
@@ -39,7 +71,7 @@ impl Server {
         }
         let address = line.trim().rsplit("http://").next().and_then(|text| text.parse().ok());
         let address = address.ok_or_else(|| format!("the server said `{}`", line.trim()))?;
-        Ok(Self { child, address, _folder: folder })
+        Ok(Self { child, address, folder: None })
     }
 
     /// The memory it has in use, in megabytes; `None` where the system does not tell.
@@ -62,7 +94,7 @@ impl Drop for Server {
 }
 
 /// The program beside this one.
-fn binary() -> Result<PathBuf, String> {
+pub(in crate::bench) fn binary() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let binary = own.with_file_name(format!("loreloom{}", std::env::consts::EXE_SUFFIX));
     let there = binary.is_file();

@@ -154,6 +154,7 @@ fn stopped(stop: &Stop) -> String {
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
         | Stop::NotSelected
+        | Stop::Guide
         | Stop::FellBack { .. } => code.to_owned(),
     }
 }

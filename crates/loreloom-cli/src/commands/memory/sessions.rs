@@ -1,0 +1,139 @@
+//! Sessions that leave no trace, and what is asked for at once.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use loreloom_core::ids::ChatId;
+use loreloom_llm::embed::StaticEmbedder;
+use loreloom_memory::{
+    cycle::{Backend, Demand},
+    service::{Options, Who},
+};
+use serde_json::json;
+
+use super::Desk;
+use crate::model::ModelArguments;
+
+/// What to do with a read-only session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// Begin one: nothing is remembered until it ends
+    Begin,
+    /// End it and read what was told
+    Keep,
+    /// End it and go back to where it began
+    Drop,
+    /// Say whether one is open
+    Show,
+}
+
+/// Try something out: a session from which nothing is remembered, unless it is kept.
+#[derive(Debug, Args)]
+pub(super) struct Scratch {
+    /// What to do
+    #[arg(value_enum)]
+    step: Step,
+
+    /// The chat
+    chat: String,
+
+    /// Whose memory it becomes when it is kept: the character's name
+    #[arg(long, value_name = "CHARACTER", required_if_eq("step", "keep"))]
+    character: Option<String>,
+
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+impl Scratch {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (tenant, chat) = (&desk.tenant, ChatId::from(self.chat.as_str()));
+        let path = desk.path(&chat).await?;
+        match self.step {
+            Step::Begin => {
+                desk.service.begin_scratch(tenant, &chat, &path).await?;
+                writeln!(out, "{chat}: nothing is remembered from here on")?;
+            }
+            Step::Keep => {
+                let model = Some(self.model.used());
+                let options = Options { model, ..desk.service.options().clone() };
+                let desk = Desk::new(desk.store.clone(), desk.json, options);
+                let speakers = [Who::named(self.character.as_deref().unwrap_or_default())];
+                desk.service.keep_scratch(tenant, &chat, &speakers).await?;
+                writeln!(out, "{chat}: a job reads what was told; see `loreloom jobs`")?;
+            }
+            Step::Drop => {
+                desk.service.drop_scratch(tenant, &chat).await?;
+                writeln!(out, "{chat}: the story is where the session began")?;
+            }
+            Step::Show => {
+                let open = desk.service.scratch(tenant, &chat).await?.is_some();
+                writeln!(out, "{chat}: {}", if open { "open" } else { "none" })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The story so far
+    Summary,
+    /// The character's history
+    Canon,
+    /// The character's standing
+    Profile,
+    /// What the newest reply contradicts
+    Check,
+    /// The same, with a note for the next reply
+    Repair,
+}
+
+/// Ask a model at once for a summary, canon, a profile or a check of the newest reply.
+#[derive(Debug, Args)]
+pub(super) struct Now {
+    /// What
+    #[arg(value_enum)]
+    what: What,
+
+    /// The chat
+    chat: String,
+
+    /// The character's name
+    #[arg(long, value_name = "CHARACTER")]
+    character: String,
+
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+impl Now {
+    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+        let options = Options { model: Some(self.model.used()), ..desk.service.options().clone() };
+        let desk = Desk::new(desk.store.clone(), desk.json, options);
+        let demand = match self.what {
+            What::Summary => Demand::Summary,
+            What::Canon => Demand::Canon,
+            What::Profile => Demand::Profile,
+            What::Check => Demand::Check,
+            What::Repair => Demand::Repair,
+        };
+        let model = self.model.open()?;
+        let embedder = StaticEmbedder::embedded();
+        let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
+        let (chat, who) = (ChatId::from(self.chat.as_str()), Who::named(&self.character));
+        let done = desk.service.demand(&desk.tenant, &chat, &who, demand, backend).await?;
+        if desk.json {
+            let whole = json!({ "write": done.write, "contradictions": done.contradictions });
+            return Ok(writeln!(out, "{whole}")?);
+        }
+        for found in &done.contradictions {
+            writeln!(out, "contradiction: {found}")?;
+        }
+        match done.write {
+            Some(write) => desk.wrote(out, "done", &write),
+            None => Ok(writeln!(out, "nothing changed")?),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Changing what a stored chat carries on, by hand.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    chat::{Message, Path, Role},
+    ids::TenantId,
+    state::{StateDelta, StoryState},
+};
+use loreloom_memory::ports::{Clock as _, Store, TurnRecord};
+
+use crate::{clock::SystemClock, store::StoreArguments, stored};
+
+/// A chat whose notebooks or scene are changed.
+pub(crate) struct Editing {
+    store: Arc<dyn Store>,
+    /// Where the change goes: before the last message of the user, so that it also counts if
+    /// the last reply is asked for again.
+    at: Path,
+    /// The state there.
+    pub(crate) state: StoryState,
+    /// The state at the end of the story.
+    pub(crate) newest: StoryState,
+    end: Path,
+}
+
+impl Editing {
+    /// Opens a chat.
+    pub(crate) async fn open(store: &StoreArguments, chat: &str) -> anyhow::Result<Self> {
+        let store = store.open().await?;
+        let stored = stored::read(store.as_ref(), chat).await?;
+        let messages: Vec<Message> = stored.nodes.into_iter().map(|node| node.message).collect();
+        let last_user = messages.iter().rposition(|message| message.role == Role::User);
+        let before = messages[..last_user.unwrap_or(messages.len())].iter().cloned();
+        let at = Path::of(stored.record.id.clone(), before);
+        let end = Path::of(stored.record.id, messages);
+        let tenant = TenantId::local();
+        let state = store.state(&tenant, &at).await?;
+        let newest = store.state(&tenant, &end).await?;
+        Ok(Self { store, at, state, newest, end })
+    }
+
+    /// Keeps a change; none is kept if nothing changed.
+    pub(crate) async fn keep(&self, after: &StoryState) -> anyhow::Result<()> {
+        self.keep_at(&self.at, StateDelta::between(&self.state, after)).await
+    }
+
+    /// Keeps a change at the end of the story, of what replies add to.
+    pub(crate) async fn keep_at_end(&self, after: &StoryState) -> anyhow::Result<()> {
+        self.keep_at(&self.end, StateDelta::between(&self.newest, after)).await
+    }
+
+    async fn keep_at(&self, path: &Path, delta: StateDelta) -> anyhow::Result<()> {
+        if delta.is_empty() {
+            return Ok(());
+        }
+        let edit = TurnRecord::edit(path, delta, SystemClock.now());
+        self.store.commit_turn(&TenantId::local(), path, &edit, None).await?;
+        Ok(())
+    }
+}

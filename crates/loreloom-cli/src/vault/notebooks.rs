@@ -1,0 +1,146 @@
+//! Where a chat's notebooks go, as arguments and settings files say it.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use loreloom_core::{
+    chat::Role,
+    notebook::{ModelNotebook, NotebookMode, NotebookRules, NotebookSeat},
+    units::Depth,
+    vault::{NotePosition, depth_of, position_of, role_of},
+};
+use serde_json::{Map, Value};
+
+/// Which notebooks take part.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Notebooks")]
+pub(crate) struct NotebookArguments {
+    /// Puts the author's notebook of a chat into its prompts: `before` or `after` the main
+    /// prompt, or so many messages from the end, such as `4` or `0:user`
+    #[arg(long, value_name = "PLACE")]
+    notebook: Option<SeatName>,
+
+    /// The model keeps a notebook of its own
+    #[arg(long, value_enum)]
+    ai_notebook: Option<ModeName>,
+
+    /// Where that one goes [default: 4]
+    #[arg(long, value_name = "PLACE")]
+    ai_notebook_place: Option<SeatName>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeName {
+    /// It writes notes between tags in its replies
+    Tag,
+    /// Another model reads its replies
+    Extract,
+}
+
+/// Where a notebook goes, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SeatName(NotebookSeat);
+
+impl FromStr for SeatName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, role) = text.split_once(':').unwrap_or((text, "system"));
+        let own = NotebookSeat::default();
+        let (position, depth) = match place {
+            "before" => (NotePosition::Before, own.depth),
+            "after" => (NotePosition::After, own.depth),
+            number => match number.parse() {
+                Ok(depth) => (NotePosition::InChat, Depth(depth)),
+                Err(_) => {
+                    return Err(format!("a place is `before`, `after` or a depth, found `{text}`"));
+                }
+            },
+        };
+        let role = match role {
+            "system" => Role::System,
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            other => {
+                return Err(format!("a role is system, user or assistant, found `{other}`"));
+            }
+        };
+        Ok(Self(NotebookSeat { position, depth, role }))
+    }
+}
+
+impl NotebookArguments {
+    /// What arguments and a settings file come to; arguments win.
+    pub(super) fn rules(&self, file: &Map<String, Value>) -> NotebookRules {
+        let is_on = |name: &str| file.get(name) == Some(&Value::Bool(true));
+        let author = self.notebook.map(|name| name.0);
+        let author = author.or_else(|| is_on("notebookEnabled").then(|| seat(file, "notebook")));
+        let mode = match self.ai_notebook {
+            None if !is_on("aiNotepadEnabled") => None,
+            None if file.get("aiNotepadMode").and_then(Value::as_str) == Some("extract") => {
+                Some(NotebookMode::Extract)
+            }
+            Some(ModeName::Extract) => Some(NotebookMode::Extract),
+            Some(ModeName::Tag) | None => Some(NotebookMode::Tag),
+        };
+        let most = file.get("aiNotepadMaxEntries").and_then(Value::as_u64);
+        let most = most.and_then(|most| u32::try_from(most).ok());
+        let model = mode.map(|mode| {
+            let own = ModelNotebook::default();
+            ModelNotebook {
+                seat: self.ai_notebook_place.map_or_else(|| seat(file, "aiNotepad"), |name| name.0),
+                mode,
+                most: most.unwrap_or(own.most),
+                ..own
+            }
+        });
+        NotebookRules { author, model }
+    }
+}
+
+/// A notebook's place in `DeepLore`'s settings.
+fn seat(file: &Map<String, Value>, name: &str) -> NotebookSeat {
+    let number = |part: &str| file.get(&format!("{name}{part}")).and_then(Value::as_f64);
+    let own = NotebookSeat::default();
+    NotebookSeat {
+        position: number("Position").and_then(position_of).unwrap_or(own.position),
+        depth: number("Depth").map_or(own.depth, depth_of),
+        role: number("Role").and_then(role_of).unwrap_or(own.role),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_or_refused() {
+        let seat = |position, depth, role| Ok(SeatName(NotebookSeat { position, depth, role }));
+        for (text, expected) in [
+            ("before", seat(NotePosition::Before, Depth(4), Role::System)),
+            ("0:user", seat(NotePosition::InChat, Depth(0), Role::User)),
+            ("up", Err("a place is `before`, `after` or a depth, found `up`".to_owned())),
+            ("2:bot", Err("a role is system, user or assistant, found `bot`".to_owned())),
+        ] {
+            assert_eq!(text.parse::<SeatName>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn deeplores_settings_turn_notebooks_on() {
+        let Value::Object(file) = json!({
+            "notebookEnabled": true, "notebookPosition": 2, "notebookRole": 1,
+            "aiNotepadEnabled": true, "aiNotepadMode": "extract", "aiNotepadDepth": 9,
+        }) else {
+            panic!("an object")
+        };
+        let rules = NotebookArguments::default().rules(&file);
+        let author = rules.author.unwrap();
+        assert_eq!((author.position, author.role), (NotePosition::Before, Role::User));
+        let model = rules.model.unwrap();
+        assert_eq!((model.mode, model.seat.depth), (NotebookMode::Extract, Depth(9)));
+        assert!(NotebookArguments::default().rules(&Map::new()).is_off());
+    }
+}

@@ -1,0 +1,257 @@
+//! A vault behind Obsidian's REST API, as commands use it.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_llm::{
+    connection::Address,
+    obsidian::{Obsidian, ObsidianError},
+    secret::Secret,
+};
+use tokio::{sync::watch, time::sleep};
+
+use crate::{files, vault_folder::Reading};
+
+/// How vaults behind Obsidian's REST API are reached.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Vaults")]
+pub(crate) struct RestAccess {
+    /// The environment variable that holds the key of Obsidian's Local REST API
+    #[arg(long, value_name = "VARIABLE")]
+    vault_key_env: Option<String>,
+
+    /// The certificate that Obsidian made itself, a PEM file, for `https`
+    #[arg(long, value_name = "FILE")]
+    vault_certificate: Option<PathBuf>,
+}
+
+/// How they are reached and kept up to date.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Vaults")]
+pub(crate) struct RestArguments {
+    #[command(flatten)]
+    pub(super) access: RestAccess,
+
+    /// Notes of Obsidian are read again at a turn if they are older than this; 0 at every
+    /// turn [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    vault_ttl: Option<u64>,
+
+    /// Notes of Obsidian are read again every so many turns, however old they are
+    #[arg(long, value_name = "TURNS", conflicts_with = "vault_ttl")]
+    vault_every: Option<u64>,
+
+    /// Notes of Obsidian are also read again every so many seconds, turns or not
+    #[arg(long, value_name = "SECONDS")]
+    vault_poll: Option<u64>,
+
+    /// Notes of Obsidian are read again only when the server gets the signal HUP
+    #[arg(long, conflicts_with_all = ["vault_ttl", "vault_every", "vault_poll"])]
+    vault_manual: bool,
+}
+
+/// When a vault is read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refreshing {
+    /// At a turn, if what was read is older than this.
+    ttl: Option<Duration>,
+    /// Every so many turns.
+    every: Option<u64>,
+    /// Every so often.
+    poll: Option<Duration>,
+}
+
+impl RestAccess {
+    /// Opens a vault.
+    pub(crate) fn open(&self, url: &str) -> anyhow::Result<RestVault> {
+        #[expect(clippy::disallowed_methods, reason = "keys are named and never typed")]
+        let key = match &self.vault_key_env {
+            Some(name) => {
+                Some(std::env::var(name).with_context(|| format!("`{name}` is not set"))?)
+            }
+            None => None,
+        };
+        let key = key.map(|key| Secret::new(&key));
+        let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
+        let vault = Obsidian::new(Address::parse(url)?, key.as_ref(), certificate.as_deref())?;
+        Ok(RestVault { vault: Arc::new(vault), known: BTreeMap::new() })
+    }
+}
+
+impl RestArguments {
+    /// When vaults are read again.
+    pub(crate) fn refreshing(&self) -> Refreshing {
+        let seconds = |number: Option<u64>| number.map(Duration::from_secs);
+        let by_age = !self.vault_manual && self.vault_every.is_none();
+        Refreshing {
+            ttl: by_age.then(|| Duration::from_secs(self.vault_ttl.unwrap_or(300))),
+            every: self.vault_every.filter(|_| !self.vault_manual),
+            poll: seconds(self.vault_poll).filter(|time| !time.is_zero()),
+        }
+    }
+}
+
+impl Refreshing {
+    /// Whether what was read so long and so many turns ago is read again at a turn.
+    fn is_due(self, age: Duration, turns: u64) -> bool {
+        self.ttl.is_some_and(|ttl| age >= ttl) || self.every.is_some_and(|every| turns >= every)
+    }
+
+    /// Reads again when it is due, for as long as there are turns. A turn never waits: it is
+    /// decided with what is there, and the next one sees what is new.
+    pub(crate) async fn keep_up(
+        self,
+        mut turns: watch::Receiver<u64>,
+        read_again: Arc<dyn Fn() + Send + Sync>,
+    ) {
+        let mut hang_up = HangUp::listen();
+        let (mut read, mut then) = (Instant::now(), *turns.borrow_and_update());
+        loop {
+            let poll = async {
+                match self.poll {
+                    Some(poll) => sleep(poll).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                told = turns.changed() => {
+                    if told.is_err() {
+                        return;
+                    }
+                    let now = *turns.borrow_and_update();
+                    if !self.is_due(read.elapsed(), now.saturating_sub(then)) {
+                        continue;
+                    }
+                }
+                () = poll => {}
+                () = hang_up.heard() => {}
+            }
+            let again = Arc::clone(&read_again);
+            // A panic while reading was told where it happened.
+            let _panicked = tokio::task::spawn_blocking(move || again()).await;
+            (read, then) = (Instant::now(), *turns.borrow());
+        }
+    }
+}
+
+/// The signal HUP, where there is one.
+struct HangUp {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl HangUp {
+    #[cfg(unix)]
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self { signal: signal(SignalKind::hangup()).ok() }
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> Self {
+        Self {}
+    }
+
+    async fn heard(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            signal.recv().await;
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A vault behind Obsidian's REST API, and what was read of it.
+#[derive(Debug)]
+pub(crate) struct RestVault {
+    vault: Arc<Obsidian>,
+    known: BTreeMap<String, Arc<str>>,
+}
+
+impl RestVault {
+    /// Reads the notes. If one cannot be read, what was read before stays whole.
+    pub(super) fn read(&mut self) -> anyhow::Result<Reading> {
+        let vault = Arc::clone(&self.vault);
+        let read = waited(move || async move {
+            vault.about().await?;
+            let paths = vault.list().await?;
+            let texts = vault.read_all(&paths).await?;
+            Ok::<_, ObsidianError>(paths.into_iter().zip(texts).collect::<Vec<_>>())
+        })?;
+        let mut notes = BTreeMap::new();
+        for (path, text) in read? {
+            // A note that went away between listing and reading is gone.
+            let Some(text) = text else { continue };
+            let known = self.known.get(&path).filter(|known| ***known == *text);
+            let text = known.map_or_else(|| Arc::from(text), Arc::clone);
+            notes.insert(path, text);
+        }
+        let changed = notes != self.known;
+        self.known = notes;
+        let listed = self.known.iter().map(|(path, text)| (path.clone(), Arc::clone(text)));
+        Ok(Reading { notes: listed.collect(), changed, problems: Vec::new() })
+    }
+
+    /// A file of the vault, if it is there.
+    pub(crate) fn file(&self, path: &str) -> anyhow::Result<Option<String>> {
+        let (vault, path) = (Arc::clone(&self.vault), path.to_owned());
+        Ok(waited(move || async move { vault.read(&path).await })??)
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        let (vault, path, text) = (Arc::clone(&self.vault), path.to_owned(), text.to_owned());
+        Ok(waited(move || async move { vault.write(&path, &text).await })??)
+    }
+}
+
+/// Whether a place is an address.
+pub(crate) fn is_address(place: &Path) -> bool {
+    let text = place.to_string_lossy();
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+/// The result of work that waits, from wherever it is asked for: on a thread of its own, since
+/// callers may be on a runtime already.
+fn waited<T: Send + 'static, F: Future<Output = T>>(
+    work: impl FnOnce() -> F + Send + 'static,
+) -> anyhow::Result<T> {
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        anyhow::Ok(runtime.block_on(work()))
+    });
+    thread.join().map_err(|_panicked| anyhow::anyhow!("reading the vault failed"))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vault_is_read_again_by_age_or_by_turns() {
+        let arguments = |ttl, every, manual| RestArguments {
+            vault_ttl: ttl,
+            vault_every: every,
+            vault_manual: manual,
+            ..RestArguments::default()
+        };
+        for (name, arguments, seconds, turns, due) in [
+            ("young", arguments(None, None, false), 299, 1, false),
+            ("old", arguments(None, None, false), 300, 1, true),
+            ("every turn", arguments(Some(0), None, false), 0, 1, true),
+            ("few turns", arguments(None, Some(10), false), 9000, 9, false),
+            ("enough turns", arguments(None, Some(10), false), 0, 10, true),
+            ("by hand", arguments(None, None, true), 9000, 99, false),
+        ] {
+            let age = Duration::from_secs(seconds);
+            assert_eq!(arguments.refreshing().is_due(age, turns), due, "{name}");
+        }
+    }
+}

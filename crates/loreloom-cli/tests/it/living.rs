@@ -1,0 +1,211 @@
+//! Vaults that live elsewhere, models that choose, notebooks and scenes: over the binary.
+
+use std::path::Path;
+
+use loreloom_testkit::{
+    model_server::{ModelServer, Reply, Script},
+    obsidian_server::ObsidianServer,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    run::{loreloom, printed, run, write},
+    serve::Server,
+};
+
+const BELL: &str = "---\ntags: [lorebook]\nkeys: [bell]\n---\nThe bell is cracked.\n";
+const TOWER: &str = "---\ntags: [lorebook]\nkeys: [tower]\n---\nThe tower leans.\n";
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+/// The texts that went into the turn of a story so far.
+async fn woven(server: &Server, messages: &[Value]) -> String {
+    let reply = server.say(messages).await;
+    let last = server.stored(&reply).await;
+    let injections = last["record"]["injections"].as_array().unwrap();
+    injections.iter().map(|one| one["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+fn home() -> TempDir {
+    // Fails only if another test was faster.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let home = TempDir::new().unwrap();
+    std::fs::create_dir(home.path().join("vault")).unwrap();
+    write(home.path(), "vault/Bell.md", BELL);
+    write(home.path(), "vault/Tower.md", TOWER);
+    home
+}
+
+#[test]
+fn a_key_that_obsidian_refuses_is_told() {
+    let home = home();
+    let obsidian = ObsidianServer::start_encrypted("k").unwrap();
+    obsidian.put("places/Bell.md", BELL);
+    write(home.path(), "o.crt", obsidian.certificate().unwrap());
+    let url = obsidian.base_url();
+    let arguments = [
+        "--vault",
+        url.as_str(),
+        "--vault-key-env",
+        "HOME",
+        "--vault-certificate",
+        "o.crt",
+        "--vault-ttl",
+        "0",
+    ];
+    let refused = loreloom(home.path(), &["serve", "--port", "0", "--data", "data"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && told.contains("refuses the key (status 401)"), "{told}");
+}
+
+#[tokio::test]
+async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
+    let home = home();
+    let key = home.path().to_str().unwrap();
+    let obsidian = ObsidianServer::start_encrypted(key).unwrap();
+    obsidian.put("places/Bell.md", BELL);
+    write(home.path(), "o.crt", obsidian.certificate().unwrap());
+    let url = obsidian.base_url();
+    let arguments = [
+        "--vault",
+        url.as_str(),
+        "--vault-key-env",
+        "HOME",
+        "--vault-certificate",
+        "o.crt",
+        "--vault-ttl",
+        "0",
+        "--no-memory",
+    ];
+    let server = Server::with(home.path(), &arguments);
+    let chat = [user("I hear a bell.")];
+    assert!(woven(&server, &chat).await.contains("The bell is cracked."));
+    obsidian.put("places/Bell.md", &BELL.replace("cracked", "whole"));
+    let mut found = String::new();
+    for _ in 0..200 {
+        found = woven(&server, &chat).await;
+        if found.contains("The bell is whole.") {
+            break;
+        }
+    }
+    assert!(found.contains("The bell is whole."), "{found}");
+    obsidian.remove("places/Bell.md");
+    for _ in 0..200 {
+        found = woven(&server, &chat).await;
+        if found.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(found, "", "an emptied vault has no notes");
+    drop(server);
+    world_info_becomes_notes(home.path(), &obsidian);
+}
+
+fn world_info_becomes_notes(home: &Path, obsidian: &ObsidianServer) {
+    let url = obsidian.base_url();
+    let book = r#"{"entries":{"0":{"uid":0,"key":["gate"],"comment":"Gate","content":"Bone.","order":70}}}"#;
+    write(home, "book.json", book);
+    let import = [
+        "import",
+        "book.json",
+        "--into",
+        "vault",
+        url.as_str(),
+        "--vault-key-env",
+        "HOME",
+        "--vault-certificate",
+        "o.crt",
+    ];
+    printed(home, &import);
+    let note = obsidian.text("book/Gate.md").unwrap_or_else(|| panic!("{:?}", obsidian.asked()));
+    assert!(note.contains("gate") && note.contains("Bone."), "{note}");
+}
+
+#[tokio::test]
+async fn a_model_chooses_notes_and_a_failure_is_told() {
+    let home = home();
+    let chosen = r#"{"selected":[{"title":"Tower","confidence":"high","reason":"seen"}]}"#;
+    let script = Script::new().on("/v1/chat/completions", Reply::text(chosen));
+    let script = script.on("/v1/chat/completions", Reply::status(429, "later"));
+    let chooser = ModelServer::start(script).unwrap();
+    let url = format!("{}/v1", chooser.base_url());
+    let arguments = [
+        "--vault",
+        "vault",
+        "--vault-mode",
+        "two-stage",
+        "--selector-model",
+        "m",
+        "--selector-url",
+        url.as_str(),
+        "--no-memory",
+        "--vault-on-failure",
+        "constants",
+    ];
+    let server = Server::with(home.path(), &arguments);
+    let text = woven(&server, &[user("The bell of the tower!")]).await;
+    assert!(text.contains("leans") && !text.contains("cracked"), "{text}");
+    let failed = woven(&server, &[user("A bell, and another story.")]).await;
+    assert_eq!(failed, "");
+    drop(server);
+    let why =
+        printed(home.path(), &["why", "--chat", "story", "--at", "1", "--data", "data", "--trace"]);
+    assert!(why.contains("STAGE") && why.contains("requires and excludes"), "{why}");
+    let refused = run(home.path(), &["serve", "--vault", "vault", "--vault-mode", "ai-only"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("--selector-model NAME"), "{told}");
+}
+
+#[tokio::test]
+async fn notebooks_and_scenes_are_written_by_hand_and_count_from_then_on() {
+    let home = home();
+    let arguments = ["--vault", "vault", "--notebook", "4", "--no-memory"];
+    let first = {
+        let server = Server::with(home.path(), &arguments);
+        let reply = server.say(&[user("I hear a bell.")]).await;
+        server.stored(&reply).await;
+        reply
+    };
+    let over =
+        |arguments: &[&str]| printed(home.path(), &[arguments, &["--data", "data"]].concat());
+    over(&["notebook", "write", "story", "--text", "Slow burn."]);
+    over(&["notebook", "add", "story", "--text", "No dragons."]);
+    assert_eq!(over(&["notebook", "show", "story"]), "Slow burn.\nNo dragons.\n");
+    let scene =
+        over(&["scene", "story", "--pin", "Tower", "--block", "Bell", "--scene", "era=old"]);
+    let scene: Value = serde_json::from_str(&scene).unwrap();
+    assert_eq!(scene["context"], json!({"era": "old"}));
+    let server = Server::with(home.path(), &arguments);
+    // The last reply asked for again, and the next turn: both see it.
+    let again = woven(&server, &[user("I hear a bell.")]).await;
+    let next = [
+        user("I hear a bell."),
+        json!({"role": "assistant", "content": first}),
+        user("And the bell?"),
+    ];
+    let next = woven(&server, &next).await;
+    for text in [again, next] {
+        assert!(text.contains("Slow burn.\nNo dragons."), "{text}");
+        assert!(text.contains("leans") && !text.contains("cracked"), "{text}");
+    }
+    drop(server);
+    let why: Value =
+        serde_json::from_str(&over(&["why", "--chat", "story", "--at", "3", "--json"])).unwrap();
+    assert_eq!(why["reproduced"], true, "{why}");
+    over(&["scene", "story", "--unpin", "tower", "--unblock", "bell"]);
+    over(&["notebook", "clear", "story"]);
+    assert_eq!(over(&["notebook", "show", "story"]), "\n");
+    assert!(is_timeline(home.path()));
+}
+
+/// `simulate` runs a chat file as `replay` does.
+fn is_timeline(home: &Path) -> bool {
+    write(home, "chat.json", r#"[{"role":"user","content":"A bell."}]"#);
+    printed(home, &["simulate", "--vault", "vault", "chat.json"]).contains("Bell")
+}

@@ -1,0 +1,156 @@
+//! Placement for the prompt cache, and what each prompt kept of the one before.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+use loreloom_core::{
+    assemble::Assembled,
+    ids::ChatId,
+    place::{Injection, Place, Provenance},
+    prompt::PromptMessage,
+    report::{CacheUse, Span},
+    stable::{self, Arrangement, Canvas, Mark, StableSettings, TokenMemo},
+};
+use loreloom_memory::ports::StoreError;
+
+use crate::{app::App, connections::Line, story::Decided};
+
+/// Where lore stands in prompts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Where its authors want it, as front ends place it.
+    #[default]
+    FrontEnd,
+    /// Where the prompt cache wants it.
+    Stable(StableSettings),
+}
+
+/// The texts of a turn with their places in its prompt.
+pub(crate) struct Placed {
+    pub(crate) injections: Vec<Injection>,
+    /// Sources whose texts stand elsewhere in the next prompt.
+    pub(crate) moving: Vec<Provenance>,
+}
+
+impl Decided {
+    /// Gives the texts of a turn their places. The turn takes up what that changes.
+    pub(crate) fn place(
+        &mut self,
+        placement: &Placement,
+        before: usize,
+        prompt: &[PromptMessage],
+        layout: &loreloom_core::assemble::Layout,
+    ) -> Placed {
+        let Placement::Stable(settings) = placement else {
+            let in_chat = self.woven.injections.iter().filter(|one| is_in_chat(&one.place));
+            let moving = in_chat.map(|one| one.source.clone()).collect();
+            return Placed { injections: self.woven.injections.clone(), moving };
+        };
+        let arrangement = Arrangement { settings: settings.clone(), before };
+        let canvas = Canvas { prompt, layout, path: &self.path };
+        let planned = arrangement.place(canvas, self.lore.library(), &self.ledger, &mut self.woven);
+        self.given.arrangement = Some(arrangement);
+        let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);
+        let moving = tail.map(|laid| laid.injection.source.clone()).collect();
+        Placed { injections: planned.injections(), moving }
+    }
+}
+
+fn is_in_chat(place: &Place) -> bool {
+    match place {
+        Place::AtDepth(_) => true,
+        Place::BeforeMain
+        | Place::AfterMain
+        | Place::BeforeCharacter
+        | Place::AfterCharacter
+        | Place::BeforeExamples
+        | Place::AfterExamples
+        | Place::NoteTop
+        | Place::NoteBottom
+        | Place::Outlet(_)
+        | Place::Slot(_) => false,
+    }
+}
+
+/// Chats whose last prompt is remembered.
+const MOST_CHATS: usize = 64;
+
+/// The last prompt of each chat. Caches know no branches: whatever was sent last counts.
+#[derive(Default)]
+pub struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
+
+impl SentLog {
+    fn take(&self, chat: &ChatId) -> Option<stable::Sent> {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = log.iter().position(|(one, _)| one == chat)?;
+        log.remove(at).map(|(_, sent)| sent)
+    }
+
+    fn put(&self, chat: &ChatId, sent: stable::Sent) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.retain(|(one, _)| one != chat);
+        log.push_back((chat.clone(), sent));
+        if log.len() > MOST_CHATS {
+            log.pop_front();
+        }
+    }
+}
+
+/// Where the breakpoints of a prompt should be, for a provider that needs them.
+pub(crate) fn breakpoints(
+    line: &Line,
+    placement: &Placement,
+    now: &Assembled,
+    moving: &[Provenance],
+) -> Vec<Mark> {
+    let provider = match (&line.connection.cache, placement) {
+        (Some(cache), Placement::Stable(_)) if cache.provider.breakpoints > 0 => cache.provider,
+        _ => return Vec::new(),
+    };
+    let mut memo = TokenMemo::new(line.counter.as_ref());
+    stable::measure(&provider, None, now, &|one| moving.contains(one), &mut memo).marks
+}
+
+impl App {
+    /// Measures what a prompt kept of the last one of its chat. Only where somebody asked for
+    /// it: it counts the whole prompt.
+    pub(crate) async fn measure(
+        &self,
+        chat: &ChatId,
+        line: &Line,
+        prompt: &[PromptMessage],
+        spans: &[Span],
+        moving: &[Provenance],
+    ) -> Result<Option<CacheUse>, StoreError> {
+        let Some(cache) = line.connection.cache else { return Ok(None) };
+        let before = match self.sent.take(chat) {
+            Some(sent) => Some(sent),
+            None => self.last_sent(chat).await?,
+        };
+        let now = Assembled { messages: prompt.to_vec(), spans: spans.to_vec() };
+        let mut memo = TokenMemo::new(line.counter.as_ref());
+        let moves = |one: &Provenance| moving.contains(one);
+        let measured = stable::measure(&cache.provider, before.as_ref(), &now, &moves, &mut memo);
+        let marks = measured.marks.clone();
+        self.sent.put(chat, stable::Sent { prompt: now.messages, marks });
+        let price = cache.price.map(|price| price * f64::from(measured.bill.cost.0) / 1e6);
+        Ok(Some(CacheUse { provider: cache.provider.name.to_owned(), measured, price }))
+    }
+
+    /// The last prompt that is stored of a chat.
+    async fn last_sent(&self, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
+        let last = match self.store.turns(&self.tenant, chat).await {
+            Ok(turns) => turns.last().map(|turn| turn.id),
+            Err(StoreError::NoChat { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let Some(last) = last else { return Ok(None) };
+        let record = self.store.turn(&self.tenant, chat, last).await?;
+        Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| stable::Sent {
+            marks: record.report.cache.map(|cache| cache.measured.marks).unwrap_or_default(),
+            prompt: record.prompt,
+        }))
+    }
+}

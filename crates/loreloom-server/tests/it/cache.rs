@@ -1,0 +1,224 @@
+//! Placement for the prompt cache, through the whole server.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::{Book, DepthFrom, Entry, Key, Position},
+    chat::{Path, Role},
+    ids::TenantId,
+    prompt::PromptMessage,
+    stable::{Canvas, Provider, StableSettings, TokenMemo, kept},
+    tokens::ByteEstimate,
+};
+use loreloom_llm::{connection::Address, upstream::HttpUpstream};
+use loreloom_memory::ports::{StoryStore as _, TurnRecord};
+use loreloom_server::{Cache, Connections, Placement, Weaving};
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+use serde_json::{Value, json};
+
+use crate::harness::{Loreloom, Setup, connection};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// People of whom some are spoken of in every scene.
+fn book() -> Book {
+    let mut book = Book::new("people", "People");
+    for at in 0..30 {
+        let mut entry = Entry::new(format!("people/{at}"));
+        entry.activation.keys = vec![Key::Literal(format!("Person{at:02}"))];
+        entry.activation.constant = at == 0;
+        entry.content = format!("Person{at:02} {}", "has a house, a boat and a dog. ".repeat(6));
+        entry.placement.position = match at % 5 {
+            0 | 1 => Position::BeforeCharacter,
+            2 | 3 => Position::AfterCharacter,
+            _ => Position::AtDepth { from: DepthFrom::default() },
+        };
+        entry.activation.probability = (at % 10 == 7).then_some(50.0);
+        book.entries.push(entry);
+    }
+    book
+}
+
+async fn served(model: &ModelServer, placement: Placement, provider: &str) -> Loreloom {
+    let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
+    let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
+    let mut connection = connection("model", upstream, Arc::new(ByteEstimate));
+    connection.context = Some(loreloom_core::units::Tokens(65_536));
+    connection.cache =
+        Some(Cache { provider: Provider::named(provider).unwrap(), price: Some(3.0) });
+    let weaving = Weaving { placement, ..Setup::default().weaving };
+    let setup = Setup {
+        weaving,
+        connections: Some(Connections::only(connection)),
+        lore: Some(book()),
+        ..Setup::default()
+    };
+    Loreloom::start(model, setup).await
+}
+
+fn prompt(body: &Value) -> Vec<PromptMessage> {
+    let messages = body["messages"].as_array().unwrap().iter();
+    let message = messages.map(|one| PromptMessage {
+        role: match one["role"].as_str().unwrap() {
+            "system" => Role::System,
+            "assistant" => Role::Assistant,
+            _ => Role::User,
+        },
+        name: None,
+        content: one["content"]
+            .as_str()
+            .or_else(|| one["content"][0]["text"].as_str())
+            .unwrap()
+            .to_owned(),
+    });
+    message.collect()
+}
+
+/// Tells a story of so many turns, as a front end would; what the model was sent.
+async fn tell(loreloom: &Loreloom, model: &ModelServer, turns: usize) -> Vec<Vec<PromptMessage>> {
+    let system = "You are Torvald. ".repeat(20);
+    let mut messages = vec![json!({"role": "system", "content": system})];
+    for turn in 0..turns {
+        let (scene, who) = (turn / 6, turn % 4);
+        let person = (scene * 7 + who * 3) % 30;
+        let said =
+            format!("Turn {turn}: {} Person{person:02}.", "we walk along the shore. ".repeat(4));
+        messages.push(json!({"role": "user", "content": said}));
+        let body = json!({"model": "m", "messages": messages});
+        let client = reqwest::Client::new();
+        let request =
+            client.post(loreloom.url(CHAT)).header("x-loreloom-chat", "story").json(&body);
+        let reply: Value = request.send().await.unwrap().json().await.unwrap();
+        let reply = reply["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+        messages.push(json!({"role": "assistant", "content": reply}));
+    }
+    model.received().iter().map(|one| prompt(&one.json)).collect()
+}
+
+fn storyteller() -> ModelServer {
+    let script = Script::new().answering(|request| {
+        let turn = request.json["messages"].as_array().map_or(0, Vec::len);
+        let text = format!("Reply {turn}. {}", "the waves come and go and come. ".repeat(10));
+        Some(Reply::text(&text))
+    });
+    ModelServer::start(script).unwrap()
+}
+
+fn share(sent: &[Vec<PromptMessage>]) -> f64 {
+    let mut memo = TokenMemo::new(&ByteEstimate);
+    let (mut stayed, mut all) = (0, 0);
+    for pair in sent.windows(2) {
+        let found = kept(&pair[0], &pair[1], &mut memo);
+        (stayed, all) = (stayed + found.kept.0, all + found.previous.0);
+    }
+    f64::from(stayed) / f64::from(all)
+}
+
+async fn records(loreloom: &Loreloom) -> Vec<TurnRecord> {
+    let (tenant, chat) = (TenantId::local(), "story".into());
+    let mut all = Vec::new();
+    for turn in loreloom.store.turns(&tenant, &chat).await.unwrap() {
+        all.push(loreloom.store.turn(&tenant, &chat, turn.id).await.unwrap().unwrap());
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_hundred_turns_keep_nine_tenths_of_every_prompt_and_each_turn_says_so() {
+    let model = storyteller();
+    let stable = Placement::Stable(StableSettings::default());
+    let loreloom = served(&model, stable, "openai").await;
+    let sent = tell(&loreloom, &model, 100).await;
+    let stable = share(&sent);
+    let other = storyteller();
+    let front_end = served(&other, Placement::FrontEnd, "openai").await;
+    let placed = share(&tell(&front_end, &other, 40).await);
+    println!("kept: stable {stable:.3}, front end's order {placed:.3}");
+    assert!(stable >= 0.9, "{stable}");
+    assert!(placed < 0.5, "{placed}");
+    let records = records(&loreloom).await;
+    assert_eq!(records.len(), 100);
+    let mut memo = TokenMemo::new(&ByteEstimate);
+    for (at, pair) in sent.windows(2).enumerate() {
+        let cache = records[at + 1].report.cache.as_ref().unwrap();
+        assert_eq!(cache.measured.kept, kept(&pair[0], &pair[1], &mut memo), "turn {at}");
+        let price = 3.0 * f64::from(cache.measured.bill.cost.0) / 1e6;
+        assert_eq!(cache.price, Some(price), "turn {at}");
+    }
+}
+
+#[tokio::test]
+async fn a_stored_turn_is_placed_again_to_the_byte() {
+    let model = storyteller();
+    let loreloom = served(&model, Placement::Stable(StableSettings::default()), "openai").await;
+    tell(&loreloom, &model, 20).await;
+    let tenant = TenantId::local();
+    let chat = loreloom.store.chats(&tenant).await.unwrap().remove(0).chat;
+    let nodes = loreloom.store.path(&tenant, &chat.id, chat.tip).await.unwrap();
+    let messages: Vec<_> = nodes.into_iter().map(|node| node.message).collect();
+    let lore = loreloom.app.stacks.lore();
+    for (turn, record) in records(&loreloom).await.into_iter().enumerate() {
+        let given = record.given.as_deref().unwrap();
+        let path = given.path(chat.id.clone(), messages[..=turn * 2].to_vec());
+        assert_eq!(path.prefix(), record.at);
+        let before =
+            Path::of(chat.id.clone(), path.items()[..turn * 2].iter().map(|i| i.message.clone()));
+        let state = if turn == 0 {
+            loreloom_core::state::StoryState::default()
+        } else {
+            loreloom.store.state(&tenant, &before).await.unwrap()
+        };
+        let bare = given.seams.unpick(&record.prompt).unwrap();
+        let layout = given.seams.layout.clone().unwrap();
+        let mut woven = loreloom_core::weave::Woven {
+            injections: record.injections.clone(),
+            delta: record.delta.clone(),
+            report: record.report.clone(),
+            hide_prompts: Vec::new(),
+        };
+        woven.delta.ledger = loreloom_core::stable::LedgerDelta::default();
+        let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
+        let arrangement = given.arrangement.as_ref().unwrap();
+        let planned = arrangement.place(canvas, lore.library(), &state.ledger, &mut woven);
+        let again = layout.plan(&bare, &planned.injections()).apply(&bare);
+        assert_eq!(again.messages, record.prompt, "turn {turn}");
+        assert_eq!(woven.delta, record.delta, "turn {turn}");
+    }
+}
+
+#[tokio::test]
+async fn breakpoints_are_set_only_for_the_provider_that_needs_them() {
+    for (provider, placement, expected) in [
+        ("anthropic", Placement::Stable(StableSettings::default()), true),
+        ("anthropic", Placement::FrontEnd, false),
+        ("openai", Placement::Stable(StableSettings::default()), false),
+    ] {
+        let model = storyteller();
+        let loreloom = served(&model, placement.clone(), provider).await;
+        tell(&loreloom, &model, 14).await;
+        let last = model.received().pop().unwrap().json;
+        let marked: Vec<usize> = last["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one["content"][0]["cache_control"]["type"] == "ephemeral")
+            .map(|(at, _)| at)
+            .collect();
+        assert_eq!(!marked.is_empty(), expected, "{provider} {placement:?}");
+        assert!(marked.len() <= 4);
+        if expected {
+            let record = records(&loreloom).await.pop().unwrap();
+            let told: Vec<usize> = record
+                .report
+                .cache
+                .unwrap()
+                .measured
+                .marks
+                .iter()
+                .map(|mark| mark.message)
+                .collect();
+            assert_eq!(marked, told);
+        }
+    }
+}
