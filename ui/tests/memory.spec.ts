@@ -11,7 +11,7 @@ let stop: () => void;
 const CHAT = 'harbour night';
 
 test.beforeAll(async () => {
-  const server = await serve('serve', '--port', '0', '--data', DATA, '--char', 'Orla');
+  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', DATA, '--char', 'Orla');
   stop = server.stop;
   process.env.LORELOOM_URL = server.address;
   const names = ['Orla', 'Mira', 'Orla', 'Mira', 'Orla'];

@@ -24,7 +24,7 @@ use loreloom_core::{
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{Upstream, UpstreamCall};
-use loreloom_server::{App, Connections, Defaults, LastTurn, Stacks};
+use loreloom_server::{App, AppParts, Connections, Defaults, LastTurn, Stacks, Weaving};
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -87,7 +87,10 @@ impl Demo {
         let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
         let offline = offline.open("offline", Path::new(""))?;
         let offline = offline.counted(fixed(self.tokenizer.load()?)).connection()?;
-        let app = App::new(parts(stacks, store, Connections::only(offline), defaults));
+        // The story is the same on every machine, however busy.
+        let weaving = Weaving { deadline: Duration::from_mins(1), ..Weaving::default() };
+        let app = parts(stacks, store, Connections::only(offline), defaults);
+        let app = App::new(AppParts { weaving, ..app });
         runtime()?.block_on(async {
             let server = start(app.clone(), self.port, self.exit).await?;
             let address = server.address;

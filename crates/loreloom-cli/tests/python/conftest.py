@@ -75,7 +75,7 @@ def serving(binary, folder, upstream):
     book = folder / "book.json"
     book.write_text(json.dumps(BOOK), encoding="utf-8")
     log = folder / "stderr.log"
-    arguments = ["serve", "--upstream", upstream, "--port", "0"]
+    arguments = ["serve", "--upstream", upstream, "--port", "0", "--deadline", "60000"]
     arguments += ["--data", str(folder / "data"), "--book", str(book)]
     with log.open("w") as errors:
         process = subprocess.Popen(
