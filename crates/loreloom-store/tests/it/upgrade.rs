@@ -69,7 +69,7 @@ fn rows_of(fixture: &str) -> String {
         let there = database.prepare(&format!("SELECT * FROM {table}"));
         // Later schemas have more tables.
         let Ok(mut all) = there else { continue };
-        let names: Vec<String> = all.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = all.column_names().map(str::to_owned).collect();
         let mut rows = all.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let values =
@@ -93,10 +93,11 @@ fn rows_of(fixture: &str) -> String {
 
 async fn run(address: &str, script: &str) {
     let (client, connection) = tokio_postgres::connect(address, NoTls).await.unwrap();
-    let talking = tokio::spawn(connection);
-    client.batch_execute(script).await.unwrap();
-    drop(client);
-    talking.await.unwrap().unwrap();
+    let asking = async move {
+        client.batch_execute(script).await.unwrap();
+    };
+    let (talked, ()) = tokio::join!(connection, asking);
+    talked.unwrap();
 }
 
 #[tokio::test]
