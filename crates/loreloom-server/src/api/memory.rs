@@ -1,4 +1,4 @@
-//! What stories remember: looking at it, changing it, taking it out and in.
+//! What stories remember: looking at it.
 
 use axum::extract::State;
 use loreloom_core::{
@@ -6,12 +6,10 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash},
 };
 use loreloom_memory::{
-    event::{
-        Event, EventKind, RecordKey, RecordKind, Records, WriteId, character_records, chat_records,
-    },
+    event::{Event, EventKind, RecordKey, RecordKind, Records, character_records, chat_records},
     ports::{Owner, StoreError, WriteSummary},
-    record::{InsightKind, Kind},
-    service::{Asking, MemoryService, NewMemory, Who},
+    record::InsightKind,
+    service::{Asking, MemoryService, Who},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,9 +21,9 @@ use super::{
     extract::{Json, Path, Query},
     paging::{self, Page},
     problem::{Code, Problem},
-    undoing::{self, no_memory},
+    undoing::no_memory,
 };
-use crate::{app::App, events::Happened};
+use crate::app::App;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -35,16 +33,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(owners))
         .routes(routes!(writes))
         .routes(routes!(history))
-        .routes(routes!(add))
-        .routes(routes!(edit))
-        .routes(routes!(act))
-        .routes(routes!(merge))
-        .routes(routes!(forget))
-        .routes(routes!(export))
-        .routes(routes!(import))
-        .routes(routes!(begin_scratch))
-        .routes(routes!(end_scratch))
-        .routes(routes!(catch_up))
 }
 
 pub(super) fn service(app: &App) -> Result<&MemoryService, Problem> {
@@ -52,7 +40,7 @@ pub(super) fn service(app: &App) -> Result<&MemoryService, Problem> {
 }
 
 /// The messages of a chat up to a node.
-async fn items(
+pub(super) async fn items(
     app: &App,
     caller: &Caller,
     chat: &ChatId,
@@ -434,335 +422,4 @@ async fn history(
     }
     let record = views(&owner, &records).into_iter().find(|view| view.id == id);
     Ok(Json(RecordHistory { record, events }))
-}
-
-/// What a write of memory gives back.
-#[derive(Debug, Serialize, ToSchema)]
-struct MemoryWrote {
-    /// Takes the write back, as `POST /undo` takes it.
-    undo: String,
-    /// The record it made or changed.
-    id: Option<String>,
-}
-
-fn wrote(app: &App, caller: &Caller, write: &WriteId, id: Option<String>) -> Json<MemoryWrote> {
-    let happened = Happened::Memory { write: write.to_string() };
-    app.api().events.tell(&caller.tenant, happened);
-    Json(MemoryWrote { undo: undoing::of_memory(write), id })
-}
-
-/// A memory to note.
-#[derive(Debug, Deserialize, ToSchema)]
-struct NewRecord {
-    /// Whose it is.
-    owner: Owner,
-    /// What it is about.
-    #[serde(default)]
-    kind: Kind,
-    /// What to remember.
-    content: String,
-    /// 1 (minor) to 3 (vital).
-    #[schema(minimum = 1, maximum = 3)]
-    importance: Option<u8>,
-    /// The messages it rests on; none for something that holds on every path.
-    #[serde(default)]
-    receipts: Vec<MessageId>,
-}
-
-/// Notes a memory by hand.
-#[utoipa::path(
-    post, path = "/memory/records", tag = "memory", request_body = NewRecord,
-    responses((status = 200, body = MemoryWrote))
-)]
-async fn add(
-    State(app): State<App>,
-    caller: Caller,
-    Json(new): Json<NewRecord>,
-) -> Result<Json<MemoryWrote>, Problem> {
-    if let Some(found) = new.importance.filter(|importance| !(1..=3).contains(importance)) {
-        return Err(Problem::value("importance", "must be from 1 to 3", found));
-    }
-    let memory = NewMemory {
-        kind: new.kind,
-        content: new.content,
-        importance: new.importance,
-        receipts: new.receipts,
-    };
-    let (key, write) = service(&app)?.add(&caller.tenant, &new.owner, memory).await?;
-    Ok(wrote(&app, &caller, &write, Some(key.id)))
-}
-
-/// Changes of a record.
-#[derive(Debug, Deserialize, ToSchema)]
-struct RecordPatch {
-    /// Whose it is.
-    owner: Owner,
-    /// Fields to change; `null` takes one away.
-    #[schema(value_type = Object)]
-    set: Map<String, Value>,
-}
-
-/// Changes fields of a record.
-#[utoipa::path(
-    patch, path = "/memory/records/{record}", tag = "memory",
-    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
-    request_body = RecordPatch,
-    responses((status = 200, body = MemoryWrote))
-)]
-async fn edit(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    Json(patch): Json<RecordPatch>,
-) -> Result<Json<MemoryWrote>, Problem> {
-    let write = service(&app)?.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
-    Ok(wrote(&app, &caller, &write, Some(id)))
-}
-
-/// Something to do with a record.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum Deed {
-    /// Keep it from fading and from being pushed out.
-    Pin,
-    /// Let it go again.
-    Unpin,
-    /// Stop using it; it is kept.
-    Retire,
-    /// Use it again.
-    Restore,
-}
-
-/// What to do with a record.
-#[derive(Debug, Deserialize, ToSchema)]
-struct DeedBody {
-    /// Whose it is.
-    owner: Owner,
-    /// What to do.
-    deed: Deed,
-}
-
-/// Pins, unpins, retires or restores a record.
-#[utoipa::path(
-    post, path = "/memory/records/{record}/deeds", tag = "memory",
-    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
-    request_body = DeedBody,
-    responses((status = 200, body = MemoryWrote))
-)]
-async fn act(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    Json(body): Json<DeedBody>,
-) -> Result<Json<MemoryWrote>, Problem> {
-    let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
-    let write = match body.deed {
-        Deed::Pin => memory.pin(tenant, owner, &id, true).await?,
-        Deed::Unpin => memory.pin(tenant, owner, &id, false).await?,
-        Deed::Retire => memory.retire(tenant, owner, &id).await?,
-        Deed::Restore => memory.restore(tenant, owner, &id).await?,
-    };
-    Ok(wrote(&app, &caller, &write, Some(id)))
-}
-
-/// Memories to put together.
-#[derive(Debug, Deserialize, ToSchema)]
-struct MergeBody {
-    /// Whose they are.
-    owner: Owner,
-    /// Their ids.
-    #[schema(min_items = 2)]
-    ids: Vec<String>,
-    /// What the new one says.
-    content: String,
-}
-
-/// Puts one memory in the place of several, which are kept.
-#[utoipa::path(
-    post, path = "/memory/merge", tag = "memory", request_body = MergeBody,
-    responses((status = 200, body = MemoryWrote))
-)]
-async fn merge(
-    State(app): State<App>,
-    caller: Caller,
-    Json(body): Json<MergeBody>,
-) -> Result<Json<MemoryWrote>, Problem> {
-    let MergeBody { owner, ids, content } = body;
-    let (key, write) = service(&app)?.merge(&caller.tenant, &owner, &ids, &content).await?;
-    Ok(wrote(&app, &caller, &write, Some(key.id)))
-}
-
-/// What to forget.
-#[derive(Debug, Deserialize, ToSchema)]
-struct ForgetBody {
-    /// The chat.
-    chat: ChatId,
-    /// A fresh start: also everything this character remembers, from all chats.
-    and_character: Option<String>,
-}
-
-/// Forgets what a chat remembers. An undo brings it back.
-#[utoipa::path(
-    post, path = "/memory/forget", tag = "memory", request_body = ForgetBody,
-    responses((status = 200, body = MemoryWrote))
-)]
-async fn forget(
-    State(app): State<App>,
-    caller: Caller,
-    Json(body): Json<ForgetBody>,
-) -> Result<Json<MemoryWrote>, Problem> {
-    let memory = service(&app)?;
-    let write = match body.and_character {
-        Some(character) => {
-            let owner = Owner::Character(character.into());
-            memory.fresh_start(&caller.tenant, &body.chat, &owner).await?
-        }
-        None => memory.forget_chat(&caller.tenant, &body.chat).await?,
-    };
-    Ok(wrote(&app, &caller, &write, None))
-}
-
-/// Everything that is remembered, as one document.
-#[utoipa::path(
-    get, path = "/memory/export", tag = "memory",
-    responses((status = 200, description = "An archive, as `POST /memory/import` reads it", body = Object))
-)]
-async fn export(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
-    let archive = service(&app)?.export(&caller.tenant).await?;
-    Ok(Json(serde_json::to_value(archive).unwrap_or_default()))
-}
-
-/// What an import took in.
-#[derive(Debug, Serialize, ToSchema)]
-struct ImportedMemory {
-    /// Writes that are new.
-    new: usize,
-}
-
-/// Reads an archive of memory, or Smart Memory's data of characters or of a chat. What is
-/// known already stays.
-#[utoipa::path(
-    post, path = "/memory/import", tag = "memory", params(ImportMemoryParams),
-    request_body(content = Object),
-    responses((status = 200, body = ImportedMemory))
-)]
-async fn import(
-    State(app): State<App>,
-    caller: Caller,
-    Query(params): Query<ImportMemoryParams>,
-    Json(value): Json<Value>,
-) -> Result<Json<ImportedMemory>, Problem> {
-    let chat = params.chat.map(ChatId);
-    let taken = service(&app)?.import_any(&caller.tenant, value, chat.as_ref()).await?;
-    Ok(Json(ImportedMemory { new: taken.new_writes() }))
-}
-
-/// Where imported data go.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-struct ImportMemoryParams {
-    /// The chat that a chat's data go to.
-    chat: Option<String>,
-}
-
-/// A session that leaves no trace unless it is kept.
-#[derive(Debug, Serialize, ToSchema)]
-struct ScratchView {
-    /// Whether one is open.
-    open: bool,
-    /// The node it began at.
-    from: Option<PrefixHash>,
-    /// The job that reads what was told in it, if it was kept and a model is set.
-    job: Option<u64>,
-}
-
-/// Begins a session that leaves no trace unless it is kept.
-#[utoipa::path(
-    post, path = "/chats/{chat}/scratch", tag = "memory",
-    params(("chat" = String, Path, description = "The chat's id")),
-    responses((status = 200, body = ScratchView))
-)]
-async fn begin_scratch(
-    State(app): State<App>,
-    caller: Caller,
-    Path(chat): Path<String>,
-) -> Result<Json<ScratchView>, Problem> {
-    let chat = ChatId(chat);
-    let path = items(&app, &caller, &chat, None).await?;
-    service(&app)?.begin_scratch(&caller.tenant, &chat, &path).await?;
-    let from = path.last().map(|item| item.prefix);
-    Ok(Json(ScratchView { open: true, from, job: None }))
-}
-
-/// How a session ends.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-struct EndScratchParams {
-    /// Whether what was told in it is kept; else the story goes back to where it began.
-    keep: bool,
-    /// Whose memory it becomes.
-    character: Option<String>,
-}
-
-/// Ends a session: keeps what was told, or goes back to where it began.
-#[utoipa::path(
-    delete, path = "/chats/{chat}/scratch", tag = "memory",
-    params(("chat" = String, Path, description = "The chat's id"), EndScratchParams),
-    responses((status = 200, body = ScratchView))
-)]
-async fn end_scratch(
-    State(app): State<App>,
-    caller: Caller,
-    Path(chat): Path<String>,
-    Query(params): Query<EndScratchParams>,
-) -> Result<Json<ScratchView>, Problem> {
-    let (memory, chat) = (service(&app)?, ChatId(chat));
-    items(&app, &caller, &chat, None).await?;
-    let (mut from, mut job) = (None, None);
-    if params.keep {
-        let who: Vec<Who> = params.character.as_deref().map(Who::named).into_iter().collect();
-        job = memory.keep_scratch(&caller.tenant, &chat, &who).await?.map(|job| job.0);
-    } else {
-        from = Some(memory.drop_scratch(&caller.tenant, &chat).await?);
-    }
-    Ok(Json(ScratchView { open: false, from, job }))
-}
-
-/// Whose memory a chat becomes.
-#[derive(Debug, Deserialize, ToSchema)]
-struct CatchUpBody {
-    /// The character's name.
-    character: String,
-}
-
-/// A job that was queued.
-#[derive(Debug, Serialize, ToSchema)]
-struct Queued {
-    /// The job.
-    job: u64,
-}
-
-/// Reads a chat that is there already, piece by piece, and remembers.
-#[utoipa::path(
-    post, path = "/chats/{chat}/catch-up", tag = "memory",
-    params(("chat" = String, Path, description = "The chat's id")), request_body = CatchUpBody,
-    responses((status = 200, body = Queued))
-)]
-async fn catch_up(
-    State(app): State<App>,
-    caller: Caller,
-    Path(chat): Path<String>,
-    Json(body): Json<CatchUpBody>,
-) -> Result<Json<Queued>, Problem> {
-    let chat = ChatId(chat);
-    items(&app, &caller, &chat, None).await?;
-    let who = [Who::named(&body.character)];
-    let job = service(&app)?.catch_up(&caller.tenant, &chat, &who).await?;
-    let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
-    let job = job.ok_or_else(no_model)?;
-    let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };
-    app.api().events.tell(&caller.tenant, happened);
-    Ok(Json(Queued { job: job.0 }))
 }

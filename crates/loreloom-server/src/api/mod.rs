@@ -22,6 +22,8 @@ mod idempotency;
 mod jobs;
 mod matching;
 mod memory;
+mod memory_whole;
+mod memory_writes;
 mod messages;
 mod openapi;
 mod paging;
@@ -91,6 +93,8 @@ fn described() -> OpenApiRouter<App> {
         .merge(settings::routes())
         .merge(weaving::routes())
         .merge(memory::routes())
+        .merge(memory_writes::routes())
+        .merge(memory_whole::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
         .merge(connections::routes())

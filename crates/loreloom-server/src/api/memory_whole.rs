@@ -1,0 +1,172 @@
+//! All of what stories remember: taking it out and in, sessions that may be dropped, and
+//! catching up with a chat.
+
+use axum::extract::State;
+use loreloom_core::ids::{ChatId, PrefixHash};
+use loreloom_memory::service::Who;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path, Query},
+    memory::{items, service},
+    problem::{Code, Problem},
+};
+use crate::{app::App, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(export))
+        .routes(routes!(import))
+        .routes(routes!(begin_scratch))
+        .routes(routes!(end_scratch))
+        .routes(routes!(catch_up))
+}
+
+/// Everything that is remembered, as one document.
+#[utoipa::path(
+    get, path = "/memory/export", tag = "memory",
+    responses((status = 200, description = "An archive, as `POST /memory/import` reads it", body = Object))
+)]
+async fn export(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
+    let archive = service(&app)?.export(&caller.tenant).await?;
+    Ok(Json(serde_json::to_value(archive).unwrap_or_default()))
+}
+
+/// What an import took in.
+#[derive(Debug, Serialize, ToSchema)]
+struct ImportedMemory {
+    /// Writes that are new.
+    new: usize,
+}
+
+/// Reads an archive of memory, or Smart Memory's data of characters or of a chat. What is
+/// known already stays.
+#[utoipa::path(
+    post, path = "/memory/import", tag = "memory", params(ImportMemoryParams),
+    request_body(content = Object),
+    responses((status = 200, body = ImportedMemory))
+)]
+async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<ImportMemoryParams>,
+    Json(value): Json<Value>,
+) -> Result<Json<ImportedMemory>, Problem> {
+    let chat = params.chat.map(ChatId);
+    let taken = service(&app)?.import_any(&caller.tenant, value, chat.as_ref()).await?;
+    Ok(Json(ImportedMemory { new: taken.new_writes() }))
+}
+
+/// Where imported data go.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ImportMemoryParams {
+    /// The chat that a chat's data go to.
+    chat: Option<String>,
+}
+
+/// A session that leaves no trace unless it is kept.
+#[derive(Debug, Serialize, ToSchema)]
+struct ScratchView {
+    /// Whether one is open.
+    open: bool,
+    /// The node it began at.
+    from: Option<PrefixHash>,
+    /// The job that reads what was told in it, if it was kept and a model is set.
+    job: Option<u64>,
+}
+
+/// Begins a session that leaves no trace unless it is kept.
+#[utoipa::path(
+    post, path = "/chats/{chat}/scratch", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, body = ScratchView))
+)]
+async fn begin_scratch(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Json<ScratchView>, Problem> {
+    let chat = ChatId(chat);
+    let path = items(&app, &caller, &chat, None).await?;
+    service(&app)?.begin_scratch(&caller.tenant, &chat, &path).await?;
+    let from = path.last().map(|item| item.prefix);
+    Ok(Json(ScratchView { open: true, from, job: None }))
+}
+
+/// How a session ends.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct EndScratchParams {
+    /// Whether what was told in it is kept; else the story goes back to where it began.
+    keep: bool,
+    /// Whose memory it becomes.
+    character: Option<String>,
+}
+
+/// Ends a session: keeps what was told, or goes back to where it began.
+#[utoipa::path(
+    delete, path = "/chats/{chat}/scratch", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id"), EndScratchParams),
+    responses((status = 200, body = ScratchView))
+)]
+async fn end_scratch(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Query(params): Query<EndScratchParams>,
+) -> Result<Json<ScratchView>, Problem> {
+    let (memory, chat) = (service(&app)?, ChatId(chat));
+    items(&app, &caller, &chat, None).await?;
+    let (mut from, mut job) = (None, None);
+    if params.keep {
+        let who: Vec<Who> = params.character.as_deref().map(Who::named).into_iter().collect();
+        job = memory.keep_scratch(&caller.tenant, &chat, &who).await?.map(|job| job.0);
+    } else {
+        from = Some(memory.drop_scratch(&caller.tenant, &chat).await?);
+    }
+    Ok(Json(ScratchView { open: false, from, job }))
+}
+
+/// Whose memory a chat becomes.
+#[derive(Debug, Deserialize, ToSchema)]
+struct CatchUpBody {
+    /// The character's name.
+    character: String,
+}
+
+/// A job that was queued.
+#[derive(Debug, Serialize, ToSchema)]
+struct Queued {
+    /// The job.
+    job: u64,
+}
+
+/// Reads a chat that is there already, piece by piece, and remembers.
+#[utoipa::path(
+    post, path = "/chats/{chat}/catch-up", tag = "memory",
+    params(("chat" = String, Path, description = "The chat's id")), request_body = CatchUpBody,
+    responses((status = 200, body = Queued))
+)]
+async fn catch_up(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    Json(body): Json<CatchUpBody>,
+) -> Result<Json<Queued>, Problem> {
+    let chat = ChatId(chat);
+    items(&app, &caller, &chat, None).await?;
+    let who = [Who::named(&body.character)];
+    let job = service(&app)?.catch_up(&caller.tenant, &chat, &who).await?;
+    let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
+    let job = job.ok_or_else(no_model)?;
+    let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };
+    app.api().events.tell(&caller.tenant, happened);
+    Ok(Json(Queued { job: job.0 }))
+}

@@ -1,0 +1,213 @@
+//! Changing what stories remember.
+
+use axum::extract::State;
+use loreloom_core::ids::{ChatId, MessageId};
+use loreloom_memory::{event::WriteId, ports::Owner, record::Kind, service::NewMemory};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    extract::{Json, Path},
+    memory::service,
+    problem::Problem,
+    undoing,
+};
+use crate::{app::App, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(add))
+        .routes(routes!(edit))
+        .routes(routes!(act))
+        .routes(routes!(merge))
+        .routes(routes!(forget))
+}
+
+/// What a write of memory gives back.
+#[derive(Debug, Serialize, ToSchema)]
+struct MemoryWrote {
+    /// Takes the write back, as `POST /undo` takes it.
+    undo: String,
+    /// The record it made or changed.
+    id: Option<String>,
+}
+
+fn wrote(app: &App, caller: &Caller, write: &WriteId, id: Option<String>) -> Json<MemoryWrote> {
+    let happened = Happened::Memory { write: write.to_string() };
+    app.api().events.tell(&caller.tenant, happened);
+    Json(MemoryWrote { undo: undoing::of_memory(write), id })
+}
+
+/// A memory to note.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewRecord {
+    /// Whose it is.
+    owner: Owner,
+    /// What it is about.
+    #[serde(default)]
+    kind: Kind,
+    /// What to remember.
+    content: String,
+    /// 1 (minor) to 3 (vital).
+    #[schema(minimum = 1, maximum = 3)]
+    importance: Option<u8>,
+    /// The messages it rests on; none for something that holds on every path.
+    #[serde(default)]
+    receipts: Vec<MessageId>,
+}
+
+/// Notes a memory by hand.
+#[utoipa::path(
+    post, path = "/memory/records", tag = "memory", request_body = NewRecord,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn add(
+    State(app): State<App>,
+    caller: Caller,
+    Json(new): Json<NewRecord>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    if let Some(found) = new.importance.filter(|importance| !(1..=3).contains(importance)) {
+        return Err(Problem::value("importance", "must be from 1 to 3", found));
+    }
+    let memory = NewMemory {
+        kind: new.kind,
+        content: new.content,
+        importance: new.importance,
+        receipts: new.receipts,
+    };
+    let (key, write) = service(&app)?.add(&caller.tenant, &new.owner, memory).await?;
+    Ok(wrote(&app, &caller, &write, Some(key.id)))
+}
+
+/// Changes of a record.
+#[derive(Debug, Deserialize, ToSchema)]
+struct RecordPatch {
+    /// Whose it is.
+    owner: Owner,
+    /// Fields to change; `null` takes one away.
+    #[schema(value_type = Object)]
+    set: Map<String, Value>,
+}
+
+/// Changes fields of a record.
+#[utoipa::path(
+    patch, path = "/memory/records/{record}", tag = "memory",
+    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    request_body = RecordPatch,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn edit(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(patch): Json<RecordPatch>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let write = service(&app)?.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
+    Ok(wrote(&app, &caller, &write, Some(id)))
+}
+
+/// Something to do with a record.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Deed {
+    /// Keep it from fading and from being pushed out.
+    Pin,
+    /// Let it go again.
+    Unpin,
+    /// Stop using it; it is kept.
+    Retire,
+    /// Use it again.
+    Restore,
+}
+
+/// What to do with a record.
+#[derive(Debug, Deserialize, ToSchema)]
+struct DeedBody {
+    /// Whose it is.
+    owner: Owner,
+    /// What to do.
+    deed: Deed,
+}
+
+/// Pins, unpins, retires or restores a record.
+#[utoipa::path(
+    post, path = "/memory/records/{record}/deeds", tag = "memory",
+    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    request_body = DeedBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn act(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<DeedBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
+    let write = match body.deed {
+        Deed::Pin => memory.pin(tenant, owner, &id, true).await?,
+        Deed::Unpin => memory.pin(tenant, owner, &id, false).await?,
+        Deed::Retire => memory.retire(tenant, owner, &id).await?,
+        Deed::Restore => memory.restore(tenant, owner, &id).await?,
+    };
+    Ok(wrote(&app, &caller, &write, Some(id)))
+}
+
+/// Memories to put together.
+#[derive(Debug, Deserialize, ToSchema)]
+struct MergeBody {
+    /// Whose they are.
+    owner: Owner,
+    /// Their ids.
+    #[schema(min_items = 2)]
+    ids: Vec<String>,
+    /// What the new one says.
+    content: String,
+}
+
+/// Puts one memory in the place of several, which are kept.
+#[utoipa::path(
+    post, path = "/memory/merge", tag = "memory", request_body = MergeBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn merge(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<MergeBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let MergeBody { owner, ids, content } = body;
+    let (key, write) = service(&app)?.merge(&caller.tenant, &owner, &ids, &content).await?;
+    Ok(wrote(&app, &caller, &write, Some(key.id)))
+}
+
+/// What to forget.
+#[derive(Debug, Deserialize, ToSchema)]
+struct ForgetBody {
+    /// The chat.
+    chat: ChatId,
+    /// A fresh start: also everything this character remembers, from all chats.
+    and_character: Option<String>,
+}
+
+/// Forgets what a chat remembers. An undo brings it back.
+#[utoipa::path(
+    post, path = "/memory/forget", tag = "memory", request_body = ForgetBody,
+    responses((status = 200, body = MemoryWrote))
+)]
+async fn forget(
+    State(app): State<App>,
+    caller: Caller,
+    Json(body): Json<ForgetBody>,
+) -> Result<Json<MemoryWrote>, Problem> {
+    let memory = service(&app)?;
+    let write = match body.and_character {
+        Some(character) => {
+            let owner = Owner::Character(character.into());
+            memory.fresh_start(&caller.tenant, &body.chat, &owner).await?
+        }
+        None => memory.forget_chat(&caller.tenant, &body.chat).await?,
+    };
+    Ok(wrote(&app, &caller, &write, None))
+}
