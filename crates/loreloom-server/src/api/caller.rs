@@ -2,7 +2,8 @@
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use loreloom_core::ids::TenantId;
+use loreloom_core::ids::{ChatId, TenantId};
+use loreloom_memory::ports::{ChatRecord, StoreError};
 
 use super::problem::Problem;
 use crate::app::App;
@@ -15,6 +16,14 @@ use crate::app::App;
 pub(crate) struct Caller {
     /// Whose data they see.
     pub(crate) tenant: TenantId,
+}
+
+impl Caller {
+    /// A chat of theirs.
+    pub(super) async fn chat(&self, app: &App, chat: &ChatId) -> Result<ChatRecord, StoreError> {
+        let no_chat = || StoreError::NoChat { chat: chat.clone() };
+        app.store.chat(&self.tenant, chat).await?.ok_or_else(no_chat)
+    }
 }
 
 impl FromRequestParts<App> for Caller {

@@ -7,7 +7,7 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     event::{Event, EventKind, RecordKey, RecordKind, Records, character_records, chat_records},
-    ports::{Owner, StoreError, WriteSummary},
+    ports::{Owner, WriteSummary},
     record::InsightKind,
     service::{Asking, MemoryService, Who},
 };
@@ -46,8 +46,7 @@ pub(super) async fn items(
     chat: &ChatId,
     at: Option<PrefixHash>,
 ) -> Result<Vec<PathItem>, Problem> {
-    let no_chat = || StoreError::NoChat { chat: chat.clone() };
-    let record = app.store.chat(&caller.tenant, chat).await?.ok_or_else(no_chat)?;
+    let record = caller.chat(app, chat).await?;
     let nodes = app.store.path(&caller.tenant, chat, at.unwrap_or(record.tip)).await?;
     let item = |node: loreloom_memory::ports::Node| PathItem {
         id: node.message_id,

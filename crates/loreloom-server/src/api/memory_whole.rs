@@ -123,7 +123,7 @@ async fn end_scratch(
     Query(params): Query<EndScratchParams>,
 ) -> Result<Json<ScratchView>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
-    items(&app, &caller, &chat, None).await?;
+    caller.chat(&app, &chat).await?;
     let (mut from, mut job) = (None, None);
     if params.keep {
         let who: Vec<Who> = params.character.as_deref().map(Who::named).into_iter().collect();
@@ -161,7 +161,7 @@ async fn catch_up(
     Json(body): Json<CatchUpBody>,
 ) -> Result<Json<Queued>, Problem> {
     let chat = ChatId(chat);
-    items(&app, &caller, &chat, None).await?;
+    caller.chat(&app, &chat).await?;
     let who = [Who::named(&body.character)];
     let job = service(&app)?.catch_up(&caller.tenant, &chat, &who).await?;
     let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");

@@ -129,8 +129,7 @@ async fn retell(
     seen: &IfMatch,
     change: impl FnOnce(Vec<Node>) -> Result<Vec<Message>, Problem>,
 ) -> Result<Tagged<ChatWrote>, Problem> {
-    let no_chat = || StoreError::NoChat { chat: chat.clone() };
-    let record = app.store.chat(&caller.tenant, chat).await?.ok_or_else(no_chat)?;
+    let record = caller.chat(app, chat).await?;
     seen.check(&record.version.to_string())?;
     let nodes = app.store.path(&caller.tenant, chat, tip.unwrap_or(record.tip)).await?;
     let story = Story::of(chat.clone(), change(nodes)?);
@@ -287,8 +286,7 @@ async fn move_to(
     Json(NewTip { node }): Json<NewTip>,
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let chat = ChatId(chat);
-    let no_chat = || StoreError::NoChat { chat: chat.clone() };
-    let record = app.store.chat(&caller.tenant, &chat).await?.ok_or_else(no_chat)?;
+    let record = caller.chat(&app, &chat).await?;
     seen.check(&record.version.to_string())?;
     let (version, now) = (Some(record.version), app.clock.now());
     app.store.move_tip(&caller.tenant, &chat, node, version, now).await?;
@@ -318,8 +316,7 @@ async fn reply(
     Json(new): Json<NewReply>,
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let (chat, turn) = (ChatId(chat), TurnId(turn));
-    let no_chat = || StoreError::NoChat { chat: chat.clone() };
-    let before = app.store.chat(&caller.tenant, &chat).await?.ok_or_else(no_chat)?.version;
+    let before = caller.chat(&app, &chat).await?.version;
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn };
     let record = app.store.turn(&caller.tenant, &chat, turn).await?.ok_or_else(no_turn)?;
     let name = new.name.or_else(|| record.report.facts.speaker.clone());
