@@ -25,6 +25,7 @@ mod metrics;
 mod notices;
 mod noting;
 mod pages;
+mod paths;
 mod prompt_map;
 mod proxy;
 mod recogniser;

@@ -96,6 +96,15 @@ pub(super) fn on<T>(
     look(&story.index)
 }
 
+/// Whether looking something up on this path takes in a few new messages at the most.
+pub(super) fn is_near(story: &RwLock<Story>, path: &[PathItem]) -> bool {
+    // Whoever is taking in messages right now may take a while.
+    story.try_read().is_ok_and(|story| path.len() - story.same_as(path) <= A_FEW)
+}
+
+/// New messages that take less time than it takes to wake another thread for them.
+const A_FEW: usize = 8;
+
 impl Story {
     fn is_on(&self, path: &[PathItem]) -> bool {
         self.ids.len() == path.len()
@@ -103,8 +112,13 @@ impl Story {
             && self.ids.iter().zip(path).rev().all(|(known, item)| *known == item.id)
     }
 
+    /// How many messages a path begins with that are here in that order.
+    fn same_as(&self, path: &[PathItem]) -> usize {
+        self.ids.iter().zip(path).take_while(|(known, item)| **known == item.id).count()
+    }
+
     fn follow(&mut self, path: &[PathItem], embed: Option<&dyn Fn(&str) -> Vector>) {
-        let same = self.ids.iter().zip(path).take_while(|(known, item)| **known == item.id).count();
+        let same = self.same_as(path);
         self.index.truncate(same);
         self.ids.truncate(same);
         // What was said on many branches is worked out again when it is told again.
