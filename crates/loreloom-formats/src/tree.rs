@@ -1,10 +1,11 @@
 //! Reads a book from a parsed file, the same way for every JSON format.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId},
+    book::{Book, Entry, Extensions, OriginalId},
     ids::{BookId, EntryId},
 };
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use crate::{
     crossing,
@@ -68,6 +69,8 @@ fn read_rows(
         return Err(FormatError::TooMany { what: "entries", limit, found: rows.len() });
     }
     let mut ids = Ids::new(book.id.as_str());
+    let mut unknown = Unknown::default();
+    unknown.count(&book.extensions)?;
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
         notes.at_entry(Some(&row.label));
@@ -91,6 +94,7 @@ fn read_rows(
         if found > limit {
             return Err(FormatError::TooMany { what: "keys in one entry", limit, found });
         }
+        unknown.count(&entry.extensions)?;
         entry.original_id = original;
         entry.raw = Some(text[row.node.span.clone()].into());
         read.push((row.rank, entry));
@@ -100,6 +104,33 @@ fn read_rows(
     book.entries = read.into_iter().map(|(_, entry)| entry).collect();
     schema.review(book, notes);
     Ok(())
+}
+
+/// Values of a file that are only carried along. They are many times larger in memory than
+/// in the file, and copied whenever an entry is.
+#[derive(Default)]
+struct Unknown(usize);
+
+impl Unknown {
+    const MOST: usize = 200_000;
+
+    fn count(&mut self, extensions: &Extensions) -> Result<(), FormatError> {
+        self.0 += extensions.values().map(values_in).sum::<usize>();
+        if self.0 > Self::MOST {
+            let what = "values that belong to no lorebook";
+            return Err(FormatError::TooMany { what, limit: Self::MOST, found: self.0 });
+        }
+        Ok(())
+    }
+}
+
+/// How many values a value is made of.
+fn values_in(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values_in).sum(),
+        Value::Object(members) => members.values().map(values_in).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatError> {

@@ -6,6 +6,7 @@ mod care;
 mod chats;
 mod connections;
 mod conversion;
+mod conversion_batch;
 mod convert;
 mod demo;
 mod diff;
