@@ -36,6 +36,7 @@ pub(crate) fn read(
     let name = options.name.as_deref().unwrap_or_default();
     let mut book = Book::new(options.book_id.clone(), name);
     let path = schema.path(root);
+    check_outside(root, at_path(root, &path))?;
     if let Some((_, parents)) = path.split_last()
         && let Some(node) = at_path(root, parents)
     {
@@ -70,7 +71,6 @@ fn read_rows(
     }
     let mut ids = Ids::new(book.id.as_str());
     let mut unknown = Unknown::default();
-    unknown.count(&book.extensions)?;
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
         notes.at_entry(Some(&row.label));
@@ -106,13 +106,34 @@ fn read_rows(
     Ok(())
 }
 
-/// Values of a file that are only carried along. They are many times larger in memory than
+/// How many values may stand outside of entries. What is not known there is carried along,
+/// and takes many times more memory than the file.
+const MOST_OUTSIDE: usize = 200_000;
+/// How many values one entry may have.
+const MOST_IN_ENTRY: usize = 50_000;
+
+fn check_outside(root: &Node<'_>, container: Option<&Node<'_>>) -> Result<(), FormatError> {
+    let found = nodes_in(root) - container.map_or(0, nodes_in);
+    if found > MOST_OUTSIDE {
+        let what = "values outside of its entries";
+        return Err(FormatError::TooMany { what, limit: MOST_OUTSIDE, found });
+    }
+    Ok(())
+}
+
+/// How many values a value is made of.
+fn nodes_in(node: &Node<'_>) -> usize {
+    let members = node.members().iter().map(|member| nodes_in(&member.value));
+    1 + members.sum::<usize>() + node.items().iter().map(nodes_in).sum::<usize>()
+}
+
+/// Values of entries that are only carried along. They are many times larger in memory than
 /// in the file, and copied whenever an entry is.
 #[derive(Default)]
 struct Unknown(usize);
 
 impl Unknown {
-    const MOST: usize = 200_000;
+    const MOST: usize = 300_000;
 
     fn count(&mut self, extensions: &Extensions) -> Result<(), FormatError> {
         self.0 += extensions.values().map(values_in).sum::<usize>();
@@ -137,6 +158,10 @@ fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatEr
     let (limit, found) = (options.limits.entry_bytes, row.node.span.len());
     if found > limit {
         return Err(FormatError::TooMany { what: "bytes in one entry", limit, found });
+    }
+    let (limit, found) = (MOST_IN_ENTRY, nodes_in(row.node));
+    if found > limit {
+        return Err(FormatError::TooMany { what: "values in one entry", limit, found });
     }
     Ok(())
 }
