@@ -98,7 +98,7 @@ impl Waiting {
     }
 
     /// Waits, at the most `longest`; meanwhile the place is free for others.
-    async fn during<T>(&self, longest: Duration, wait: impl Future<Output = T>) -> T {
+    pub(crate) async fn during<T>(&self, longest: Duration, wait: impl Future<Output = T>) -> T {
         let before = self.micros.load(Ordering::Relaxed);
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         self.micros.store(before.saturating_add(micros(longest)), Ordering::Relaxed);

@@ -55,6 +55,12 @@ fn connections_are_listed_and_tried_out() {
     assert_eq!(findings.len(), 9, "{text}");
     assert_eq!(findings[6]["outcome"], "passed", "{text}");
     assert!(!text.contains("sk-canary"));
+    let url = format!("{}/v1", model.base_url());
+    let asked = ["connections", "test", "--url", &url, "--key-env", "OTHER_KEY"];
+    let output = loreloom(home.path(), &asked).env("OTHER_KEY", "sk-canary").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with(&format!("url ({url})\n  name      ok")), "{text}");
+    assert!(text.contains("key       ok") && !text.contains("sk-canary"), "{text}");
     drop(model);
     let output = loreloom(home.path(), &test[..4]).env("MAIN_KEY", "k").output().unwrap();
     assert!(!output.status.success());

@@ -87,6 +87,39 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
 }
 
 #[tokio::test]
+async fn only_an_administrators_key_changes_settings_and_tries_connections() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let store = Arc::new(MemoryStore::default());
+    let writer = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Proxy]).await;
+    let admin = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Admin]).await;
+    let loreloom = Loreloom::start(&model, locked(&store)).await;
+    let call = async |method: &str, path: &str, key: &str, body: Value| {
+        let method: http::Method = method.parse().unwrap();
+        let request = reqwest::Client::new().request(method, loreloom.url(path));
+        let response = request.header("x-loreloom-key", key).json(&body).send().await.unwrap();
+        let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
+        (status, serde_json::from_str::<Value>(&text).unwrap_or_default())
+    };
+    let setting = json!({"set": {"user": "Wren"}});
+    let (status, refused) = call("PATCH", "/api/v1/settings", &writer, setting.clone()).await;
+    assert_eq!((status, &refused["code"]), (403, &json!("forbidden")));
+    assert_eq!(refused["detail"], "this key does not have the scope `admin`");
+    let (status, wrote) = call("PATCH", "/api/v1/settings", &admin, setting).await;
+    assert_eq!(status, 200);
+    let undo = json!({"undo": wrote["undo"]});
+    assert_eq!(call("POST", "/api/v1/undo", &writer, undo.clone()).await.0, 403);
+    assert_eq!(call("POST", "/api/v1/undo", &admin, undo).await.0, 200);
+    for (key, status) in [(&writer, 403), (&admin, 200)] {
+        assert_eq!(call("POST", "/api/v1/connections/test", key, json!({})).await.0, status);
+    }
+    let chat = json!({"id": "hall"});
+    assert_eq!(call("POST", "/api/v1/chats", &writer, chat).await.0, 201);
+    let (_, wrote) = call("DELETE", "/api/v1/chats/hall", &writer, Value::Null).await;
+    let undo = json!({"undo": wrote["undo"]});
+    assert_eq!(call("POST", "/api/v1/undo", &writer, undo).await.0, 200, "no setting");
+}
+
+#[tokio::test]
 async fn our_keys_never_reach_the_model_and_the_models_keys_do() {
     let model = ModelServer::start(Script::new()).unwrap();
     let store = Arc::new(MemoryStore::default());
