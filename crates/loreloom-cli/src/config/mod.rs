@@ -5,6 +5,7 @@
 
 mod connection;
 mod key;
+mod keyring;
 mod sections;
 
 use std::path::{Path, PathBuf};

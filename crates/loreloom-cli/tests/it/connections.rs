@@ -73,6 +73,21 @@ fn connections_are_listed_and_tried_out() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("not usable: `main`"));
 }
 
+#[tokio::test]
+async fn a_caller_cannot_make_the_server_ask_inside_its_own_network() {
+    let (home, model) = (TempDir::new().unwrap(), ModelServer::start(Script::new()).unwrap());
+    let server = Server::with(home.path(), &[]);
+    let port = model.base_url().rsplit(':').next().unwrap().to_owned();
+    for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"] {
+        let body = json!({"url": format!("http://{host}:{port}/v1"), "key": "sk-canary"});
+        let (status, told) = server.api("POST", "/connections/test", &body).await;
+        assert_eq!((status, &told["passed"]), (200, &json!(false)), "{host}: {told}");
+        assert!(told.to_string().contains("private network"), "{host}: {told}");
+        assert!(!told.to_string().contains("sk-canary"), "{told}");
+    }
+    assert!(model.received().is_empty());
+}
+
 #[test]
 fn mistakes_in_a_configuration_are_told_with_their_line() {
     let home = TempDir::new().unwrap();
