@@ -14,7 +14,7 @@ use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 use crate::harness::{Loreloom, Setup};
@@ -262,9 +262,21 @@ async fn a_body_that_is_too_large_or_never_comes_is_refused() {
     let head = format!("POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90\r\n\r\n{{");
     slow.write_all(head.as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
-    slow.read_exact(&mut answer).await.unwrap();
+    let reading = tokio::time::timeout(Duration::from_secs(30), slow.read_exact(&mut answer));
+    reading.await.unwrap().unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), "HTTP/1.1 408");
     assert!(model.received().is_empty());
+}
+
+#[tokio::test]
+async fn the_api_reads_no_body_that_is_larger_than_a_large_book() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let url = loreloom.url("/api/v1/books/import?id=big");
+    for (bytes, status) in [(1 << 20, 422), ((32 << 20) + 1, 413)] {
+        let request = reqwest::Client::new().post(&url).body(vec![b' '; bytes]);
+        assert_eq!(request.send().await.unwrap().status().as_u16(), status, "{bytes}");
+    }
 }
 
 #[tokio::test]
@@ -319,7 +331,10 @@ async fn a_reader_that_takes_nothing_is_let_go_and_its_generation_ends() {
     let model = ModelServer::start(Script::new().on(CHAT, endless)).unwrap();
     let limits = Limits { stall: Duration::from_millis(300), ..Limits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
-    let mut deaf = TcpStream::connect(loreloom.address).await.unwrap();
+    // The less the kernel takes in its place, the sooner the server has to wait.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut deaf = socket.connect(loreloom.address).await.unwrap();
     let body = json!({"model": "m", "stream": true,
                       "messages": [{"role": "user", "content": "a"}]})
     .to_string();
