@@ -27,7 +27,7 @@ use crate::{
     commands::runtime,
     config::{Config, RulesConfig},
     files,
-    vault::{Contents, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
+    vault::{Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
 };
 
 /// Which lore is used, and by which rules.
@@ -206,6 +206,11 @@ impl LoreArguments {
     /// The vaults these arguments name.
     pub(crate) fn vaults(&self) -> anyhow::Result<Option<Vaults>> {
         self.vaults.open(&self.rules.vault)
+    }
+
+    /// Who keeps the vaults open that these arguments name, and others inside `roots`.
+    pub(crate) fn keeper(&self, roots: Vec<PathBuf>) -> anyhow::Result<Keeper> {
+        self.vaults.keeper(&self.rules.vault, roots)
     }
 
     /// How vaults are read and decided about.

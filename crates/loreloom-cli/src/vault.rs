@@ -3,6 +3,7 @@
 mod arguments;
 mod choosing;
 mod contents;
+mod keeper;
 mod notebooks;
 mod rest;
 mod scene;
@@ -10,7 +11,8 @@ mod scene;
 pub(crate) use self::{
     arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
     choosing::SelectorArguments,
-    contents::{Contents, Vaults, Watching, error_chain, read_definitions},
+    contents::{Contents, Vaults, error_chain, read_definitions},
+    keeper::Keeper,
     rest::{RestAccess, is_address},
     scene::SceneArguments,
 };

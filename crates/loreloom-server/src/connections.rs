@@ -15,6 +15,22 @@ use crate::app::App;
 /// Chooses what the tokens of a model are counted with.
 pub type Counting = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
 
+/// Makes what tries out a server that is not configured, or says why it cannot.
+pub type Prospecting = Arc<dyn Fn(Prospect) -> Result<Arc<dyn Diagnosis>, String> + Send + Sync>;
+
+/// A server that a caller wants to be tried out. Its address is a stranger's: only what
+/// everybody can reach may be asked.
+pub struct Prospect {
+    /// Its address.
+    pub url: String,
+    /// Whether it speaks as Ollama does, and not as `OpenAI`.
+    pub ollama: bool,
+    /// Its key.
+    pub key: Option<String>,
+    /// The model to ask.
+    pub model: Option<String>,
+}
+
 /// Takes up the key that a front end sent, for work that goes on without it.
 pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -67,6 +83,7 @@ pub struct Connections {
     sizes: RwLock<HashMap<(usize, String), Option<Tokens>>>,
     /// The names of tokenizers that are loaded.
     loaded: RwLock<HashSet<String>>,
+    prospecting: Option<Prospecting>,
 }
 
 /// Connections that cannot be used together.
@@ -121,7 +138,14 @@ impl Connections {
         let default = default.map(find).transpose()?.unwrap_or_default();
         let routes = routes.into_iter().map(|route| Ok((route.models, find(&route.connection)?)));
         let routes = routes.collect::<Result<_, ConnectionsError>>()?;
-        Ok(Self { all, routes, default, sizes: RwLock::default(), loaded: RwLock::default() })
+        Ok(Self {
+            all,
+            routes,
+            default,
+            sizes: RwLock::default(),
+            loaded: RwLock::default(),
+            prospecting: None,
+        })
     }
 
     /// One connection for everything.
@@ -132,7 +156,22 @@ impl Connections {
             default: 0,
             sizes: RwLock::default(),
             loaded: RwLock::default(),
+            prospecting: None,
         }
+    }
+
+    /// The same, and servers that are not configured can be tried out.
+    #[must_use]
+    pub fn prospecting(self, prospecting: Prospecting) -> Self {
+        Self { prospecting: Some(prospecting), ..self }
+    }
+
+    /// What tries out a server that is not configured; `None` if nothing can.
+    pub(crate) fn prospect(
+        &self,
+        prospect: Prospect,
+    ) -> Option<Result<Arc<dyn Diagnosis>, String>> {
+        self.prospecting.as_ref().map(|prospecting| prospecting(prospect))
     }
 
     /// All of them.
@@ -174,6 +213,23 @@ impl Connections {
         counter.count("Once upon a time");
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         loaded.insert(counter.name().to_owned());
+    }
+
+    /// The connection that a model's name begins with (`CONNECTION/MODEL`), and the name that
+    /// it has there. What a route names is no such name.
+    pub(crate) fn addressed<'a>(&self, model: &'a str) -> Option<(&Arc<Connection>, &'a str)> {
+        let (name, model) = model.split_once('/').filter(|(_, model)| !model.is_empty())?;
+        let connection = self.all.iter().find(|one| one.name.as_str() == name)?;
+        let whole = format!("{name}/{model}");
+        let is_routed = self.routes.iter().any(|(models, _)| fits(models, &whole));
+        (self.is_choice() && !is_routed).then_some((connection, model))
+    }
+
+    /// What a model of a connection is called here, so that requests for it go there.
+    pub(crate) fn called(&self, connection: &Connection, model: &str) -> String {
+        let leads_there =
+            self.of(Some(model)).name == connection.name && self.addressed(model).is_none();
+        if leads_there { model.to_owned() } else { format!("{}/{model}", connection.name) }
     }
 
     /// What a server told of a model; `Err` if it was never asked.

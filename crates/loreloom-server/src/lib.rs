@@ -17,11 +17,13 @@ mod events;
 mod gate;
 mod guard;
 mod keys;
+mod labels;
 mod limits;
 mod live;
 mod looking_back;
 mod lore;
 mod metrics;
+mod models;
 mod notices;
 mod noting;
 mod pages;
@@ -36,6 +38,7 @@ mod serve;
 mod stacks;
 mod story;
 mod trying;
+mod vaults;
 
 pub use self::{
     api::document as api_document,
@@ -44,10 +47,14 @@ pub use self::{
     caching::{Placement, SentLog},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,
-    connections::{Cache, Connection, Connections, ConnectionsError, Counting, Holding, Route},
+    connections::{
+        Cache, Connection, Connections, ConnectionsError, Counting, Holding, Prospect, Prospecting,
+        Route,
+    },
     gate::Access,
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    labels::{Label, Labels},
     limits::Limits,
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
@@ -56,4 +63,5 @@ pub use self::{
     serve::serve,
     stacks::{Stacks, StacksError},
     story::LastTurn,
+    vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

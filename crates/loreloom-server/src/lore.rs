@@ -108,6 +108,11 @@ impl Lore {
         Ok(())
     }
 
+    /// Whether entries are found by meaning.
+    pub(crate) fn has_vectors(&self) -> bool {
+        !self.vectors.is_empty()
+    }
+
     /// The entries that are near in meaning to the newest messages.
     pub async fn near(
         &self,

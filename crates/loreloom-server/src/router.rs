@@ -8,11 +8,11 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, api, assets, gate, gate::Gate, pages, proxy};
+use crate::{App, api, assets, gate, gate::Gate, models, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
-const UPSTREAM: [&str; 21] = [
+const UPSTREAM: [&str; 20] = [
     "/v1/{*path}",
     "/api/{*path}",
     "/api/v1/generate",
@@ -23,7 +23,6 @@ const UPSTREAM: [&str; 21] = [
     "/completions",
     "/completion",
     "/responses",
-    "/models",
     "/embeddings",
     "/embedding",
     "/tokenize",
@@ -35,6 +34,9 @@ const UPSTREAM: [&str; 21] = [
     "/rerank",
     "/lora-adapters",
 ];
+
+/// Where servers list their models.
+const MODELS: [&str; 3] = ["/v1/models", "/models", "/api/tags"];
 
 /// The server: a gate, and behind it the routes of each tenant.
 pub fn router(app: App) -> Router {
@@ -63,5 +65,7 @@ pub(crate) fn routes(app: App) -> Router {
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));
+    let routes =
+        MODELS.into_iter().fold(routes, |routes, path| routes.route(path, any(models::list)));
     routes.with_state(app)
 }

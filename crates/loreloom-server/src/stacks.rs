@@ -4,7 +4,7 @@
 //! next gets the newer one.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -24,6 +24,7 @@ use crate::{
     bookcase::{Bookcase, Contents},
     events::Happened,
     lore::{Lore, LoreError},
+    vaults::VaultKeeper,
 };
 
 /// How often the bookcase is looked at: others may change it too.
@@ -36,7 +37,10 @@ pub struct Stacks {
     /// The rules, where the bookcase has none.
     rules: Rules,
     embedder: Option<Arc<dyn Embedder>>,
+    /// How long a turn waits for the embedder; `None` for one that is never waited for.
+    patience: Option<Duration>,
     lore: RwLock<Arc<Lore>>,
+    vaults: OnceLock<Arc<dyn VaultKeeper>>,
     changing: Mutex<Sources>,
     turns: watch::Sender<u64>,
 }
@@ -77,12 +81,38 @@ impl Stacks {
         let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
         let lore = RwLock::new(Arc::new(lore));
         let turns = watch::Sender::new(0);
-        Ok(Self { mounted, rules, embedder, lore, changing: Mutex::default(), turns })
+        let (changing, patience) = (Mutex::default(), None);
+        let vaults = OnceLock::new();
+        Ok(Self { mounted, rules, embedder, patience, lore, vaults, changing, turns })
+    }
+
+    /// The same with an embedder that is asked over the network: a turn waits so long for it,
+    /// then it goes on without. The wait is not held against the turn's deadline.
+    #[must_use]
+    pub fn waiting(self, patience: Duration) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// Says who opens vaults while the server runs. To be called once.
+    pub fn keep_vaults(&self, keeper: Arc<dyn VaultKeeper>) {
+        // A second keeper is a mistake of the host, and the first goes on.
+        let _known = self.vaults.set(keeper);
+    }
+
+    /// Who opens vaults while the server runs.
+    pub(crate) fn vault_keeper(&self) -> Option<&Arc<dyn VaultKeeper>> {
+        self.vaults.get()
+    }
+
+    /// How long a turn waits for the embedder; `None` for one that is never waited for.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.patience
     }
 
     /// Stacks by the same rules without any of the books.
     pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
-        Self::new([], self.rules.clone(), self.embedder.clone())
+        let stacks = Self::new([], self.rules.clone(), self.embedder.clone())?;
+        Ok(Self { patience: self.patience, ..stacks })
     }
 
     /// The lore as it is now.
@@ -194,6 +224,7 @@ impl App {
     pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
         if self.stacks.refresh(self.store.as_ref(), tenant).await? {
             self.take_up_settings(tenant).await?;
+            self.take_up_vaults().await?;
             let revision = self.store.revision(tenant).await?;
             let version = self.stacks.lore().library().version().to_string();
             self.api().events.tell(tenant, Happened::Desk { revision });

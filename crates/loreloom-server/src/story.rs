@@ -161,7 +161,7 @@ impl App {
         self.stacks.count_turn();
         let lore = self.stacks.lore();
         let transcript = lore.transcript(&path);
-        let near = self.near(runtime, &lore, &transcript);
+        let near = self.near(runtime, &lore, &transcript, waiting);
         let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
@@ -214,8 +214,24 @@ impl App {
     }
 
     /// The entries found by meaning; a turn goes on without them.
-    fn near(&self, runtime: &Handle, lore: &Lore, transcript: &Transcript) -> Vec<Near> {
-        let near = runtime.block_on(lore.near(transcript, self.stacks.embedder()));
+    fn near(
+        &self,
+        runtime: &Handle,
+        lore: &Lore,
+        transcript: &Transcript,
+        waiting: &Waiting,
+    ) -> Vec<Near> {
+        let finding = lore.near(transcript, self.stacks.embedder());
+        let near = match self.stacks.patience().filter(|_| lore.has_vectors()) {
+            None => runtime.block_on(finding).map_err(|error| error.to_string()),
+            Some(patience) => {
+                let asking = async { tokio::time::timeout(patience, finding).await };
+                match runtime.block_on(waiting.during(patience, asking)) {
+                    Ok(near) => near.map_err(|error| error.to_string()),
+                    Err(_late) => Err(format!("no vector within {} ms", patience.as_millis())),
+                }
+            }
+        };
         near.unwrap_or_else(|error| {
             tracing::warn!(%error, "no entry is found by meaning");
             Vec::new()

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::TenantId;
+use loreloom_server::Labels;
 
 use super::serve::runtime;
 use crate::{moment, store::StoreArguments, stored::excerpt};
@@ -14,6 +15,10 @@ pub(crate) struct Chats {
     #[command(flatten)]
     store: StoreArguments,
 
+    /// The deleted ones instead of the others
+    #[arg(long)]
+    deleted: bool,
+
     /// Print a JSON list for scripts
     #[arg(long)]
     json: bool,
@@ -22,7 +27,11 @@ pub(crate) struct Chats {
 impl Chats {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let chats = runtime()?.block_on(async {
-            anyhow::Ok(self.store.open().await?.chats(&TenantId::local()).await?)
+            let (store, tenant) = (self.store.open().await?, TenantId::local());
+            let mut chats = store.chats(&tenant).await?;
+            let labels = Labels::read(store.as_ref(), &tenant).await?;
+            chats.retain_mut(|one| labels.apply(&mut one.chat) == self.deleted);
+            anyhow::Ok(chats)
         })?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&chats)?)?;

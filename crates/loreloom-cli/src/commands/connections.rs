@@ -4,11 +4,12 @@ use std::io::Write;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use loreloom_llm::connection::Address;
 use loreloom_memory::ports::{Finding, StepOutcome};
 use serde_json::json;
 
 use super::serve::runtime;
-use crate::config::{Config, ConfigArguments, Opened};
+use crate::config::{Config, ConfigArguments, ConnectionConfig, KeySource, Kind, Opened};
 
 /// List the model servers of the configuration, or try them out.
 #[derive(Debug, Args)]
@@ -31,10 +32,55 @@ enum What {
     /// Try them out step by step, and say what to mend
     ///
     /// A test asks each server for a list of its models and for one word.
-    Test {
-        /// The connection; all of them without one
-        name: Option<String>,
-    },
+    Test(Test),
+}
+
+/// What to try out.
+#[derive(Debug, Args)]
+struct Test {
+    /// The connection; all of them without one
+    name: Option<String>,
+
+    /// The address of a server that is not in the configuration
+    #[arg(long, value_name = "URL", conflicts_with = "name")]
+    url: Option<String>,
+
+    /// How that server is spoken to [default: openai]
+    #[arg(long, value_enum, requires = "url")]
+    kind: Option<Kind>,
+
+    /// The environment variable that holds that server's key
+    #[arg(long, value_name = "VARIABLE", requires = "url")]
+    key_env: Option<String>,
+
+    /// The model of that server to ask
+    #[arg(long, value_name = "NAME", requires = "url")]
+    model: Option<String>,
+}
+
+impl Test {
+    /// The connections to try, by name.
+    fn wanted(&self, config: &Config) -> anyhow::Result<Vec<(String, ConnectionConfig)>> {
+        if let Some(url) = &self.url {
+            let one = ConnectionConfig {
+                kind: self.kind.unwrap_or_default(),
+                url: Some(Address::parse(url)?),
+                key: self.key_env.clone().map(KeySource::Environment),
+                model: self.model.clone(),
+                ..ConnectionConfig::default()
+            };
+            anyhow::ensure!(one.kind != Kind::Offline, "the kind `offline` has no `url`");
+            return Ok(vec![("url".to_owned(), one)]);
+        }
+        let wanted = |one: &str| self.name.as_deref().is_none_or(|name| name == one);
+        let all = config.connections.iter().filter(|(name, _)| wanted(name));
+        let all: Vec<_> = all.map(|(name, one)| (name.clone(), one.clone())).collect();
+        if let Some(name) = &self.name {
+            anyhow::ensure!(!all.is_empty(), "there is no connection `{name}`");
+        }
+        anyhow::ensure!(!all.is_empty(), "the configuration has no connections");
+        Ok(all)
+    }
 }
 
 impl Connections {
@@ -42,20 +88,14 @@ impl Connections {
         let config = self.config.read()?;
         match &self.what {
             What::List => list(out, &config, self.json),
-            What::Test { name } => self.test(out, &config, name.as_deref()),
+            What::Test(test) => self.test(out, &config, test),
         }
     }
 
-    fn test(&self, out: &mut dyn Write, config: &Config, name: Option<&str>) -> anyhow::Result<()> {
-        let wanted = |one: &str| name.is_none_or(|name| name == one);
-        let names: Vec<&String> = config.connections.keys().filter(|one| wanted(one)).collect();
-        if let Some(name) = name {
-            anyhow::ensure!(!names.is_empty(), "there is no connection `{name}`");
-        }
-        anyhow::ensure!(!names.is_empty(), "the configuration has no connections");
+    fn test(&self, out: &mut dyn Write, config: &Config, test: &Test) -> anyhow::Result<()> {
         let mut failed = Vec::new();
-        for name in names {
-            let opened = config.connections[name].open(name, &config.folder)?;
+        for (name, connection) in test.wanted(config)? {
+            let opened = connection.open(&name, &config.folder)?;
             if self.try_out(out, &opened)? {
                 failed.push(format!("`{name}`"));
             }

@@ -24,11 +24,10 @@ use loreloom_memory::{
 };
 use loreloom_server::{
     App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route,
-    SentLog, Stacks, Weaving, serve,
+    SentLog, Stacks, VaultKeeper, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
-    runtime::Handle,
     sync::{oneshot, watch},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -36,12 +35,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::memory::options;
 use crate::{
     clock::SystemClock,
-    config::{Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened},
+    config::{
+        Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened,
+        prospecting,
+    },
     lore::LoreArguments,
     model::ModelArguments,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
-    vault::{Contents, SelectorArguments, Vaults, Watching},
+    vault::SelectorArguments,
 };
 
 /// Run the proxy between a front end and a model.
@@ -169,7 +171,8 @@ impl Serve {
         let config = self.config.read()?;
         let address = self.address(&config);
         let lore = self.lore.under(&config);
-        let vaults = lore.vaults()?;
+        let roots = config.server.vault_roots.iter().map(|root| config.path(root)).collect();
+        let keeper = Arc::new(lore.keeper(roots)?);
         let opened = self.connections(&config)?;
         let extractor = self.extractor(&config, &opened)?;
         let choosing = self.choosing(&lore, &config, &opened)?;
@@ -189,17 +192,17 @@ impl Serve {
             let limits = config.server.limits.limits();
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
-            let _watching = match vaults {
-                Some(vaults) => Some(follow(&app, vaults).await?),
-                None => None,
-            };
+            keeper.begin(&app).await?;
+            app.stacks.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             let server = Server::start(app.clone(), address).await?;
             if let Some(extractor) = extractor {
                 work(&app, extractor.model);
             }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
-            server.until(stop_asked()).await
+            let ended = server.until(stop_asked()).await;
+            keeper.end().await;
+            ended
         })
     }
 
@@ -301,7 +304,7 @@ impl Serve {
     fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
         let all = opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
         if self.upstream.is_some() {
-            return Ok(Connections::new(all, Vec::new(), None)?);
+            return Ok(Connections::new(all, Vec::new(), None)?.prospecting(prospecting()));
         }
         let routes = config.routes.iter().map(|route| Route {
             models: route.models.clone(),
@@ -309,7 +312,8 @@ impl Serve {
         });
         let writer = config.features.writer.as_ref();
         let writer = writer.map(|feature| ConnectionId::from(feature.connection()));
-        Ok(Connections::new(all, routes.collect(), writer.as_ref())?)
+        let connections = Connections::new(all, routes.collect(), writer.as_ref())?;
+        Ok(connections.prospecting(prospecting()))
     }
 
     /// The model that chooses notes of vaults, if one does.
@@ -374,6 +378,9 @@ impl Serve {
 /// The context size of a model that nothing is known of.
 const DEFAULT_CONTEXT: u32 = 8192;
 
+/// How long a turn waits for an embedder that is asked over the network.
+const EMBEDDER_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The connection that a feature names.
 fn find<'a>(opened: &'a [Opened], feature: &FeatureConfig) -> anyhow::Result<&'a Opened> {
     let name = feature.connection();
@@ -387,45 +394,15 @@ async fn stacks(
     config: &Config,
     opened: &[Opened],
 ) -> anyhow::Result<Stacks> {
-    let embedder: Arc<dyn Embedder> = match &config.features.embedder {
-        Some(feature) => {
-            let opening = find(opened, feature)?.embedder(feature.model());
-            Arc::new(opening.await.context("the feature `embedder`")?)
-        }
-        None => Arc::new(StaticEmbedder::embedded()),
+    let (mounted, rules) = (lore.mounted(config)?, lore.rules()?);
+    let Some(feature) = &config.features.embedder else {
+        let embedder: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
+        return Ok(Stacks::new(mounted, rules, Some(embedder))?);
     };
-    Ok(Stacks::new(lore.mounted(config)?, lore.rules()?, Some(embedder))?)
-}
-
-/// Takes up the notes of vaults, and again whenever they change.
-async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
-    let loaded = tokio::task::spawn_blocking(move || {
-        let mut vaults = vaults;
-        let contents = vaults.load()?;
-        anyhow::Ok((vaults, contents))
-    });
-    let (vaults, Contents { notes, fields }) = loaded.await??;
-    app.stacks.set_vaults(notes, fields).await?;
-    let following = app.clone();
-    let (app, runtime) = (app.clone(), Handle::current());
-    let changed = move |Contents { notes, fields }| {
-        let count = notes.len();
-        match runtime.block_on(app.stacks.set_vaults(notes, fields)) {
-            Ok(()) => tracing::info!(notes = count, "the vaults changed"),
-            Err(error) => tracing::warn!(%error, "the notes stay as they were"),
-        }
-    };
-    let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
-    if let Some((refreshing, read_again)) = watching.remote.clone() {
-        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
-        following.tasks.spawn(async move {
-            tokio::select! {
-                () = stopping.cancelled() => {}
-                () = refreshing.keep_up(turns, read_again) => {}
-            }
-        });
-    }
-    Ok(watching)
+    let opening = find(opened, feature)?.embedder(feature.model());
+    let embedder: Arc<dyn Embedder> = Arc::new(opening.await.context("the feature `embedder`")?);
+    let patience = config.features.embedder_timeout_ms.unwrap_or(EMBEDDER_TIMEOUT);
+    Ok(Stacks::new(mounted, rules, Some(embedder))?.waiting(patience))
 }
 
 /// How long running requests may take to finish once the server is asked to stop.

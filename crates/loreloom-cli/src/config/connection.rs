@@ -28,7 +28,7 @@ use loreloom_memory::{
     ports::{ChatModel, Diagnosis, Upstream},
     service::ModelUse,
 };
-use loreloom_server::{Cache, Connection, Counting};
+use loreloom_server::{Cache, Connection, Counting, Prospect, Prospecting};
 use serde::{Deserialize, Deserializer, de};
 
 use super::KeySource;
@@ -218,6 +218,24 @@ impl ConnectionConfig {
 
 fn seconds(value: Option<f64>) -> Option<Duration> {
     value.and_then(|value| Duration::try_from_secs_f64(value).ok())
+}
+
+/// How servers are tried out that are not configured. Their addresses come with requests, so
+/// that they must be ones that everybody can reach.
+pub(crate) fn prospecting() -> Prospecting {
+    Arc::new(|Prospect { url, ollama, key, model }| {
+        let address = Address::parse(&url).map_err(|error| error.to_string())?;
+        let counter = by_model(String::new())(model.as_deref().unwrap_or_default());
+        Ok(Arc::new(Candidate {
+            address,
+            speech: if ollama { Speech::Ollama } else { Speech::OpenAi },
+            key: key.map(|key| Secret::new(&key)),
+            model,
+            counter,
+            context: None,
+            client: ClientRules { reach: Reach::Public, ..ClientRules::default() },
+        }))
+    })
 }
 
 /// One tokenizer for all models.

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use loreloom_llm::secret::Secret;
 use serde::{Deserialize, Deserializer, de};
 
+use super::keyring;
 use crate::files;
 
 /// Where a key comes from.
@@ -50,10 +51,7 @@ impl KeySource {
                     .ok()
                     .with_context(|| format!("`{}` must be text", file.display()))?
             }
-            Self::Keyring { service, user } => anyhow::bail!(
-                "the key `keyring:{service}/{user}` cannot be read: this build has no keyring. \
-                 Use `env:NAME` or `file:PATH`"
-            ),
+            Self::Keyring { service, user } => keyring::read(service, user)?,
         };
         let key = Secret::new(&key);
         anyhow::ensure!(!key.reveal().is_empty(), "the key of `{}` is empty", self.shown());
@@ -104,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_holds_a_key_and_a_keyring_is_refused_in_words() {
+    fn a_file_holds_a_key_and_what_no_keyring_has_is_told() {
         let folder = tempfile::tempdir().unwrap();
         #[expect(clippy::disallowed_methods, reason = "a fixture")]
         std::fs::write(folder.path().join("key"), "sk-1\n").unwrap();
         let read = |source: &str| KeySource::parse(source).unwrap().read(folder.path());
         assert_eq!(read("file:key").unwrap().reveal(), "sk-1");
-        let refused = read("keyring:a/b").unwrap_err().to_string();
-        assert!(refused.contains("this build has no keyring"), "{refused}");
+        let missing = read("keyring:loreloom-test/nobody").unwrap_err().to_string();
+        assert!(missing.contains("loreloom-test/nobody"), "{missing}");
         assert!(read("file:none").is_err());
     }
 }

@@ -5,6 +5,7 @@
 
 mod connection;
 mod key;
+mod keyring;
 mod sections;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use loreloom_core::told::Told;
 use serde::Deserialize;
 
 pub(crate) use self::{
-    connection::{ConnectionConfig, Kind, Opened, fixed},
+    connection::{ConnectionConfig, Kind, Opened, fixed, prospecting},
     key::KeySource,
     sections::{
         BookConfig, FeatureConfig, FeaturesConfig, MemoryConfig, RouteConfig, RulesConfig,

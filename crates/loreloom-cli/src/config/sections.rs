@@ -30,6 +30,8 @@ pub(crate) struct ServerConfig {
     pub(crate) trusted_proxies: Vec<IpAddr>,
     /// Whether a key is needed on loopback, too.
     pub(crate) require_key: bool,
+    /// Where vaults may lie that are registered with a key.
+    pub(crate) vault_roots: Vec<PathBuf>,
     pub(crate) limits: LimitsConfig,
 }
 
@@ -153,6 +155,9 @@ pub(crate) struct FeaturesConfig {
     pub(crate) selector: Option<FeatureConfig>,
     /// Finds entries by meaning.
     pub(crate) embedder: Option<FeatureConfig>,
+    /// How long a turn waits for the embedder.
+    #[serde(deserialize_with = "milliseconds")]
+    pub(crate) embedder_timeout_ms: Option<Duration>,
 }
 
 /// A connection, and a model of it where it is not the connection's own.
@@ -256,6 +261,13 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
     let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
     let wrong = || de::Error::custom(format!("must be more than 0 seconds, found {value}"));
     time.map(Some).ok_or_else(wrong)
+}
+
+/// More than no time.
+fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let value = u64::deserialize(deserializer)?;
+    let wrong = || de::Error::custom(format!("must be at least 1 millisecond, found {value}"));
+    Some(Duration::from_millis(value)).filter(|time| !time.is_zero()).map(Some).ok_or_else(wrong)
 }
 
 /// A text with a form of its own.

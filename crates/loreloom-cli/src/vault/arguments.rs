@@ -15,7 +15,7 @@ use loreloom_memory::vault_select::AskRules;
 use serde_json::{Map, Value};
 
 use super::{
-    Vaults,
+    Keeper, Vaults,
     choosing::{SelectionArguments, asking},
     notebooks::NotebookArguments,
     rest::{RestArguments, is_address},
@@ -180,6 +180,16 @@ impl VaultArguments {
             return Ok(None);
         }
         Vaults::open(&self.vaults, &self.rest, rules.settings()?).map(Some)
+    }
+
+    /// Who keeps them open for a server. Callers with a key may register others inside
+    /// `roots`.
+    pub(crate) fn keeper(
+        &self,
+        rules: &VaultRulesArguments,
+        roots: Vec<PathBuf>,
+    ) -> anyhow::Result<Keeper> {
+        Ok(Keeper::new(self.vaults.clone(), self.rest.clone(), rules.settings()?, roots))
     }
 
     /// Whether none is named.

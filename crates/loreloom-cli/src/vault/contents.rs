@@ -220,7 +220,7 @@ impl Vaults {
         }
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
         let remote = is_remote.then_some((refreshing, read_again));
-        Ok(Watching { _watches: watches, remote })
+        Ok(Watching { _watches: watches, alive: Arc::default(), remote })
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
@@ -235,6 +235,8 @@ impl Vaults {
 /// Vaults that are watched, until this is dropped.
 pub(crate) struct Watching {
     _watches: Vec<Watch>,
+    /// Held as long as this is.
+    pub(crate) alive: Arc<()>,
     /// When vaults that cannot be watched are read again, and how.
     pub(crate) remote: Option<(Refreshing, Arc<dyn Fn() + Send + Sync>)>,
 }

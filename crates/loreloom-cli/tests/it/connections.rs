@@ -55,6 +55,12 @@ fn connections_are_listed_and_tried_out() {
     assert_eq!(findings.len(), 9, "{text}");
     assert_eq!(findings[6]["outcome"], "passed", "{text}");
     assert!(!text.contains("sk-canary"));
+    let url = format!("{}/v1", model.base_url());
+    let asked = ["connections", "test", "--url", &url, "--key-env", "OTHER_KEY"];
+    let output = loreloom(home.path(), &asked).env("OTHER_KEY", "sk-canary").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with(&format!("url ({url})\n  name      ok")), "{text}");
+    assert!(text.contains("key       ok") && !text.contains("sk-canary"), "{text}");
     drop(model);
     let output = loreloom(home.path(), &test[..4]).env("MAIN_KEY", "k").output().unwrap();
     assert!(!output.status.success());
@@ -65,6 +71,21 @@ fn connections_are_listed_and_tried_out() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("port      FAILED"), "{text}");
     assert!(String::from_utf8(output.stderr).unwrap().contains("not usable: `main`"));
+}
+
+#[tokio::test]
+async fn a_caller_cannot_make_the_server_ask_inside_its_own_network() {
+    let (home, model) = (TempDir::new().unwrap(), ModelServer::start(Script::new()).unwrap());
+    let server = Server::with(home.path(), &[]);
+    let port = model.base_url().rsplit(':').next().unwrap().to_owned();
+    for host in ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"] {
+        let body = json!({"url": format!("http://{host}:{port}/v1"), "key": "sk-canary"});
+        let (status, told) = server.api("POST", "/connections/test", &body).await;
+        assert_eq!((status, &told["passed"]), (200, &json!(false)), "{host}: {told}");
+        assert!(told.to_string().contains("private network"), "{host}: {told}");
+        assert!(!told.to_string().contains("sk-canary"), "{told}");
+    }
+    assert!(model.received().is_empty());
 }
 
 #[test]

@@ -67,6 +67,14 @@ impl Server {
         reply["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
     }
 
+    /// Calls the API: the status and the answer.
+    pub(crate) async fn api(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let method: http::Method = method.parse().unwrap();
+        let url = format!("{}/api/v1{path}", self.url);
+        let response = reqwest::Client::new().request(method, url).json(body).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
     /// The last turn, once its reply is `text`.
     pub(crate) async fn stored(&self, text: &str) -> Value {
         for _ in 0..500 {

@@ -234,3 +234,55 @@ fn lint_looks_into_lorebooks_too() {
 fn refused_with_output(home: &Path, arguments: &[&str]) {
     assert!(!crate::run::run(home, arguments).status.success(), "{arguments:?} succeeded");
 }
+
+#[tokio::test]
+async fn a_vault_is_registered_watched_kept_over_a_restart_and_taken_out() {
+    let home = home();
+    note(home.path(), "other/Ferry.md", "---\ntags: lorebook\nkeys: ferry\n---\nIt is late.\n");
+    let named = ["--vault", "vault"];
+    let folder = home.path().join("other").canonicalize().unwrap();
+    let new = json!({"name": "other", "folder": folder});
+    let undo = {
+        let server = Server::with(home.path(), &named);
+        let (_, before) = server.api("GET", "/vaults", &Value::Null).await;
+        assert_eq!(before["items"].as_array().unwrap().len(), 1, "{before}");
+        assert_eq!(
+            (&before["items"][0]["name"], &before["items"][0]["notes"]),
+            (&json!(""), &json!(3))
+        );
+        let (status, wrote) = server.api("POST", "/vaults", &new).await;
+        assert_eq!(status, 201, "{wrote}");
+        let vaults = &wrote["item"]["items"];
+        assert_eq!(vaults[0], before["items"][0], "the others stay as they are called");
+        assert_eq!((&vaults[1]["name"], &vaults[1]["notes"]), (&json!("other"), &json!(1)));
+        assert_eq!(server.api("POST", "/vaults", &new).await.0, 409);
+        let missing = json!({"name": "x", "folder": folder.join("none")});
+        assert_eq!(server.api("POST", "/vaults", &missing).await.0, 422);
+        assert_eq!(server.api("DELETE", "/vaults/none", &Value::Null).await.0, 404);
+        wrote["undo"].clone()
+    };
+    let server = Server::with(home.path(), &named);
+    let messages = [json!({"role": "user", "content": "Is the ferry there?"})];
+    let reply = server.say(&messages).await;
+    let last = server.stored(&reply).await;
+    assert!(last["record"]["prompt"].to_string().contains("It is late."), "{last}");
+    let text = "---\ntags: lorebook\nkeys: quay\n---\nIt is wet.\n";
+    note(home.path(), "other/Quay.md", text);
+    for _ in 0..500 {
+        let (_, vaults) = server.api("GET", "/vaults", &Value::Null).await;
+        if vaults["items"][1]["notes"] == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let (status, vaults) = server.api("POST", "/vaults/refresh", &json!({})).await;
+    assert_eq!((status, &vaults["items"][1]["notes"]), (200, &json!(2)));
+    let (status, again) = server.api("POST", "/undo", &json!({"undo": undo})).await;
+    assert_eq!(status, 200, "{again}");
+    let (_, vaults) = server.api("GET", "/vaults", &Value::Null).await;
+    assert_eq!(vaults["items"].as_array().unwrap().len(), 1, "{vaults}");
+    server.api("POST", "/undo", &again).await;
+    let (status, wrote) = server.api("DELETE", "/vaults/other", &Value::Null).await;
+    assert_eq!((status, wrote["item"]["items"].as_array().unwrap().len()), (200, 1));
+    assert_eq!(server.api("DELETE", "/vaults/vault", &Value::Null).await.0, 404);
+}

@@ -125,11 +125,15 @@ impl<'a> Probe<'a> {
         if reached {
             return passed(Step::Port, format!("port {port} is open"));
         }
-        if let Err(refused) = self.permitted().await {
-            let fix = "put a connection inside your own network into the configuration file";
-            return failed(Step::Port, refused, fix);
-        }
-        let connecting = tokio::net::TcpStream::connect((host, port));
+        let found = match self.permitted().await {
+            Ok(found) => found,
+            Err(refused) => {
+                let fix = "put a connection inside your own network into the configuration file";
+                return failed(Step::Port, refused, fix);
+            }
+        };
+        // Not by name: it could lead elsewhere when it is looked up again.
+        let connecting = tokio::net::TcpStream::connect(&found[..]);
         let limit = self.candidate.client.connect;
         let (reason, fix) = match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(_open)) => return passed(Step::Port, format!("port {port} is open")),
@@ -141,14 +145,15 @@ impl<'a> Probe<'a> {
         failed(Step::Port, format!("port {port} of {host}: {reason}"), fix)
     }
 
-    /// Whether all addresses of the host may be reached.
-    async fn permitted(&self) -> Result<(), String> {
+    /// The addresses of the host, if all of them may be reached.
+    async fn permitted(&self) -> Result<Vec<std::net::SocketAddr>, String> {
         let address = &self.candidate.address;
         let found = tokio::net::lookup_host((address.host(), address.port())).await;
-        for one in found.map_err(|error| error.to_string())? {
+        let found: Vec<_> = found.map_err(|error| error.to_string())?.collect();
+        for one in &found {
             self.candidate.client.reach.permits(one.ip()).map_err(|error| error.to_string())?;
         }
-        Ok(())
+        Ok(found)
     }
 
     /// A short streamed reply.

@@ -5,8 +5,8 @@ use http::request::Parts;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_memory::ports::{ChatRecord, StoreError};
 
-use super::problem::Problem;
-use crate::app::App;
+use super::problem::{Code, Problem};
+use crate::{app::App, gate::Pass, keys::Scope};
 
 /// Who calls, and what they may do.
 ///
@@ -16,9 +16,25 @@ use crate::app::App;
 pub(crate) struct Caller {
     /// Whose data they see.
     pub(crate) tenant: TenantId,
+    /// What they were let in with.
+    pass: Pass,
 }
 
 impl Caller {
+    /// Whether they may do what only administrators may.
+    pub(super) fn must_administer(&self) -> Result<(), Problem> {
+        if self.pass.allows(Scope::Admin) {
+            return Ok(());
+        }
+        let detail = format!("this key does not have the scope `{}`", Scope::Admin);
+        Err(Problem::new(Code::Forbidden, detail).with(Scope::Admin.as_str()))
+    }
+
+    /// Whether they are on this machine, where no key is needed.
+    pub(super) fn is_at_home(&self) -> bool {
+        matches!(self.pass, Pass::Open)
+    }
+
     /// A chat of theirs.
     pub(super) async fn chat(&self, app: &App, chat: &ChatId) -> Result<ChatRecord, StoreError> {
         let no_chat = || StoreError::NoChat { chat: chat.clone() };
@@ -29,7 +45,24 @@ impl Caller {
 impl FromRequestParts<App> for Caller {
     type Rejection = Problem;
 
-    async fn from_request_parts(_parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        Ok(Self { tenant: app.tenant.clone() })
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        // The gate lets nobody in without one.
+        let pass = parts.extensions.get::<Pass>().cloned();
+        let none = || Problem::new(Code::Failed, "the call did not come through the gate");
+        Ok(Self { tenant: app.tenant.clone(), pass: pass.ok_or_else(none)? })
+    }
+}
+
+/// A caller who may change how the server works: its settings, connections, keys and vaults.
+#[derive(Clone, Debug)]
+pub(crate) struct Admin(pub(crate) Caller);
+
+impl FromRequestParts<App> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        caller.must_administer()?;
+        Ok(Self(caller))
     }
 }

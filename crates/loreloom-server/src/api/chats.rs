@@ -24,7 +24,10 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::app::App;
+use crate::{
+    app::App,
+    labels::{Label, Labels},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -73,6 +76,9 @@ impl ChatView {
 struct ChatsParams {
     /// Only chats whose name or id contains this, whatever its case.
     q: Option<String>,
+    /// The deleted ones instead of the others.
+    #[serde(default)]
+    deleted: bool,
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
@@ -91,6 +97,8 @@ async fn list(
     Query(params): Query<ChatsParams>,
 ) -> Result<Json<Page<ChatView>>, Problem> {
     let mut chats = app.store.chats(&caller.tenant).await?;
+    let labels = Labels::read(app.store.as_ref(), &caller.tenant).await?;
+    chats.retain_mut(|one| labels.apply(&mut one.chat) == params.deleted);
     if let Some(wanted) = params.q.as_deref().map(str::to_lowercase) {
         chats.retain(|one| {
             one.chat.title.to_lowercase().contains(&wanted)
@@ -122,10 +130,22 @@ pub(super) async fn view(
     tenant: &TenantId,
     chat: &ChatId,
 ) -> Result<Tagged<ChatView>, Problem> {
-    let chat = StoredChat::read(app.store.as_ref(), tenant, chat).await?;
+    let mut chat = StoredChat::read(app.store.as_ref(), tenant, chat).await?;
     let (messages, turns) = (chat.nodes.len() as u64, chat.turns.len() as u64);
-    let tag = chat.record.version.to_string();
+    let label = Label::read(app.store.as_ref(), tenant, &chat.record.id).await?;
+    label.name(&mut chat.record);
+    let tag = label.tag(chat.record.version);
     Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
+}
+
+/// The version of a chat and of what is said about it.
+pub(super) async fn tag(
+    app: &App,
+    tenant: &TenantId,
+    chat: &ChatRecord,
+) -> Result<String, StoreError> {
+    let label = Label::read(app.store.as_ref(), tenant, &chat.id).await?;
+    Ok(label.tag(chat.version))
 }
 
 /// A turn as a message of the path shows it.
@@ -223,7 +243,9 @@ async fn path(
     if params.before == Some(0) {
         return Err(Problem::value("before", "must be at least 1", 0));
     }
-    let stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
+    let mut stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
+    let label = Label::read(store, &caller.tenant, &chat).await?;
+    label.show_all(&mut stored.nodes);
     let tree = store.tree(&caller.tenant, &chat).await?;
     let total = stored.nodes.len();
     let end = params.before.map_or(total, |before| before.saturating_sub(1).min(total));
@@ -246,7 +268,7 @@ async fn path(
         messages,
         before: (start > 0).then_some(start + 1),
     };
-    Ok(Tagged { tag: format!("{}-{}", stored.record.version, tip), body })
+    Ok(Tagged { tag: format!("{}-{tip}", label.tag(stored.record.version)), body })
 }
 
 async fn brief(

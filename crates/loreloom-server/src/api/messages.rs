@@ -34,6 +34,7 @@ use crate::{
     app::App,
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     events::Happened,
+    labels::Label,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -130,7 +131,7 @@ async fn retell(
     change: impl FnOnce(Vec<Node>) -> Result<Vec<Message>, Problem>,
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let record = caller.chat(app, chat).await?;
-    seen.check(&record.version.to_string())?;
+    seen.check(&chats::tag(app, &caller.tenant, &record).await?)?;
     let nodes = app.store.path(&caller.tenant, chat, tip.unwrap_or(record.tip)).await?;
     let story = Story::of(chat.clone(), change(nodes)?);
     let (version, now) = (Some(record.version), app.clock.now());
@@ -191,12 +192,12 @@ struct MessagePatch {
     name: Option<String>,
 }
 
-fn position(nodes: &[Node], chat: &ChatId, node: PrefixHash) -> Result<usize, Problem> {
+pub(super) fn position(nodes: &[Node], chat: &ChatId, node: PrefixHash) -> Result<usize, Problem> {
     let found = nodes.iter().position(|one| one.prefix == node);
     found.ok_or_else(|| StoreError::NoNode { chat: chat.clone(), node }.into())
 }
 
-fn node_of(text: &str) -> Result<PrefixHash, Problem> {
+pub(super) fn node_of(text: &str) -> Result<PrefixHash, Problem> {
     text.parse().map_err(|error: loreloom_core::ids::DigestError| {
         Problem::new(Code::NotFound, error.to_string()).with(text)
     })
@@ -287,7 +288,7 @@ async fn move_to(
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let chat = ChatId(chat);
     let record = caller.chat(&app, &chat).await?;
-    seen.check(&record.version.to_string())?;
+    seen.check(&chats::tag(&app, &caller.tenant, &record).await?)?;
     let (version, now) = (Some(record.version), app.clock.now());
     app.store.move_tip(&caller.tenant, &chat, node, version, now).await?;
     wrote(&app, &caller, &chat, record.version, node).await
@@ -344,7 +345,11 @@ async fn export(
     caller: Caller,
     Path(chat): Path<String>,
 ) -> Result<Json<archive::Archive>, Problem> {
-    let archive = archive::export(app.store.as_ref(), &caller.tenant, &chat.into()).await?;
+    let (chat, tenant) = (ChatId(chat), &caller.tenant);
+    let mut archive = archive::export(app.store.as_ref(), tenant, &chat).await?;
+    let label = Label::read(app.store.as_ref(), tenant, &chat).await?;
+    label.name(&mut archive.chat);
+    label.show_all(&mut archive.nodes);
     Ok(Json(archive))
 }
 

@@ -8,6 +8,7 @@ mod batch;
 mod book_writes;
 mod books;
 mod caller;
+mod chat_labels;
 mod chats;
 mod connections;
 mod editing;
@@ -81,6 +82,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(health::routes())
         .merge(watch::routes())
         .merge(chats::routes())
+        .merge(chat_labels::routes())
         .merge(messages::routes())
         .merge(turns::routes())
         .merge(books::routes())
@@ -109,6 +111,7 @@ pub(crate) fn router(app: &App) -> Router<App> {
     let (own, _) = described().split_for_parts();
     let own = own
         .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), chat_labels::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))
         .layer(axum::middleware::from_fn_with_state(app.clone(), figures::count))

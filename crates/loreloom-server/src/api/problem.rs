@@ -27,6 +27,8 @@ pub(crate) enum Code {
     UnknownField,
     /// A value breaks a rule.
     WrongValue,
+    /// The caller's key does not allow it.
+    Forbidden,
     /// Nothing is there.
     NotFound,
     /// The resource does not know this method.
@@ -52,6 +54,7 @@ impl Code {
         match self {
             Self::Unreadable | Self::UnknownField | Self::BadCursor => StatusCode::BAD_REQUEST,
             Self::WrongValue => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::Outdated => StatusCode::PRECONDITION_FAILED,
@@ -67,6 +70,7 @@ impl Code {
             Self::Unreadable => "unreadable",
             Self::UnknownField => "unknown_field",
             Self::WrongValue => "wrong_value",
+            Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::WrongMethod => "wrong_method",
             Self::Outdated => "outdated",
@@ -84,6 +88,7 @@ impl Code {
             Self::Unreadable => "The call cannot be read",
             Self::UnknownField => "A field is not known",
             Self::WrongValue => "A value breaks a rule",
+            Self::Forbidden => "The caller may not do that",
             Self::NotFound => "There is nothing of that name",
             Self::WrongMethod => "The resource does not know this method",
             Self::Outdated => "The resource changed in between",

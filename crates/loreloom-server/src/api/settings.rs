@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    caller::Caller,
+    caller::{Admin, Caller},
     editing::{Editing, Wrote},
     entry_json::merge,
     extract::{Json, read_value},
@@ -149,7 +149,8 @@ fn patched_rules(
     Ok(Some(rules))
 }
 
-/// Changes settings. They work at once, stay over a restart and can be undone.
+/// Changes settings. They work at once, stay over a restart and can be undone. A key needs the
+/// scope `admin`.
 #[utoipa::path(
     patch, path = "/settings", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),
@@ -158,7 +159,7 @@ fn patched_rules(
 )]
 async fn change(
     State(app): State<App>,
-    caller: Caller,
+    Admin(caller): Admin,
     seen: IfMatch,
     Json(patch): Json<SettingsPatch>,
 ) -> Result<Tagged<Wrote<SettingsView>>, Problem> {

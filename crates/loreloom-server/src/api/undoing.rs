@@ -4,7 +4,7 @@ use axum::extract::State;
 use loreloom_core::ids::ChatId;
 use loreloom_memory::{
     event,
-    ports::{Revision, WriteId},
+    ports::{Revision, StoreError, WriteId},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -86,6 +86,9 @@ async fn undo(
     let now = app.clock.now();
     let undo = match write {
         Write::Desk(revision) => {
+            if administers(&app, &caller, revision).await? {
+                caller.must_administer()?;
+            }
             let made = app.store.undo(&caller.tenant, revision, now).await?;
             app.take_up(&caller.tenant).await?;
             undo_of(made)
@@ -106,6 +109,18 @@ async fn undo(
         }
     };
     Ok(Json(Undone { undo }))
+}
+
+/// What only administrators change: names on the desk begin so.
+const ADMINISTERED: [&str; 3] = ["settings", "rules", "vault/"];
+
+/// Whether a revision changed what only administrators may.
+async fn administers(app: &App, caller: &Caller, revision: u64) -> Result<bool, StoreError> {
+    let before = revision.checked_add(1);
+    let found = app.store.revisions(&caller.tenant, before, 1).await?;
+    let found = found.iter().filter(|one| one.number == revision);
+    let is_theirs = |key: &str| ADMINISTERED.iter().any(|prefix| key.starts_with(prefix));
+    Ok(found.flat_map(|one| &one.changes).any(|change| is_theirs(&change.key)))
 }
 
 pub(super) fn no_memory() -> Problem {

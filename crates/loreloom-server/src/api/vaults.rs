@@ -1,17 +1,34 @@
-//! Vaults: folders of notes that the server was started with.
+//! Vaults: folders of notes, named when the server was started or registered since.
 
-use axum::extract::State;
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::StatusCode;
 use loreloom_core::vault::{Severity, inspect_use};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{caller::Caller, extract::Json, problem::Problem};
-use crate::app::App;
+use super::{
+    caller::{Admin, Caller},
+    editing::{Editing, Wrote},
+    extract::{Json, Path},
+    problem::{Code, Problem},
+};
+use crate::{
+    app::App,
+    vaults::{RegisteredVault, VaultKeeper, VaultRefusal},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(lint))
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(register))
+        .routes(routes!(unregister))
+        .routes(routes!(refresh))
+        .routes(routes!(lint))
 }
 
 /// A vault.
@@ -19,6 +36,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct VaultView {
     /// Its name; empty where there is only one.
     name: String,
+    /// Its folder or address, for who may administer the server.
+    place: Option<String>,
+    /// Whether it was registered here; the others were named at start.
+    registered: bool,
     /// How many notes it has.
     notes: usize,
     /// Tokens of all their texts.
@@ -28,25 +49,139 @@ struct VaultView {
 /// All vaults.
 #[derive(Debug, Serialize, ToSchema)]
 struct VaultsView {
-    /// The vaults. Which there are is said when the server is started.
+    /// The vaults, in the order that they are woven from.
     items: Vec<VaultView>,
 }
 
-/// The vaults whose notes are in use. Their notes are in the table of entries.
-#[utoipa::path(get, path = "/vaults", tag = "books", responses((status = 200, body = VaultsView)))]
-async fn list(State(app): State<App>, _caller: Caller) -> Json<VaultsView> {
-    let lore = app.stacks.lore();
-    let mut items: Vec<VaultView> = Vec::new();
-    for note in &lore.shelf().notes {
+fn view(app: &App, caller: &Caller) -> VaultsView {
+    let administers = caller.must_administer().is_ok();
+    let open = app.stacks.vault_keeper().map(|keeper| keeper.open()).unwrap_or_default();
+    let mut items: Vec<VaultView> = open
+        .into_iter()
+        .map(|vault| VaultView {
+            name: vault.name,
+            place: administers.then_some(vault.place),
+            registered: vault.registered,
+            notes: 0,
+            tokens: 0,
+        })
+        .collect();
+    for note in &app.stacks.lore().shelf().notes {
         let at = items.iter().position(|vault| vault.name == note.vault);
         let at = at.unwrap_or_else(|| {
-            items.push(VaultView { name: note.vault.clone(), notes: 0, tokens: 0 });
+            let (name, place) = (note.vault.clone(), None);
+            items.push(VaultView { name, place, registered: false, notes: 0, tokens: 0 });
             items.len() - 1
         });
         items[at].notes += 1;
         items[at].tokens += u64::from(note.tokens.0);
     }
-    Json(VaultsView { items })
+    VaultsView { items }
+}
+
+/// The vaults whose notes are in use. Their notes are in the table of entries.
+#[utoipa::path(get, path = "/vaults", tag = "books", responses((status = 200, body = VaultsView)))]
+async fn list(State(app): State<App>, caller: Caller) -> Json<VaultsView> {
+    Json(view(&app, &caller))
+}
+
+fn keeper(app: &App) -> Result<&dyn VaultKeeper, Problem> {
+    let none = || {
+        let detail = "vaults cannot be registered with this server, or not by this tenant";
+        Problem::new(Code::SwitchedOff, detail)
+    };
+    app.stacks.vault_keeper().map(AsRef::as_ref).ok_or_else(none)
+}
+
+/// A folder to take up.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewVault {
+    /// What it is called: letters, digits, `-`, `_` and `.`.
+    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    name: String,
+    /// The folder on the server's machine.
+    folder: String,
+}
+
+/// Registers a folder of notes: it is read, watched and woven from, also after a restart.
+///
+/// Callers on the server's own machine may name any folder; with a key, which needs the scope
+/// `admin`, it must lie inside the `vault_roots` of the configuration.
+#[utoipa::path(
+    post, path = "/vaults", tag = "books", request_body = NewVault,
+    responses((status = 201, body = Wrote<VaultsView>))
+)]
+async fn register(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Json(NewVault { name, folder }): Json<NewVault>,
+) -> Result<Response, Problem> {
+    let is_fine = |one: char| one.is_ascii_alphanumeric() || "_.-".contains(one);
+    if name.is_empty() || name.len() > 120 || !name.chars().all(is_fine) {
+        let rule = "must be 1 to 120 letters, digits, `-`, `_` and `.`";
+        return Err(Problem::value("name", rule, name));
+    }
+    let keeper = keeper(&app)?;
+    if keeper.open().iter().any(|vault| vault.name == name) {
+        let detail = format!("there is a vault `{name}` already");
+        return Err(Problem::new(Code::Conflict, detail).at("name").with(name));
+    }
+    let folder = keeper.check(&folder, caller.is_at_home()).await.map_err(|refusal| {
+        let code = match refusal {
+            VaultRefusal::Outside { .. } => Code::Forbidden,
+            VaultRefusal::Unusable { .. } => Code::WrongValue,
+        };
+        Problem::new(code, refusal.to_string()).at("folder").with(folder)
+    })?;
+    let wrote = changed(&app, &caller, &name, Some(&folder)).await?;
+    Ok((StatusCode::CREATED, wrote).into_response())
+}
+
+/// Takes a registered vault out. Its files stay as they are.
+#[utoipa::path(
+    delete, path = "/vaults/{vault}", tag = "books",
+    params(("vault" = String, Path, description = "The vault's name")),
+    responses((status = 200, body = Wrote<VaultsView>))
+)]
+async fn unregister(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Path(vault): Path<String>,
+) -> Result<Json<Wrote<VaultsView>>, Problem> {
+    let registered = RegisteredVault::all(app.store.as_ref(), &caller.tenant).await?;
+    if !registered.iter().any(|one| one.name == vault) {
+        if keeper(&app)?.open().iter().any(|open| open.name == vault) {
+            let detail = format!("vault `{vault}` was named at start and cannot be taken out here");
+            return Err(Problem::new(Code::Conflict, detail).with(vault));
+        }
+        return Err(Problem::missing("vault", &vault));
+    }
+    changed(&app, &caller, &vault, None).await
+}
+
+async fn changed(
+    app: &App,
+    caller: &Caller,
+    name: &str,
+    folder: Option<&str>,
+) -> Result<Json<Wrote<VaultsView>>, Problem> {
+    let before = app.store.revision(&caller.tenant).await?;
+    let (change, now) = (RegisteredVault::change(name, folder), app.clock.now());
+    let revision = app.store.change(&caller.tenant, &[change], Some(before), now).await?;
+    let editing = Editing { app, tenant: &caller.tenant };
+    let done = editing.done(before, revision, ()).await?;
+    app.take_up_vaults().await?;
+    Ok(Json(done.with(view(app, caller))))
+}
+
+/// Reads all vaults again, where a change was not noticed: on a network drive, for one.
+#[utoipa::path(
+    post, path = "/vaults/refresh", tag = "books", responses((status = 200, body = VaultsView))
+)]
+async fn refresh(State(app): State<App>, caller: Caller) -> Result<Json<VaultsView>, Problem> {
+    let failed = |reason: String| Problem::new(Code::Failed, reason);
+    keeper(&app)?.refresh().await.map_err(failed)?;
+    Ok(Json(view(&app, &caller)))
 }
 
 /// Something odd about lore.

@@ -11,7 +11,6 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::{BudgetUse, Warning},
     state::StoryState,
-    tokens::TokenCounter,
     turn::Speaker,
     units::Tokens,
 };
@@ -30,8 +29,10 @@ use super::{
 };
 use crate::{
     app::App,
+    caching::{Placed, Placement},
     choosing::Waiting,
     connections::Line,
+    labels::Label,
     prompt_map::PromptMap,
     story::{Decided, Names, Sent, Wish},
 };
@@ -177,14 +178,12 @@ async fn weave(
         asks: !body.dry_run,
         seen_from: 0,
     };
-    let (deciding, runtime, strict) =
-        (app.clone(), Handle::current(), line.connection.strict_roles);
-    let (waiting, counter) = (Waiting::new(&live.weaving.room), Arc::clone(&line.counter));
-    let over = line.clone();
+    let (deciding, runtime, over) = (app.clone(), Handle::current(), line.clone());
+    let waiting = Waiting::new(&live.weaving.room);
     let working =
         tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish, &over, &waiting));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
-    let decided = working.await.map_err(failed)?;
+    let mut decided = working.await.map_err(failed)?;
     drop(path);
     let prompt: Vec<PromptMessage> = match &body.prompt {
         Some(prompt) => prompt.iter().map(Said::prompt).collect(),
@@ -192,10 +191,10 @@ async fn weave(
             decided.path.items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
         }
     };
-    let mut view = WovenView::of(&app, &decided, &prompt, strict, counter.as_ref());
+    let (injections, sent) = sewn(&mut decided, &live.weaving.placement, &prompt, line);
+    let mut view = WovenView::of(&app, &decided, &injections, &sent);
     if !body.dry_run {
         let chat = decided.path.chat().clone();
-        let sent = sewn(&decided.woven.injections, &prompt, line);
         let committed = app.commit(decided, sent).await?;
         view.turn = Some(committed.turn());
         view.undo = Some(undoing::of_chat(&chat, committed.version()));
@@ -224,6 +223,7 @@ async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Prob
     if tip != PrefixHash::default() {
         nodes = app.store.path(&caller.tenant, &chat, tip).await?;
     }
+    Label::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
     let stored = nodes.into_iter().map(|node| node.message);
     let path = Path::of(chat, stored.chain(body.messages.iter().map(Said::message)));
     if path.items().is_empty() {
@@ -245,27 +245,18 @@ async fn state_before(app: &App, caller: &Caller, path: &Path) -> Result<StorySt
 }
 
 impl WovenView {
-    fn of(
-        app: &App,
-        decided: &Decided,
-        prompt: &[PromptMessage],
-        strict: bool,
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        let slots = slots(&decided.woven.injections);
-        let plan = Layout::of(prompt, strict).plan(prompt, &decided.woven.injections);
-        let assembled = plan.apply(prompt);
+    fn of(app: &App, decided: &Decided, injections: &[Injection], sent: &Sent) -> Self {
         let titles = |source: &_| app.source_title(source);
-        let (messages, spans) = (&assembled.messages, &assembled.spans);
-        let map = PromptMap::of(messages, spans, None, titles, counter);
+        let counter = sent.line.counter.as_ref();
+        let map = PromptMap::of(&sent.prompt, &sent.spans, None, titles, counter);
         let lore = app.stacks.lore();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
         Self {
             chat: decided.path.chat().clone(),
             node: decided.path.prefix(),
-            slots,
-            threads: of_report(&decided.woven.injections, &decided.woven.report, is_note),
+            slots: slots(injections),
+            threads: of_report(injections, &decided.woven.report, is_note),
             budgets: decided.woven.report.budgets.clone(),
             warnings: decided.woven.report.warnings.clone(),
             prompt: map,
@@ -299,19 +290,27 @@ fn slots(injections: &[Injection]) -> Vec<Slot> {
     slots
 }
 
-/// The prompt as it is stored with the turn.
-fn sewn(injections: &[Injection], prompt: &[PromptMessage], line: Line) -> Sent {
+/// The texts in their places, and the prompt with them as it is stored with the turn.
+fn sewn(
+    decided: &mut Decided,
+    placement: &Placement,
+    prompt: &[PromptMessage],
+    line: Line,
+) -> (Vec<Injection>, Sent) {
     let layout = Layout::of(prompt, line.connection.strict_roles);
-    let plan = layout.plan(prompt, injections);
+    // The prompt may hold less of the story than there is: then the oldest are missing.
+    let Placed { injections, moving } = decided.place(placement, 0, prompt, &layout);
+    let plan = layout.plan(prompt, &injections);
     let assembled = plan.apply(prompt);
     let mut seams = plan.seams(prompt);
     seams.layout = Some(layout);
-    Sent {
+    let sent = Sent {
         already: plan.already.clone(),
         spans: assembled.spans,
         prompt: assembled.messages,
         seams,
-        moving: Vec::new(),
+        moving,
         line,
-    }
+    };
+    (injections, sent)
 }

@@ -4,6 +4,7 @@
 //! A generation never fails because of Loreloom. Whatever goes wrong here, the request goes
 //! on as it came, with a header that says why.
 
+mod addressed;
 mod body;
 mod ending;
 mod headers;
@@ -31,7 +32,9 @@ use loreloom_core::{
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 use tokio::task::JoinHandle;
 
+pub(crate) use self::problem::problem;
 use self::{
+    addressed::addressed,
     body::{model_of, without_own_field},
     ending::{Ending, Framing},
     tee::{Tee, WhenComplete},
@@ -68,6 +71,13 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             let message = error.to_string();
             return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
         }
+    };
+    let (body, named) = match named {
+        Some(named) => (body, Some(named)),
+        None => match addressed(&app.connections, &body) {
+            Some((body, connection)) => (body, Some(connection)),
+            None => (body, None),
+        },
     };
     app.api().metrics.passed_on();
     if !wire::asks(parts.method.as_str(), parts.uri.path()) {

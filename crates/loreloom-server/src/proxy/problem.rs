@@ -6,7 +6,7 @@ use loreloom_memory::ports::UpstreamError;
 use serde_json::json;
 
 /// An error with a code.
-pub(super) fn problem(status: StatusCode, code: &str, message: &str) -> Response {
+pub(crate) fn problem(status: StatusCode, code: &str, message: &str) -> Response {
     let body =
         json!({ "error": { "message": message, "type": code, "code": code, "param": null } });
     (status, axum::Json(body)).into_response()

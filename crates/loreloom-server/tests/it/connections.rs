@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use loreloom_core::{tokens::ByteEstimate, units::Tokens};
 use loreloom_llm::{connection::Address, tokenizers::Tokenizer, upstream::HttpUpstream};
 use loreloom_server::{Connection, Connections, ConnectionsError, Route};
-use loreloom_testkit::model_server::{ModelServer, Script};
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
 use crate::harness::{Loreloom, Setup, connection};
@@ -116,4 +116,87 @@ fn connections_that_do_not_fit_together_are_refused() {
     let unknown = new(&["a", "b"], "c").unwrap().to_string();
     assert_eq!(unknown, "there is no connection `c`, only `a`, `b`");
     assert_eq!(new(&["a", "b"], "b"), None);
+}
+
+fn openai_list(names: &[&str]) -> Reply {
+    let data: Vec<Value> =
+        names.iter().map(|name| json!({"id": name, "object": "model", "own": 1})).collect();
+    Reply::json(json!({"object": "list", "data": data}))
+}
+
+async fn names(loreloom: &Loreloom, path: &str) -> (Value, Option<String>) {
+    let response = reqwest::Client::new().get(loreloom.url(path)).bearer_auth("sk-1").send().await;
+    let response = response.unwrap();
+    let warning = response.headers().get("x-loreloom-warning").cloned();
+    let list: Value = response.json().await.unwrap();
+    (list, warning.map(|text| text.to_str().unwrap().to_owned()))
+}
+
+#[tokio::test]
+async fn the_models_of_all_connections_are_one_list_and_every_name_leads_to_its_model() {
+    let home = Script::new().on("/v1/models", openai_list(&["llama", "qwen"]));
+    let tags = json!({"models": [{"name": "llama", "model": "llama", "size": 7}]});
+    let cloud = Script::new()
+        .on("/v1/models", Reply::status(404, "no"))
+        .on("/api/tags", Reply::json(tags))
+        .on(CHAT, Reply::text("Up here."));
+    let (home, cloud) = (ModelServer::start(home).unwrap(), ModelServer::start(cloud).unwrap());
+    let all = vec![to("home", &home), to("cloud", &cloud)];
+    let connections = Connections::new(all, vec![route("gpt-*", "cloud")], None).unwrap();
+    let setup = Setup { connections: Some(connections), ..Setup::default() };
+    let loreloom = Loreloom::start(&home, setup).await;
+    let (list, warning) = names(&loreloom, "/v1/models").await;
+    assert_eq!(warning, None);
+    let expected = json!({"object": "list", "data": [
+        {"id": "llama", "object": "model", "own": 1, "owned_by": "home"},
+        {"id": "qwen", "object": "model", "own": 1, "owned_by": "home"},
+        {"id": "cloud/llama", "object": "model", "created": 0, "owned_by": "cloud"},
+    ]});
+    assert_eq!(list, expected);
+    let sent =
+        |server: &ModelServer| server.received()[0].header("authorization").map(str::to_owned);
+    assert_eq!((sent(&home), sent(&cloud)), (Some("Bearer sk-1".to_owned()), None));
+    let odd = "{\"model\" : \"cloud/llama\", \"temperature\":1.50e0,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}";
+    let client = reqwest::Client::new();
+    let reply = client.post(loreloom.url(CHAT)).body(odd).send().await.unwrap();
+    reply.bytes().await.unwrap();
+    let came = cloud.received().pop().unwrap();
+    assert_eq!(
+        (came.path.as_str(), std::str::from_utf8(&came.body).unwrap()),
+        (CHAT, odd.replace("cloud/", "").as_str())
+    );
+    let last = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
+    assert_eq!((last.connection, last.model.as_deref()), (Some("cloud".into()), Some("llama")));
+}
+
+#[tokio::test]
+async fn a_connection_without_a_list_is_left_out_and_told_and_ollamas_list_has_all_too() {
+    let home = Script::new()
+        .on("/api/tags", Reply::status(404, "no"))
+        .on("/v1/models", openai_list(&["qwen"]));
+    let broken = Script::new()
+        .on("/api/tags", Reply::status(500, "no"))
+        .on("/v1/models", Reply::json(json!({"what": 1})));
+    let (home, broken) = (ModelServer::start(home).unwrap(), ModelServer::start(broken).unwrap());
+    let all = vec![to("broken", &broken), to("home", &home)];
+    let connections = Connections::new(all, Vec::new(), None).unwrap();
+    let setup = Setup { connections: Some(connections), ..Setup::default() };
+    let loreloom = Loreloom::start(&home, setup).await;
+    let (list, warning) = names(&loreloom, "/api/tags").await;
+    assert_eq!(warning.as_deref(), Some("`broken` answered 500 Internal Server Error"));
+    let models = list["models"].as_array().unwrap();
+    assert_eq!(
+        (models.len(), &models[0]["name"], &models[0]["model"]),
+        (1, &json!("home/qwen"), &json!("home/qwen"))
+    );
+    let only = reqwest::Client::new().get(loreloom.url("/v1/models"));
+    let only = only.header("x-loreloom-connection", "home").send().await.unwrap();
+    assert_eq!(only.status(), 200, "a named connection's own list is passed on");
+    let gone = [to("a", &broken), to("b", &broken)];
+    drop(broken);
+    let none = Connections::new(gone.into(), Vec::new(), None).unwrap();
+    let setup = Setup { connections: Some(none), ..Setup::default() };
+    let loreloom = Loreloom::start(&home, setup).await;
+    let response = reqwest::get(loreloom.url("/v1/models")).await.unwrap();
+    assert_eq!(response.status(), 502);
 }

@@ -26,7 +26,7 @@ use loreloom_llm::{
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{ChatModel, Clock, Node, Store, StoryStore, Upstream},
+    ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
@@ -80,6 +80,8 @@ pub(crate) struct Setup {
     pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
     pub(crate) choosing: Option<Choosing>,
     pub(crate) noting: Option<Arc<dyn ChatModel>>,
+    /// What finds entries by meaning, and how long a turn waits for it.
+    pub(crate) embedder: Option<(Arc<dyn Embedder>, Duration)>,
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
@@ -102,6 +104,7 @@ impl Default for Setup {
             told: std::collections::BTreeMap::new(),
             choosing: None,
             noting: None,
+            embedder: None,
             options: Options::default(),
             notes_model: None,
         }
@@ -128,12 +131,14 @@ impl Loreloom {
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, embedder, .. } =
+            setup;
+        let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            stacks: Stacks::new([everywhere(lore.unwrap_or_else(book))], rules, None).unwrap(),
+            stacks,
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
             noting,
@@ -197,6 +202,19 @@ impl Loreloom {
         }
         panic!("the story never had {length} messages");
     }
+}
+
+/// One book, and what finds its entries by meaning.
+async fn stacks(
+    book: Book,
+    rules: Rules,
+    embedder: Option<(Arc<dyn Embedder>, Duration)>,
+) -> Stacks {
+    let books = [everywhere(book)];
+    let Some((one, patience)) = embedder else { return Stacks::new(books, rules, None).unwrap() };
+    let stacks = Stacks::new(books, rules, Some(one)).unwrap().waiting(patience);
+    stacks.prepare().await.unwrap();
+    stacks
 }
 
 /// A connection without settings of its own.

@@ -13,6 +13,7 @@ mod connections;
 mod endpoints;
 mod harness;
 mod long_story;
+mod meaning;
 mod noting;
 mod proxy;
 mod remembering;

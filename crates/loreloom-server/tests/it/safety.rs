@@ -14,7 +14,7 @@ use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 use crate::harness::{Loreloom, Setup};
@@ -84,6 +84,39 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
         assert_eq!(response.status().as_u16(), status, "{path} {headers:?}");
     }
     assert_eq!(model.received().len(), 3);
+}
+
+#[tokio::test]
+async fn only_an_administrators_key_changes_settings_and_tries_connections() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let store = Arc::new(MemoryStore::default());
+    let writer = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Proxy]).await;
+    let admin = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Admin]).await;
+    let loreloom = Loreloom::start(&model, locked(&store)).await;
+    let call = async |method: &str, path: &str, key: &str, body: Value| {
+        let method: http::Method = method.parse().unwrap();
+        let request = reqwest::Client::new().request(method, loreloom.url(path));
+        let response = request.header("x-loreloom-key", key).json(&body).send().await.unwrap();
+        let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
+        (status, serde_json::from_str::<Value>(&text).unwrap_or_default())
+    };
+    let setting = json!({"set": {"user": "Wren"}});
+    let (status, refused) = call("PATCH", "/api/v1/settings", &writer, setting.clone()).await;
+    assert_eq!((status, &refused["code"]), (403, &json!("forbidden")));
+    assert_eq!(refused["detail"], "this key does not have the scope `admin`");
+    let (status, wrote) = call("PATCH", "/api/v1/settings", &admin, setting).await;
+    assert_eq!(status, 200);
+    let undo = json!({"undo": wrote["undo"]});
+    assert_eq!(call("POST", "/api/v1/undo", &writer, undo.clone()).await.0, 403);
+    assert_eq!(call("POST", "/api/v1/undo", &admin, undo).await.0, 200);
+    for (key, status) in [(&writer, 403), (&admin, 200)] {
+        assert_eq!(call("POST", "/api/v1/connections/test", key, json!({})).await.0, status);
+    }
+    let chat = json!({"id": "hall"});
+    assert_eq!(call("POST", "/api/v1/chats", &writer, chat).await.0, 201);
+    let (_, wrote) = call("DELETE", "/api/v1/chats/hall", &writer, Value::Null).await;
+    let undo = json!({"undo": wrote["undo"]});
+    assert_eq!(call("POST", "/api/v1/undo", &writer, undo).await.0, 200, "no setting");
 }
 
 #[tokio::test]
@@ -229,9 +262,21 @@ async fn a_body_that_is_too_large_or_never_comes_is_refused() {
     let head = format!("POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90\r\n\r\n{{");
     slow.write_all(head.as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
-    slow.read_exact(&mut answer).await.unwrap();
+    let reading = tokio::time::timeout(Duration::from_secs(30), slow.read_exact(&mut answer));
+    reading.await.unwrap().unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), "HTTP/1.1 408");
     assert!(model.received().is_empty());
+}
+
+#[tokio::test]
+async fn the_api_reads_no_body_that_is_larger_than_a_large_book() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let url = loreloom.url("/api/v1/books/import?id=big");
+    for (bytes, status) in [(1 << 20, 422), ((32 << 20) + 1, 413)] {
+        let request = reqwest::Client::new().post(&url).body(vec![b' '; bytes]);
+        assert_eq!(request.send().await.unwrap().status().as_u16(), status, "{bytes}");
+    }
 }
 
 #[tokio::test]
@@ -286,7 +331,10 @@ async fn a_reader_that_takes_nothing_is_let_go_and_its_generation_ends() {
     let model = ModelServer::start(Script::new().on(CHAT, endless)).unwrap();
     let limits = Limits { stall: Duration::from_millis(300), ..Limits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
-    let mut deaf = TcpStream::connect(loreloom.address).await.unwrap();
+    // The less the kernel takes in its place, the sooner the server has to wait.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut deaf = socket.connect(loreloom.address).await.unwrap();
     let body = json!({"model": "m", "stream": true,
                       "messages": [{"role": "user", "content": "a"}]})
     .to_string();

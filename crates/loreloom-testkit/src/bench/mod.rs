@@ -17,6 +17,16 @@ pub use self::figure::{Figure, Printer};
 pub const NAMES: [&str; 8] =
     ["activation", "cache", "formats", "proxy", "recall", "replay", "store", "vault"];
 
+/// Sends so many requests through the proxy and prints its memory at intervals.
+pub fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    proxy::run_growth(requests, print)
+}
+
+/// Measures the proxy beside `LiteLLM`'s, which is this program.
+pub fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    proxy::run_peers(litellm, print)
+}
+
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {

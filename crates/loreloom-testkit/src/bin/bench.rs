@@ -1,25 +1,78 @@
-//! `bench [NAME…] [--json]`: runs benchmarks.
+//! `bench [NAME…] [--json]`: runs benchmarks. `bench proxy --growth N` and `bench proxy --peers
+//! PROGRAM` measure one thing of the proxy instead: its memory over N requests, or its time
+//! beside `LiteLLM`'s, which is PROGRAM.
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
-use loreloom_testkit::bench::{self, Printer};
+use loreloom_testkit::bench::{self, Figure, Printer};
+
+const USAGE: &str =
+    "usage: bench [NAME…] [--json], bench proxy --growth N, bench proxy --peers PROGRAM";
+
+/// What is asked for.
+#[derive(Default)]
+struct Asked {
+    names: Vec<String>,
+    json: bool,
+    growth: Option<u64>,
+    peers: Option<PathBuf>,
+}
+
+impl Asked {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut asked = Self::default();
+        while let Some(word) = words.next() {
+            let mut value =
+                || words.next().ok_or_else(|| format!("`{word}` needs a value; {USAGE}"));
+            match word.as_str() {
+                "--json" => asked.json = true,
+                "--growth" => {
+                    let text = value()?;
+                    let number = text.parse().ok().filter(|number| *number > 0);
+                    let wrong = || format!("`--growth` must be a number above 0, found `{text}`");
+                    asked.growth = Some(number.ok_or_else(wrong)?);
+                }
+                "--peers" => asked.peers = Some(PathBuf::from(value()?)),
+                flag if flag.starts_with('-') => {
+                    return Err(format!("unknown option `{flag}`; {USAGE}"));
+                }
+                _ => asked.names.push(word),
+            }
+        }
+        let of_the_proxy = asked.growth.is_some() || asked.peers.is_some();
+        if of_the_proxy && asked.names != ["proxy"] {
+            return Err(format!("`--growth` and `--peers` are for `proxy` alone; {USAGE}"));
+        }
+        if asked.names.is_empty() {
+            asked.names = bench::NAMES.map(str::to_owned).to_vec();
+        }
+        Ok(asked)
+    }
+
+    fn run(&self, name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+        if self.growth.is_none() && self.peers.is_none() {
+            return bench::run(name, print);
+        }
+        if let Some(requests) = self.growth {
+            bench::run_growth(requests, print)?;
+        }
+        self.peers.as_ref().map_or(Ok(()), |program| bench::run_peers(program, print))
+    }
+}
 
 fn main() -> ExitCode {
-    let (flags, mut names): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|word| word.starts_with('-'));
-    if let Some(flag) = flags.iter().find(|flag| *flag != "--json") {
-        return fail(&format!("unknown option `{flag}`; usage: bench [NAME…] [--json]"));
-    }
-    if names.is_empty() {
-        names = bench::NAMES.map(str::to_owned).to_vec();
-    }
-    let mut printer = Printer::new(io::stdout().lock(), !flags.is_empty());
-    for name in &names {
+    let asked = match Asked::read(std::env::args().skip(1)) {
+        Ok(asked) => asked,
+        Err(error) => return fail(&error),
+    };
+    let mut printer = Printer::new(io::stdout().lock(), asked.json);
+    for name in &asked.names {
         let mut unwritten = None;
-        let result = bench::run(name, &mut |figure| {
+        let result = asked.run(name, &mut |figure| {
             unwritten = unwritten.take().or(printer.print(&figure).err());
         });
         match (result, unwritten) {

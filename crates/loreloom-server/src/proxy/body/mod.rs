@@ -157,6 +157,19 @@ pub(super) fn model_of(path: &str, body: &[u8]) -> Option<String> {
     model.or(name)
 }
 
+/// A body that asks for another model: `change` says for which. `None` if it stays.
+pub(super) fn with_model(
+    text: &str,
+    mut change: impl FnMut(&str) -> Option<String>,
+) -> Option<String> {
+    let fields = raw::Fields::of(text)?;
+    let written = ["model", "name"].into_iter().find_map(|field| fields.get(field))?;
+    let model: String = serde_json::from_str(written).ok()?;
+    let mut patches = raw::Patches::default();
+    patches.put(raw::range_of(written, text), raw::quoted(&change(&model)?));
+    Some(patches.apply(text))
+}
+
 /// A body without our own field; as it came where it has none.
 pub(super) fn without_own_field(came: &Bytes) -> Bytes {
     let holds = came.windows(OWN_FIELD.len()).any(|window| window == OWN_FIELD.as_bytes());

@@ -115,3 +115,81 @@ async fn a_tree_holds_every_version() {
     let chat = api.get("/chats/inn").await.good();
     assert_eq!((&chat["messages"], &chat["turns"]), (&json!(4), &json!(3)));
 }
+
+#[tokio::test]
+async fn a_chat_is_renamed_and_the_name_is_taken_back() {
+    let api = Api::start().await;
+    api.story().await;
+    let first = api.get("/chats/inn").await;
+    let (tag, before) = (first.etag(), first.good());
+    let renamed = api.call("PATCH", "/chats/inn", json!({"title": "The flood"})).await;
+    assert_ne!(renamed.etag(), tag, "a new name is a new version");
+    let renamed = renamed.good();
+    assert_eq!(renamed["item"]["title"], "The flood");
+    assert_eq!(api.get("/chats?q=flood").await.good()["total"], 1);
+    assert_eq!(api.get("/chats/inn/export").await.good()["chat"]["title"], "The flood");
+    let stale = api.request("PATCH", "/chats/inn").header("if-match", tag.as_str());
+    let stale = stale.json(&json!({"title": "Other"}));
+    assert_eq!(api.send(stale).await.refused(412).0, "outdated");
+    let long = json!({"title": "x".repeat(201)});
+    assert_eq!(api.call("PATCH", "/chats/inn", long).await.refused(422).0, "wrong_value");
+    let same = api.call("PATCH", "/chats/inn", json!({"title": "The flood"})).await.good();
+    assert_eq!(same["undo"], Value::Null);
+    api.call("POST", "/undo", json!({"undo": renamed["undo"]})).await.good();
+    assert_eq!(api.get("/chats/inn").await.good(), before);
+}
+
+#[tokio::test]
+async fn a_deleted_chat_is_nowhere_until_it_is_undone_or_told_on() {
+    let api = Api::start().await;
+    api.story().await;
+    let ids = |page: Value| -> Vec<String> {
+        let items = page["items"].as_array().unwrap().clone();
+        items.iter().map(|chat| chat["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let deleted = api.send(api.request("DELETE", "/chats/inn")).await.good();
+    assert_eq!(deleted["item"], json!({"id": "inn"}));
+    assert!(ids(api.get("/chats").await.good()).is_empty());
+    assert_eq!(ids(api.get("/chats?deleted=true").await.good()), ["inn"]);
+    for path in ["/chats/inn", "/chats/inn/path", "/chats/inn/turns/1", "/chats/inn/export"] {
+        assert_eq!(api.get(path).await.refused(404).1, "there is no chat `inn`", "{path}");
+    }
+    let again = api.call("POST", "/undo", json!({"undo": deleted["undo"]})).await.good();
+    assert_eq!(ids(api.get("/chats").await.good()), ["inn"]);
+    api.call("POST", "/undo", json!({"undo": again["undo"]})).await.good();
+    assert!(ids(api.get("/chats").await.good()).is_empty());
+    api.tell("inn", &[("user", "I come in."), ("assistant", "Hm."), ("user", "Well?")], "So.")
+        .await;
+    assert_eq!(ids(api.get("/chats").await.good()), ["inn"]);
+    assert_eq!(api.get("/chats/none").await.refused(404).0, "not_found");
+    assert_eq!(api.send(api.request("DELETE", "/chats/none")).await.refused(404).0, "not_found");
+}
+
+#[tokio::test]
+async fn a_hidden_message_stays_in_the_chat_and_out_of_the_prompt() {
+    let api = Api::start().await;
+    api.story().await;
+    let path = api.get("/chats/inn/path").await.good();
+    let node = path["messages"][2]["node"].as_str().unwrap().to_owned();
+    let told = |woven: &Value| -> Vec<String> {
+        let messages = woven["prompt"]["messages"].as_array().unwrap().clone();
+        messages.iter().map(|one| one["content"].as_str().unwrap().to_owned()).collect()
+    };
+    let weave = json!({"chat": "inn"});
+    let before = api.call("POST", "/weave", weave.clone()).await.good();
+    assert!(told(&before).iter().any(|text| text.contains("Who rings the bell?")), "{before}");
+    assert_eq!(before["threads"].as_array().unwrap().len(), 1);
+    let url = format!("/chats/inn/messages/{node}/hidden");
+    let wrote = api.call("PUT", &url, json!({"hidden": true})).await.good();
+    let path = api.get("/chats/inn/path").await.good();
+    let hidden: Vec<bool> =
+        path["messages"].as_array().unwrap().iter().map(|one| one["hidden"] == true).collect();
+    assert_eq!(hidden, [false, false, true, false]);
+    let after = api.call("POST", "/weave", weave.clone()).await.good();
+    assert!(!told(&after).iter().any(|text| text.contains("Who rings the bell?")), "{after}");
+    assert_eq!(after["threads"], json!([]), "the scanner does not see it either");
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    assert_eq!(api.call("POST", "/weave", weave).await.good(), before);
+    let none = "/chats/inn/messages/0123456789abcdef0123456789abcdef/hidden";
+    assert_eq!(api.call("PUT", none, json!({"hidden": true})).await.refused(404).0, "not_found");
+}

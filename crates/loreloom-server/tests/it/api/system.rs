@@ -1,8 +1,10 @@
 //! Idempotency, metrics, connections, vaults, lint, keys.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
-use super::Api;
+use super::{Api, Setup};
 
 #[tokio::test]
 async fn a_named_post_is_carried_out_once() {
@@ -94,4 +96,63 @@ async fn lore_is_looked_over() {
         .collect();
     assert_eq!(found, [("Odd", "not_a_regex"), ("Bare", "no_keys"), ("Bare", "empty_content")]);
     assert_eq!(api.get("/vaults").await.good()["items"], json!([]));
+}
+
+#[tokio::test]
+async fn the_steps_of_a_test_are_told_as_they_are_done() {
+    let api = Api::start().await;
+    let request = api.request("POST", "/connections/test").header("accept", "text/event-stream");
+    let answer = api.send(request.json(&json!({}))).await;
+    assert_eq!(answer.status, 200);
+    let events: Vec<&str> =
+        answer.text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!((events.len(), events[0], events[9]), (10, "step", "done"));
+    let last = answer.text.lines().rfind(|line| line.starts_with("data: ")).unwrap();
+    let done: Value = serde_json::from_str(&last[6..]).unwrap();
+    assert_eq!((&done["passed"], done["steps"].as_array().unwrap().len()), (&json!(true), 9));
+}
+
+/// Tries out nothing, and keeps what it was asked to try.
+struct Noting(Arc<Mutex<Vec<String>>>);
+
+impl Noting {
+    fn prospecting(&self) -> loreloom_server::Prospecting {
+        let noted = Arc::clone(&self.0);
+        Arc::new(move |prospect| {
+            if prospect.url.starts_with("ftp") {
+                return Err("its scheme is `ftp`".to_owned());
+            }
+            let key = prospect.key.unwrap_or_default();
+            noted.lock().unwrap().push(format!("{} {} {key}", prospect.url, prospect.ollama));
+            Ok(Arc::new(loreloom_llm::diagnose::BuiltIn))
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_configured_is_tried_out_as_a_stranger() {
+    let api = Api::start().await;
+    let url = json!({"url": "https://models.example/v1", "key": "sk-canary", "kind": "ollama"});
+    let off = api.call("POST", "/connections/test", url.clone()).await.refused(409);
+    assert_eq!(off.1, "this server tries out only what is configured");
+    let noting = Noting(Arc::default());
+    let upstream = Arc::new(loreloom_llm::offline::OfflineUpstream::default());
+    let counter = Arc::new(loreloom_core::tokens::ByteEstimate);
+    let only = crate::harness::connection("model", upstream, counter);
+    let only = loreloom_server::Connections::only(only).prospecting(noting.prospecting());
+    let api = Api::with(Setup { connections: Some(only), ..Setup::default() }).await;
+    let tried = api.call("POST", "/connections/test", url).await;
+    assert!(!tried.text.contains("sk-canary"), "{}", tried.text);
+    assert_eq!(tried.good()["connection"], "url");
+    assert_eq!(*noting.0.lock().unwrap(), ["https://models.example/v1 true sk-canary"]);
+    for (body, detail) in [
+        (json!({"url": "ftp://x"}), "its scheme is `ftp`"),
+        (
+            json!({"url": "http://x", "connection": "model"}),
+            "give a `connection` or the `url` of a server, not both",
+        ),
+        (json!({"key": "k"}), "`key` is for a server that is not configured: give its `url`"),
+    ] {
+        assert_eq!(api.call("POST", "/connections/test", body).await.refused(422).1, detail);
+    }
 }

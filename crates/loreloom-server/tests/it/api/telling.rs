@@ -1,8 +1,10 @@
 //! Telling a story through the API alone: messages, weave, replies, exchange.
 
+use loreloom_core::stable::StableSettings;
+use loreloom_server::{Placement, Weaving};
 use serde_json::{Value, json};
 
-use super::Api;
+use super::{Api, Setup};
 
 fn texts(path: &Value) -> Vec<&str> {
     path["messages"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect()
@@ -104,4 +106,30 @@ async fn a_chat_goes_out_and_in() {
     let plain = other.send(send(&other, "plain", messages.to_string())).await.good();
     assert_eq!((&plain["messages"], &plain["item"]["id"]), (&json!(2), &json!("plain")));
     assert_eq!(other.send(send(&other, "odd", "?".to_owned())).await.refused(422).0, "wrong_value");
+}
+
+#[tokio::test]
+async fn a_woven_prompt_is_placed_as_the_server_places_them() {
+    let stable = Placement::Stable(StableSettings::default());
+    for (placement, keeps) in [(Placement::FrontEnd, false), (stable, true)] {
+        let weaving = Weaving {
+            placement: placement.clone(),
+            deadline: std::time::Duration::from_mins(1),
+            ..Weaving::default()
+        };
+        let api = Api::with(Setup { weaving, ..Setup::default() }).await;
+        let mut prompts = Vec::new();
+        for (turn, text) in ["I come in.", "Who rings the bell?", "And then?"].iter().enumerate() {
+            let said = json!([{"role": "user", "content": text}]);
+            let body = json!({"chat": "hall", "messages": said, "dry_run": false});
+            let woven = api.call("POST", "/weave", body).await.good();
+            prompts.push(woven["prompt"]["messages"].clone());
+            let path = format!("/chats/hall/turns/{}/reply", turn + 1);
+            api.call("POST", &path, json!({"content": format!("Reply {turn}.")})).await.good();
+            let told = api.get(&format!("/chats/hall/turns/{}", turn + 1)).await.good();
+            assert_eq!(told["reproduced"], true, "{placement:?} {turn}");
+        }
+        assert!(prompts[1].to_string().contains("The bell of Harrow"), "{prompts:?}");
+        assert_eq!(prompts[1][0] == prompts[0][0], keeps, "{placement:?}: {prompts:?}");
+    }
 }

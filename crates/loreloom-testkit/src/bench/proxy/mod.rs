@@ -6,6 +6,8 @@
 //! at the same time say little.
 
 pub(super) mod child;
+mod growth;
+mod peers;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
@@ -134,10 +136,23 @@ impl Story {
 }
 
 pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(measure(print)).map_err(|error| error.to_string())
+}
+
+/// What it holds in memory while so many requests pass.
+pub(super) fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(growth::run(requests, print)).map_err(|error| error.to_string())
+}
+
+/// The proxy beside `LiteLLM`'s, which is this program.
+pub(super) fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(peers::run(litellm, print)).map_err(|error| error.to_string())
+}
+
+fn runtime() -> Measured<tokio::runtime::Runtime> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    runtime.block_on(measure(print)).map_err(|error| error.to_string())
+    runtime.map_err(|error| error.to_string())
 }
 
 async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,0 +1,265 @@
+//! The vaults of a running server: those that were named at start, and those that were
+//! registered since.
+
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use async_trait::async_trait;
+use loreloom_core::vault::FieldDefinition;
+use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
+use tokio::{runtime::Handle, sync::Mutex};
+
+use super::{
+    VaultSettings,
+    arguments::VaultPlace,
+    contents::{Contents, Vaults, Watching},
+    rest::RestArguments,
+};
+
+/// Opens vaults for a server and keeps its lore in step with them.
+pub(crate) struct Keeper {
+    named: Vec<VaultPlace>,
+    rest: RestArguments,
+    settings: VaultSettings,
+    /// Where callers with a key may point to.
+    roots: Vec<PathBuf>,
+    open: RwLock<Vec<OpenVault>>,
+    work: Mutex<Work>,
+}
+
+/// What changes while the server runs.
+#[derive(Default)]
+struct Work {
+    app: Option<App>,
+    watching: Option<Watching>,
+    registered: Vec<RegisteredVault>,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        mut named: Vec<VaultPlace>,
+        rest: RestArguments,
+        settings: VaultSettings,
+        roots: Vec<PathBuf>,
+    ) -> Self {
+        // A vault that is alone has no name. It must not get one, and its notes other ids,
+        // because another comes.
+        if let [only] = named.as_mut_slice() {
+            only.name.get_or_insert_default();
+        }
+        let (open, work) = (RwLock::default(), Mutex::default());
+        Self { named, rest, settings, roots, open, work }
+    }
+
+    /// Opens the vaults that were named at start, and those that are registered.
+    pub(crate) async fn begin(&self, app: &App) -> anyhow::Result<()> {
+        let registered = RegisteredVault::all(app.store.as_ref(), &app.tenant).await?;
+        let mut work = self.work.lock().await;
+        work.app = Some(app.clone());
+        self.take_up(&mut work, registered).await
+    }
+
+    /// Lets go of everything, so that the store can be closed.
+    pub(crate) async fn end(&self) {
+        let mut work = self.work.lock().await;
+        work.app = None;
+        let watching = work.watching.take();
+        close(watching).await;
+    }
+
+    async fn take_up(
+        &self,
+        work: &mut Work,
+        registered: Vec<RegisteredVault>,
+    ) -> anyhow::Result<()> {
+        let Some(app) = work.app.clone() else { return Ok(()) };
+        let (mut places, mut open) = (Vec::new(), Vec::new());
+        for place in &self.named {
+            let name = place.name.clone().unwrap_or_default();
+            let shown = place.folder.display().to_string();
+            open.push(OpenVault { name, place: shown, registered: false });
+            places.push(place.clone());
+        }
+        for RegisteredVault { name, folder, .. } in &registered {
+            let is_taken = open.iter().any(|other| other.name == *name);
+            if is_taken || !Path::new(folder).is_dir() {
+                tracing::warn!(vault = %name, "a registered vault is not there, or its name is taken");
+                continue;
+            }
+            let (name, folder) = (name.clone(), folder.clone());
+            places.push(VaultPlace { name: Some(name.clone()), folder: PathBuf::from(&folder) });
+            open.push(OpenVault { name, place: folder, registered: true });
+        }
+        let watching = if places.is_empty() {
+            app.stacks.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
+            None
+        } else {
+            let (rest, settings) = (self.rest.clone(), self.settings.clone());
+            let opening = move || Vaults::open(&places, &rest, settings);
+            let vaults = tokio::task::spawn_blocking(opening).await??;
+            Some(follow(&app, vaults).await?)
+        };
+        close(std::mem::replace(&mut work.watching, watching)).await;
+        work.registered = registered;
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
+        Ok(())
+    }
+}
+
+/// Ends a watch, which waits for its thread.
+async fn close(watching: Option<Watching>) {
+    // The thread's own panic was told by itself.
+    let _ended = tokio::task::spawn_blocking(move || drop(watching)).await;
+}
+
+#[async_trait]
+impl VaultKeeper for Keeper {
+    fn open(&self) -> Vec<OpenVault> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn check(&self, folder: &str, anywhere: bool) -> Result<String, VaultRefusal> {
+        let (folder, roots) = (PathBuf::from(folder), self.roots.clone());
+        let checking = tokio::task::spawn_blocking(move || checked(&folder, anywhere, &roots));
+        checking.await.unwrap_or_else(|error| unusable(error.to_string()))
+    }
+
+    async fn keep(&self, registered: Vec<RegisteredVault>) -> Result<(), String> {
+        let mut work = self.work.lock().await;
+        self.take_up(&mut work, registered).await.map_err(|error| format!("{error:#}"))
+    }
+
+    async fn refresh(&self) -> Result<(), String> {
+        let mut work = self.work.lock().await;
+        let registered = work.registered.clone();
+        self.take_up(&mut work, registered).await.map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn unusable<T>(reason: String) -> Result<T, VaultRefusal> {
+    Err(VaultRefusal::Unusable { reason })
+}
+
+/// A folder's real name, if it may be a vault. Of what lies outside the roots a caller from
+/// elsewhere is not even told whether it is there.
+fn checked(folder: &Path, anywhere: bool, roots: &[PathBuf]) -> Result<String, VaultRefusal> {
+    let real = folder.canonicalize();
+    let steps_back = folder.components().any(|part| part == Component::ParentDir);
+    let named = match &real {
+        Ok(real) => real.as_path(),
+        Err(_) => folder,
+    };
+    let is_inside = roots
+        .iter()
+        .filter_map(|root| root.canonicalize().ok())
+        .any(|root| named.starts_with(root) && (real.is_ok() || !steps_back));
+    if !anywhere && !is_inside {
+        return Err(VaultRefusal::Outside { folder: folder.display().to_string() });
+    }
+    if !folder.is_absolute() {
+        return unusable("a folder is named from the root of the file system on".to_owned());
+    }
+    match real {
+        Ok(real) if real.is_dir() => match real.into_os_string().into_string() {
+            Ok(text) => Ok(text),
+            Err(_) => unusable("the folder's name must be UTF-8 text".to_owned()),
+        },
+        Ok(_) => unusable(format!("`{}` is no folder", folder.display())),
+        Err(error) => unusable(format!("`{}` cannot be opened: {error}", folder.display())),
+    }
+}
+
+/// Takes up the notes of vaults, and again whenever they change.
+async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut vaults = vaults;
+        let contents = vaults.load()?;
+        anyhow::Ok((vaults, contents))
+    });
+    let (vaults, Contents { notes, fields }) = loaded.await??;
+    app.stacks.set_vaults(notes, fields).await?;
+    let following = app.clone();
+    let (app, runtime) = (app.clone(), Handle::current());
+    let changed = move |Contents { notes, fields }| {
+        let count = notes.len();
+        match runtime.block_on(app.stacks.set_vaults(notes, fields)) {
+            Ok(()) => tracing::info!(notes = count, "the vaults changed"),
+            Err(error) => tracing::warn!(%error, "the notes stay as they were"),
+        }
+    };
+    let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
+    if let Some((refreshing, read_again)) = watching.remote.clone() {
+        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
+        // Ends with the watch as well: what is read again is then another's.
+        let alive = Arc::downgrade(&watching.alive);
+        following.tasks.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = gone(alive) => {}
+                () = refreshing.keep_up(turns, read_again) => {}
+            }
+        });
+    }
+    Ok(watching)
+}
+
+/// Waits until a watch has ended.
+async fn gone(alive: std::sync::Weak<()>) {
+    while alive.strong_count() > 0 {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the folders that are checked")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_from_elsewhere_stay_inside_the_roots_and_learn_nothing_of_the_rest() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for folder in ["notes/mira", "private"] {
+            std::fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        std::fs::write(home.join("notes/file.md"), "x").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(home.join("private"), home.join("notes/link")).unwrap();
+        let roots = [home.join("notes")];
+        let outside = |folder: &str| Err(VaultRefusal::Outside { folder: folder.to_owned() });
+        for (inside, allowed) in [
+            ("notes", true),
+            ("notes/mira", true),
+            ("notes/mira/../mira", true),
+            ("private", false),
+            ("notes/../private", false),
+            ("notes/../missing", false),
+            ("missing", false),
+            ("notes-2", false),
+            #[cfg(unix)]
+            ("notes/link", false),
+        ] {
+            let folder = home.join(inside).display().to_string();
+            let found = checked(Path::new(&folder), false, &roots);
+            if allowed {
+                assert!(found.is_ok(), "{inside}: {found:?}");
+            } else {
+                assert_eq!(found, outside(&folder), "{inside}");
+            }
+        }
+        let text = home.join("private").display().to_string();
+        assert_eq!(checked(Path::new(&text), true, &[]), Ok(text));
+        for (folder, anywhere) in [
+            (home.join("notes/missing"), false),
+            (home.join("notes/file.md"), false),
+            (home.join("missing"), true),
+            (PathBuf::from("notes"), true),
+            (PathBuf::from("http://127.0.0.1:27123"), true),
+        ] {
+            let found = checked(&folder, anywhere, &roots);
+            assert!(matches!(found, Err(VaultRefusal::Unusable { .. })), "{folder:?}: {found:?}");
+        }
+    }
+}

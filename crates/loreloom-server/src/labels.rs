@@ -1,0 +1,203 @@
+//! What a person makes of a chat without telling on: its name, which of its messages are
+//! hidden, and that it is deleted.
+//!
+//! A chat's tree never changes: a front end goes on telling it, and turns are decided again
+//! from it. What is said about a chat therefore stands on the desk, where every change is a
+//! revision that can be undone. A chat counts as deleted only at the version it was deleted
+//! at: if a front end goes on telling it, it is there again.
+
+use std::collections::BTreeMap;
+
+use loreloom_core::{
+    chat::Message,
+    ids::{ChatId, MessageId, TenantId},
+    units::Timestamp,
+};
+use loreloom_memory::ports::{Change, ChatRecord, Desk, Item, Node, StoreError};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Names of labels on the desk begin so.
+const CHATS: &str = "chat/";
+
+/// What was said about a chat.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Label {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Messages that the model shall not see, or shall see again.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hidden: BTreeMap<String, bool>,
+    /// The version of the chat that was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<u64>,
+    /// The revision that said so.
+    #[serde(skip)]
+    pub revision: u64,
+}
+
+/// What was said about all chats of a tenant.
+#[derive(Clone, Debug, Default)]
+pub struct Labels(FxHashMap<ChatId, Label>);
+
+impl Label {
+    /// What is said about one chat.
+    pub async fn read(
+        desk: &dyn Desk,
+        tenant: &TenantId,
+        chat: &ChatId,
+    ) -> Result<Self, StoreError> {
+        let key = key(chat);
+        let items = desk.items(tenant, &key).await?;
+        items.iter().find(|item| item.key == key).map_or_else(|| Ok(Self::default()), of)
+    }
+
+    /// Says it. Returns the desk's revision, which does not change if nothing is new.
+    ///
+    /// Fails with [`StoreError::Outdated`] if `seen` is not the desk's revision.
+    pub async fn write(
+        &self,
+        desk: &dyn Desk,
+        (tenant, chat): (&TenantId, &ChatId),
+        seen: u64,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let says_something = *self != Self { revision: self.revision, ..Self::default() };
+        let value = says_something.then(|| serde_json::to_value(self)).transpose();
+        let value = value.map_err(|error| StoreError::Contradiction {
+            rule: "what is said about a chat has a JSON form",
+            found: error.to_string(),
+        })?;
+        desk.change(tenant, &[Change { key: key(chat), value }], Some(seen), now).await
+    }
+
+    /// Whether the chat was deleted and nobody has told it on since.
+    pub fn is_deleted(&self, chat: &ChatRecord) -> bool {
+        self.deleted.is_some_and(|version| chat.version <= version)
+    }
+
+    /// The chat under the name it was given.
+    pub fn name(&self, chat: &mut ChatRecord) {
+        if let Some(title) = &self.title {
+            chat.title.clone_from(title);
+        }
+    }
+
+    /// The message, hidden or not as was said.
+    pub fn show(&self, id: MessageId, message: &mut Message) {
+        if let Some(hidden) = self.hidden.get(&id.to_string()) {
+            message.hidden = *hidden;
+        }
+    }
+
+    /// The same for nodes of its tree.
+    pub fn show_all(&self, nodes: &mut [Node]) {
+        for node in nodes {
+            self.show(node.message_id, &mut node.message);
+        }
+    }
+
+    /// Hides a message, or shows it again.
+    pub fn set_hidden(&mut self, id: MessageId, stored: bool, hidden: bool) {
+        if stored == hidden {
+            self.hidden.remove(&id.to_string());
+        } else {
+            self.hidden.insert(id.to_string(), hidden);
+        }
+    }
+
+    /// Names the chat's version together with what is said about it.
+    pub(crate) fn tag(&self, version: u64) -> String {
+        match self.revision {
+            0 => version.to_string(),
+            revision => format!("{version}.{revision}"),
+        }
+    }
+}
+
+impl Labels {
+    /// What is said about all chats.
+    pub async fn read(desk: &dyn Desk, tenant: &TenantId) -> Result<Self, StoreError> {
+        let items = desk.items(tenant, CHATS).await?;
+        let labels = items.iter().map(|item| {
+            let chat = item.key.strip_prefix(CHATS).unwrap_or(&item.key);
+            Ok((ChatId::from(chat), of(item)?))
+        });
+        labels.collect::<Result<_, StoreError>>().map(Self)
+    }
+
+    /// Gives a chat its name. Returns whether it is deleted.
+    pub fn apply(&self, chat: &mut ChatRecord) -> bool {
+        let Some(label) = self.0.get(&chat.id) else { return false };
+        label.name(chat);
+        label.is_deleted(chat)
+    }
+}
+
+fn key(chat: &ChatId) -> String {
+    format!("{CHATS}{chat}")
+}
+
+fn of(item: &Item) -> Result<Label, StoreError> {
+    let label = Label::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+        what: format!("`{}` on the desk", item.key),
+        reason: error.to_string(),
+    })?;
+    Ok(Label { revision: item.revision, ..label })
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::ids::PrefixHash;
+    use loreloom_store::MemoryStore;
+
+    use super::*;
+
+    fn record(version: u64) -> ChatRecord {
+        let (id, title, tip) =
+            (ChatId::from("inn"), "At the inn".to_owned(), PrefixHash::default());
+        ChatRecord { id, title, tip, created: Timestamp(1), updated: Timestamp(1), version }
+    }
+
+    #[tokio::test]
+    async fn what_is_said_about_a_chat_is_kept_and_taken_back() {
+        let (desk, tenant, chat) = (MemoryStore::default(), TenantId::local(), ChatId::from("inn"));
+        let mut label = Label::read(&desk, &tenant, &chat).await.unwrap();
+        assert_eq!((label.clone(), label.tag(3)), (Label::default(), "3".to_owned()));
+        label.title = Some("The flood".to_owned());
+        label.deleted = Some(3);
+        let revision = label.write(&desk, (&tenant, &chat), 0, Timestamp(2)).await.unwrap();
+        // Another chat's name may begin with this one's.
+        let other = Label::read(&desk, &tenant, &"in".into()).await.unwrap();
+        assert_eq!(other, Label::default());
+        let labels = Labels::read(&desk, &tenant).await.unwrap();
+        for (version, deleted) in [(2, true), (3, true), (4, false)] {
+            let mut chat = record(version);
+            assert_eq!(labels.apply(&mut chat), deleted, "{version}");
+            assert_eq!(chat.title, "The flood");
+        }
+        let read = Label::read(&desk, &tenant, &chat).await.unwrap();
+        assert_eq!(read.tag(3), "3.1");
+        let stale = label.write(&desk, (&tenant, &chat), 0, Timestamp(3)).await;
+        assert!(matches!(stale, Err(StoreError::Outdated { .. })));
+        desk.undo(&tenant, revision, Timestamp(4)).await.unwrap();
+        assert_eq!(Label::read(&desk, &tenant, &chat).await.unwrap(), Label::default());
+    }
+
+    #[test]
+    fn a_message_is_hidden_and_shown_again() {
+        let mut label = Label::default();
+        let mut message = Message::new(loreloom_core::chat::Role::User, None, "psst");
+        let id = MessageId::default();
+        label.set_hidden(id, false, true);
+        label.show(id, &mut message);
+        assert!(message.hidden);
+        label.set_hidden(id, false, false);
+        assert_eq!(label, Label::default(), "what is as it was told needs no word");
+        label.set_hidden(id, true, false);
+        label.show(id, &mut message);
+        assert!(!message.hidden);
+    }
+}

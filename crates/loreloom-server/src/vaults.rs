@@ -1,0 +1,122 @@
+//! Vaults that somebody registered while the server runs.
+//!
+//! Which there are stands on the desk, so that a registration is a revision that can be
+//! undone, outlives the server and is taken up by other servers over the same store. Reading
+//! folders is the host's: it hands the server a [`VaultKeeper`].
+
+use async_trait::async_trait;
+use loreloom_core::ids::TenantId;
+use loreloom_memory::ports::{Change, Desk, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::app::App;
+
+/// Names of vaults on the desk begin so.
+const VAULTS: &str = "vault/";
+
+/// A vault that was registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredVault {
+    /// Its name.
+    pub name: String,
+    /// Its folder.
+    pub folder: String,
+    /// The revision that registered it.
+    pub revision: u64,
+}
+
+/// A vault that is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenVault {
+    /// Its name; empty where there is only one.
+    pub name: String,
+    /// Where it is.
+    pub place: String,
+    /// Whether it was registered and not named at start.
+    pub registered: bool,
+}
+
+/// Why a folder cannot be a vault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VaultRefusal {
+    /// It lies where callers from elsewhere may not point to.
+    #[error("a vault that is registered with a key lies inside `vault_roots`, `{folder}` does not")]
+    Outside {
+        /// The folder.
+        folder: String,
+    },
+    /// It cannot be opened.
+    #[error("{reason}")]
+    Unusable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Opens folders of notes and keeps the lore in step with them.
+#[async_trait]
+pub trait VaultKeeper: Send + Sync {
+    /// The vaults that are open, those that were named at start first.
+    fn open(&self) -> Vec<OpenVault>;
+
+    /// A folder's real name, if it may be a vault: anywhere, or only inside the roots that the
+    /// configuration allows.
+    async fn check(&self, folder: &str, anywhere: bool) -> Result<String, VaultRefusal>;
+
+    /// Opens these besides those that were named at start, and no others.
+    async fn keep(&self, registered: Vec<RegisteredVault>) -> Result<(), String>;
+
+    /// Reads all of them again.
+    async fn refresh(&self) -> Result<(), String>;
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    folder: String,
+}
+
+impl RegisteredVault {
+    /// The vaults that are registered, by name.
+    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
+        let items = desk.items(tenant, VAULTS).await?;
+        let read = |item: &loreloom_memory::ports::Item| {
+            let Kept { folder } =
+                Kept::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+                    what: format!("`{}` on the desk", item.key),
+                    reason: error.to_string(),
+                })?;
+            let name = item.key.strip_prefix(VAULTS).unwrap_or(&item.key).to_owned();
+            Ok(Self { name, folder, revision: item.revision })
+        };
+        items.iter().map(read).collect()
+    }
+
+    /// The change that registers a vault, or takes it out.
+    pub(crate) fn change(name: &str, folder: Option<&str>) -> Change {
+        let value = folder.map(|folder| Value::from_iter([("folder", folder)]));
+        Change { key: format!("{VAULTS}{name}"), value }
+    }
+}
+
+impl App {
+    /// Opens the vaults that are registered, if they are others than before.
+    pub(crate) async fn take_up_vaults(&self) -> Result<(), StoreError> {
+        let Some(keeper) = self.stacks.vault_keeper() else { return Ok(()) };
+        let registered = RegisteredVault::all(self.store.as_ref(), &self.tenant).await?;
+        let open = keeper.open();
+        let open: Vec<(&str, &str)> = open
+            .iter()
+            .filter(|vault| vault.registered)
+            .map(|vault| (vault.name.as_str(), vault.place.as_str()))
+            .collect();
+        let wanted: Vec<(&str, &str)> =
+            registered.iter().map(|one| (one.name.as_str(), one.folder.as_str())).collect();
+        if open != wanted
+            && let Err(error) = keeper.keep(registered.clone()).await
+        {
+            tracing::warn!(%error, "the vaults stay as they were");
+        }
+        Ok(())
+    }
+}

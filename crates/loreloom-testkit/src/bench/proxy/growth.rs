@@ -1,0 +1,86 @@
+//! What the proxy holds in memory while many requests pass: told at intervals, so that a leak
+//! is told from what is filled once.
+//!
+//! Stories come and go: each is told for some turns, then another begins, as on a server
+//! that runs for months. What is remembered of stories has a bound, so that the memory grows
+//! up to it and then stays.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::{net::TcpListener, task::JoinSet};
+
+use super::{
+    Story,
+    child::Server,
+    wire::{self, Client, Order},
+};
+use crate::bench::figure::Figure;
+
+/// Turns of a story.
+const TURNS: u64 = 25;
+/// Stories that are told at once.
+const AT_ONCE: u64 = 4;
+/// How often the memory is looked at.
+const LOOKS: u64 = 10;
+
+/// Sends so many requests and prints the memory after each tenth of them.
+pub(super) async fn run(
+    requests: u64,
+    print: &mut dyn FnMut(Figure),
+) -> Result<(), Box<dyn std::error::Error>> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let bare = listener.local_addr()?;
+    #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
+    let upstream = tokio::spawn(wire::upstream(listener));
+    // What a busy machine does not weave in time would not be measured.
+    let server = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
+    let (told, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut seen = Vec::new();
+    for look in 1..=LOOKS {
+        let stories = (requests / LOOKS).div_ceil(TURNS * AT_ONCE);
+        let mut clients = JoinSet::new();
+        for at in 0..AT_ONCE {
+            let (told, broken) = (Arc::clone(&told), Arc::clone(&broken));
+            clients.spawn(tell(server.address, (look, at), stories, told, broken));
+        }
+        while let Some(ended) = clients.join_next().await {
+            ended??;
+        }
+        let Some(megabytes) = server.megabytes() else { break };
+        let name = format!("memory after {} requests", told.load(Ordering::Relaxed));
+        print(Figure::new(name, megabytes, "MB"));
+        seen.push(megabytes);
+    }
+    if let [.., middle, _, _, _, _, last] = seen.as_slice() {
+        print(Figure::new("growth over the second half", last - middle, "MB"));
+    }
+    let broken = u32::try_from(broken.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+    print(Figure::new("answers that were not as they should be", f64::from(broken), ""));
+    upstream.abort();
+    Ok(())
+}
+
+async fn tell(
+    server: SocketAddr,
+    (look, at): (u64, u64),
+    stories: u64,
+    told: Arc<AtomicU64>,
+    broken: Arc<AtomicU64>,
+) -> std::io::Result<()> {
+    let mut client = Client::connect(server, true).await?;
+    for number in 0..stories {
+        let mut story = Story::new(format!("growth {look} {at} {number}"));
+        for _ in 0..TURNS {
+            let answer = client.ask(&story.next(Order::default())).await?;
+            told.fetch_add(1, Ordering::Relaxed);
+            broken.fetch_add(u64::from(!answer.good), Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
