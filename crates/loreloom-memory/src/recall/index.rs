@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{
+    address::speaks_about,
     bm25::Bm25,
     packed::{Packed, Shelf},
     tokens::{Token, tokens},
@@ -227,6 +228,12 @@ impl Index {
     pub(super) fn named(&self, text: &str) -> Vec<&str> {
         let names = self.speakers.iter().map(String::as_str);
         names.filter(|name| crate::text::contains_word(text, name)).collect()
+    }
+
+    /// The places of the speakers that a text speaks about, of those it names.
+    pub(super) fn spoken_about(&self, text: &str, named: &[&str]) -> Vec<u32> {
+        let about = named.iter().filter(|name| speaks_about(text, name));
+        about.filter_map(|name| self.speaker_place(name)).collect()
     }
 
     /// Tokens that are no part of a speaker's name.
