@@ -8,6 +8,7 @@ use super::{
     address::speaks_about,
     bm25::Bm25,
     packed::{Packed, Shelf},
+    related::Related,
     tokens::{Token, tokens},
 };
 use crate::{number::real, ports::Vector, text::sentences};
@@ -81,6 +82,7 @@ pub struct Index {
     /// All terms, and the vectors of the words they came from.
     pub(super) terms: Vec<String>,
     pub(super) term_meanings: Shelf,
+    pub(super) related: Related,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
     stretches_differ: bool,
@@ -208,6 +210,7 @@ impl Index {
         self.meanings.truncate(left);
         self.speakers.truncate(speakers);
         self.term_meanings.truncate(terms);
+        self.related.truncate(terms);
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }

@@ -12,6 +12,7 @@ mod index;
 mod irregular;
 mod packed;
 mod query;
+mod related;
 mod stem;
 mod tokens;
 mod turn;

@@ -65,6 +65,11 @@ impl Shelf {
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.scales.len()
+    }
+
     /// Whether no vector of any length was added.
     pub(super) fn is_empty(&self) -> bool {
         self.width == 0
@@ -95,11 +100,11 @@ impl Shelf {
         Packed::of(&sum)
     }
 
-    /// Those whose cosine with `wanted` is at least `least`, with it, in order.
+    /// Those from a place on whose cosine with `wanted` is at least `least`, with it, in order.
     ///
     /// What the heads leave open is at most the product of the tails' lengths: most are ruled
     /// out after a quarter of the work.
-    pub(super) fn near(&self, wanted: &Packed, least: f64) -> Vec<(usize, f64)> {
+    pub(super) fn near(&self, wanted: &Packed, least: f64, from: usize) -> Vec<(usize, f64)> {
         if wanted.numbers.len() != self.width || self.width == 0 {
             return Vec::new();
         }
@@ -115,7 +120,7 @@ impl Shelf {
             let likeness = first + f64::from(dot(&own[split..], back)) * scale;
             (likeness >= least).then_some((at, likeness))
         };
-        (0..self.scales.len()).filter_map(near).collect()
+        (from..self.len()).filter_map(near).collect()
     }
 
     /// The cosine of each with `wanted`, in order.
@@ -168,18 +173,22 @@ mod tests {
         let mut shelf = Shelf::default();
         let made: Vec<Vector> =
             (0..200).map(|_| unit(&(0..24).map(|_| number()).collect::<Vec<f32>>())).collect();
-        made.iter().for_each(|vector| shelf.push(&Packed::of(vector)));
+        for vector in &made {
+            shelf.push(&Packed::of(vector));
+        }
         for least in [-1.0, 0.0, 0.2, 0.4, 0.99] {
             let wanted = Packed::of(&made[3]);
             let all = shelf.likeness(&wanted).enumerate();
             let expected: Vec<usize> =
                 all.filter(|(_, likeness)| *likeness >= least).map(|(at, _)| at).collect();
             let found: Vec<usize> =
-                shelf.near(&wanted, least).into_iter().map(|(at, _)| at).collect();
+                shelf.near(&wanted, least, 0).into_iter().map(|(at, _)| at).collect();
             assert_eq!(found, expected, "{least}");
             assert!(!found.is_empty());
         }
-        assert!(shelf.near(&Packed::of(&vec![1.0]), 0.0).is_empty());
+        assert!(shelf.near(&Packed::of(&vec![1.0]), 0.0, 0).is_empty());
+        let last = shelf.near(&Packed::of(&made[199]), 0.99, 199);
+        assert_eq!(last.first().map(|(at, _)| *at), Some(199));
     }
 
     #[test]

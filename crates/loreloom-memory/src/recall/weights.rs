@@ -51,7 +51,7 @@ impl Default for Weights {
             related: 0.5,
             related_from: 0.6,
             related_most: 8,
-            related_words: 8,
+            related_words: 6,
             meaning: 1.0,
             before: vec![0.4, 0.2],
             after: vec![0.2, 0.1],
