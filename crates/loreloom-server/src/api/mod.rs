@@ -23,6 +23,7 @@ mod idempotency;
 mod jobs;
 mod matching;
 mod memory;
+mod memory_asked;
 mod memory_whole;
 mod memory_writes;
 mod messages;
@@ -97,6 +98,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(memory::routes())
         .merge(memory_writes::routes())
         .merge(memory_whole::routes())
+        .merge(memory_asked::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
         .merge(connections::routes())
