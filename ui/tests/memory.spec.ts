@@ -142,6 +142,18 @@ test('somebody is told something: the cell changes, and is taken back', async ({
   await expect(page.getByRole('button', { name: /^the excise men: suspects\. Halven/ })).toBeVisible();
 });
 
+test('a relationship that changed has a line of its history', async ({ page }) => {
+  const id = encodeURIComponent('Orla→Mira');
+  const change = (descriptors: object[]) => json(`/memory/records/${id}`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ owner: { character: 'Orla' }, set: { descriptors } }) });
+  await change([{ word: 'trusting', magnitude: 'medium' }]);
+  await change([{ word: 'betrayed', magnitude: 'high' }]);
+  await page.goto(`/c/${c}/memory/relationships`);
+  await expect(page.locator('.relline circle')).toHaveCount(3);
+  await expect(page.locator('.relline').first()).toContainText('betrayed');
+  await axe(page);
+  await shot(page, 'memory-relationship-line-light');
+});
+
 test('memories and passages are found by what they say', async ({ page }) => {
   await page.goto(`/c/${c}/memory`);
   await page.getByRole('searchbox', { name: 'Find by what it says' }).fill('bell rope untied');
