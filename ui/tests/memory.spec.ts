@@ -75,7 +75,7 @@ test('settings are saved, work at once and are taken back', async ({ page }) => 
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every tier of memory and the jobs open in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(400_000);
     await theme(page, mode);
     const marks: Record<string, string> = { facts: '.fact', scenes: '.timeline li', arcs: '.board .cardx', state: '.statecards .cardx', relationships: '.relations .cardx', knowledge: '.matrix', summary: '.fact' };
     for (const tier of Object.keys(marks)) {
@@ -164,6 +164,15 @@ test('memories and passages are found by what they say', async ({ page }) => {
   await shot(page, 'memory-search-light');
 });
 
+test('the palette finds memories', async ({ page }) => {
+  await page.goto(`/c/${c}`);
+  await expect(page.locator('.msg').first()).toBeVisible();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('bell rope untied');
+  await page.getByRole('option', { name: /Memory “The bell rope was untied/ }).click();
+  await expect(page.locator('.side')).toContainText('Long-term memory');
+});
+
 test('people and things of memory are in the graph, and those without an entry are named', async ({ page }) => {
   await page.goto(`/graph?chat=${c}`);
   await expect(page.getByRole('link', { name: /^Orla,/ })).toBeVisible();
@@ -194,7 +203,7 @@ test('who comes back after a while is told what happened before', async ({ page 
 });
 
 test('at phone width every tier is whole', async ({ page }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(400_000);
   await page.setViewportSize({ width: 390, height: 844 });
   for (const tier of ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary']) {
     await page.goto(`/c/${c}/memory/${tier}`);

@@ -63,7 +63,7 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
 });
 
 test('nothing that is remembered becomes markup, on any screen that shows it', async ({ page }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(600_000);
   const data = mkdtempSync(join(tmpdir(), 'loreloom-xss-'));
   const before = process.env.LORELOOM_URL;
   const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', data, '--char', 'Orla');

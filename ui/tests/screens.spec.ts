@@ -1,8 +1,8 @@
-import { axe, cutOff, demo, expect, json, shot, test, theme } from './kit';
+import { axe, book, cutOff, demo, expect, json, shot, test, theme } from './kit';
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(180_000);
+    test.setTimeout(600_000);
     await theme(page, mode);
     const { chat, turns } = await demo();
     const c = encodeURIComponent(chat);
@@ -173,7 +173,7 @@ test('an unknown address says so and leads back', async ({ page }) => {
 });
 
 test('at phone width nothing is cut off', async ({ page }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const { chat, turns } = await demo();
   const c = encodeURIComponent(chat);
@@ -183,5 +183,55 @@ test('at phone width nothing is cut off', async ({ page }) => {
     await axe(page);
     await shot(page, `phone-${name}`);
     expect(await cutOff(page)).toEqual([]);
+  }
+});
+
+test('at 320 pixels, as at a zoom of four, nothing is cut off', async ({ page }) => {
+  test.setTimeout(600_000);
+  await page.setViewportSize({ width: 320, height: 640 });
+  const { chat, turns } = await demo();
+  const c = encodeURIComponent(chat);
+  for (const [path, mark] of [[`/c/${c}`, '.msg'], [`/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], ['/lore', '.vr'], ['/graph?chat=demo', '.node'], ['/settings/slots', '.slotstack li'], ['/dash?chat=demo', '.bars a'], ['/welcome', '.wizard li'], ['/stories', '.wtable tbody tr']] as const) {
+    await page.goto(path);
+    await expect(page.locator(mark).first()).toBeVisible();
+    expect(await cutOff(page), path).toEqual([]);
+  }
+});
+
+test('nothing moves for who wants no motion', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto('/settings');
+  await expect(page.locator('.seg button').first()).toBeVisible();
+  const moving = await page.evaluate(() => [...document.querySelectorAll('*')].filter((element) => {
+    const style = getComputedStyle(element);
+    return style.transitionDuration.split(',').some((time) => parseFloat(time) > 0) || style.animationName !== 'none';
+  }).length);
+  expect(moving).toBe(0);
+});
+
+test('why, fix, save and undo by the keyboard alone', async ({ page }) => {
+  await book('keyed', [{ key: ['nobodysaysthis'], comment: 'The lantern law', content: 'Lanterns stay lit.' }]);
+  try {
+    await page.goto('/');
+    await expect(page.locator('.msg').first()).toBeVisible();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('lantern law');
+    await expect(page.getByRole('option', { name: /Entry/ })).toBeVisible();
+    await page.keyboard.press('Enter');
+    await expect(page.locator('.ed h2')).toHaveText('The lantern law');
+    await page.keyboard.press('e');
+    await expect(page.getByLabel('Content')).toBeFocused();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' All night.');
+    await page.keyboard.press('Control+s');
+    await expect(page.locator('[data-notice]')).toContainText('Saved “The lantern law”');
+    // Out of the text field, which has its own undo.
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Tab');
+    await page.locator('[data-notice] button').first().focus();
+    await page.keyboard.press('Enter');
+    await expect(page.getByLabel('Content')).toHaveValue('Lanterns stay lit.');
+  } finally {
+    await json('/books/keyed', { method: 'DELETE' });
   }
 });

@@ -991,4 +991,5 @@ export const de: Record<Key, string> = {
   'lint.code.scan_depth_zero': 'Schlüssel werden in keiner Nachricht gesucht',
   'lint.code.small_budget': 'Kaum etwas passt ins Budget',
   'lint.code.constants_over_budget': 'Was immer dabei ist, verbraucht das Budget',
+  'palette.memory': 'Erinnerung „{text}“',
 };

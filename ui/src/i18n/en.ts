@@ -990,6 +990,7 @@ export const en = {
   'lint.code.scan_depth_zero': 'Keys are looked for in no message at all',
   'lint.code.small_budget': 'Hardly anything fits the budget',
   'lint.code.constants_over_budget': 'What is always in uses up the budget',
+  'palette.memory': 'Memory “{text}”',
 } as const;
 
 export type Key = keyof typeof en;
