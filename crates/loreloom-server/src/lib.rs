@@ -15,6 +15,7 @@ mod choosing;
 mod connections;
 mod events;
 mod gate;
+mod graph;
 mod guard;
 mod keys;
 mod labels;
