@@ -228,6 +228,9 @@ async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> 
 
 /// Eight stories at once, each growing; the model thinks for five milliseconds.
 async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
+    // The first turn of all loads the tokenizer.
+    let mut client = Client::connect(ours, true).await?;
+    client.ask(&Story::new("first".to_owned()).next(Order { chunks: 1, pause: 5 })).await?;
     let mut clients = JoinSet::new();
     for at in 0..8 {
         clients.spawn(async move {
