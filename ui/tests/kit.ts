@@ -77,3 +77,11 @@ export async function shot(page: Page, name: string): Promise<void> {
 export async function theme(page: Page, name: 'light' | 'dark'): Promise<void> {
   await page.addInitScript((value) => window.localStorage.setItem('loreloom.theme', value), name);
 }
+
+/** What stands outside of the window, apart from boxes that scroll by themselves. */
+export const cutOff = (page: Page): Promise<string[]> =>
+  page.evaluate(() => [...document.querySelectorAll('main button, main a, main h1, main input, main select, main p')].filter((element) => {
+    const box = element.getBoundingClientRect();
+    if (box.width === 0 || element.closest('.sr, .seg, .batch, .pane table, .picture, .relline, .stripbox, .bars, .matrixbox') || getComputedStyle(element).visibility === 'hidden') return false;
+    return box.right > window.innerWidth + 1 || box.left < -1;
+  }).map((element) => element.outerHTML.slice(0, 120)));

@@ -119,6 +119,51 @@ test('a dropped file is imported after its loss report', async ({ page }) => {
   await expect(page.locator('.vr', { hasText: 'Gulls' })).toHaveCount(0);
 });
 
+test('a field of many entries is set at once, and taken back', async ({ page }) => {
+  await page.goto('/lore?f=book:harbour');
+  for (const at of [0, 1]) await page.locator('.vr input').nth(at).click();
+  await page.getByLabel('Field to set').selectOption('order');
+  await page.getByLabel('Value').fill('7');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await expect(page.locator('[data-notice]')).toContainText('2 entries changed');
+  const rows = await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour');
+  expect(rows.items.map((row) => row.order)).toEqual([7, 7, 100]);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect.poll(async () => (await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour')).items.map((row) => row.order)).toEqual([100, 100, 100]);
+});
+
+test('an entry is tried on a stored story, and its findings are beside it', async ({ page }) => {
+  await open(page, 'The rope');
+  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByLabel('Take a stored story').selectOption('demo');
+  await expect(page.getByLabel('Type or paste any text')).toHaveValue(/causeway/i);
+  await expect(page.locator('.hits li').first()).toBeVisible();
+  await axe(page);
+});
+
+test('whom a book follows is changed, works at once and is taken back', async ({ page }) => {
+  await page.goto('/lore?f=book:"harbour"');
+  await expect(page.locator('.ed h2')).toHaveText('harbour');
+  await page.getByRole('button', { name: 'Remove: everybody, in every story' }).click();
+  await expect(page.locator('.bindings')).toContainText('Nobody: it is never used.');
+  await page.getByLabel('Follows', { exact: true }).selectOption('character');
+  await page.getByLabel('Name', { exact: true }).fill('Orla Venn');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByLabel('Export as').selectOption('sillytavern');
+  await expect(page.locator('.ed')).toContainText('This format has a place for everything.');
+  await axe(page);
+  await shot(page, 'bindings-light');
+  await page.locator('.ed').getByRole('button', { name: 'Save' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Saved');
+  expect((await json<{ bindings: unknown[] }>('/books/harbour')).bindings).toEqual([{ to: 'character', name: 'Orla Venn' }]);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect.poll(async () => (await json<{ bindings: unknown[] }>('/books/harbour')).bindings).toEqual([{ to: 'everywhere' }]);
+  // The file is the browser's to save.
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  expect((await saved).suggestedFilename()).toBe('harbour.json');
+});
+
 test('a book and its first entry are made', async ({ page }) => {
   await page.goto('/lore');
   await page.getByRole('button', { name: 'New book' }).click();

@@ -1,23 +1,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, expect, json, shot, test, theme } from './kit';
+import { axe, cutOff, expect, json, shot, test, theme } from './kit';
+import { CHAT, remembered } from './remembered';
 import { serve } from './server';
 
 // The demo remembers nothing, so that its story is the same each time: a server that does.
 const DATA = mkdtempSync(join(tmpdir(), 'loreloom-ui-'));
 const before = process.env.LORELOOM_URL;
 let stop: () => void;
-const CHAT = 'harbour night';
 
 test.beforeAll(async () => {
   const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', DATA, '--char', 'Orla');
   stop = server.stop;
   process.env.LORELOOM_URL = server.address;
-  const names = ['Orla', 'Mira', 'Orla', 'Mira', 'Orla'];
-  const texts = ['The tide is late.', 'I owe you the oil.', 'Then bring it by the spring tide.', 'I promise.', 'Good. The rope was untied, not cut.'];
-  const messages = texts.map((content, at) => ({ role: at % 2 ? 'user' : 'assistant', name: names[at], content }));
-  await json('/chats', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id: CHAT, title: 'Harbour night', messages }) });
+  await remembered();
 });
 test.afterAll(() => {
   stop();
@@ -43,8 +40,8 @@ test('a memory is noted, edited, pinned, retired and taken back; the slider show
   await page.keyboard.press('ArrowLeft');
   await expect(page.locator('output')).toHaveText(`#${end - 1}`);
   const at = new URL(page.url()).searchParams.get('at')!;
-  const before = await json<Records>(`/chats/${c}/memory?at=${at}&limit=500`);
-  await expect(page.locator('.fact')).toHaveCount(before.items.filter((one) => ['memory', 'session_memory'].includes(one.tier)).length);
+  const before = await json<Records>(`/chats/${c}/memory?at=${at}&who=Orla&limit=500`);
+  await expect(page.locator('.fact')).toHaveCount(before.items.filter((one) => ['memory', 'session_memory', 'contradiction'].includes(one.tier)).length);
   await expect(page.locator('.fact', { hasText: 'Mira promised' })).toHaveCount(0);
   await page.keyboard.press('ArrowRight');
   await expect(page.locator('.fact', { hasText: 'Mira promised' })).toBeVisible();
@@ -65,7 +62,7 @@ test('a memory is noted, edited, pinned, retired and taken back; the slider show
 });
 
 test('settings are saved, work at once and are taken back', async ({ page }) => {
-  await page.goto('/settings');
+  await page.goto('/settings/weaving');
   const context = page.getByLabel('The model’s context size, tokens');
   await expect(context).toHaveValue('8192');
   await context.fill('4096');
@@ -78,12 +75,14 @@ test('settings are saved, work at once and are taken back', async ({ page }) => 
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every tier of memory and the jobs open in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(400_000);
     await theme(page, mode);
-    for (const tier of ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary']) {
+    const marks: Record<string, string> = { facts: '.fact', scenes: '.timeline li', arcs: '.board .cardx', state: '.statecards .cardx', relationships: '.relations .cardx', knowledge: '.matrix', summary: '.fact' };
+    for (const tier of Object.keys(marks)) {
       await page.goto(`/c/${encodeURIComponent(CHAT)}/memory/${tier}`);
-      await expect(page.locator('.mem .empty, .fact, .matrix').first()).toBeVisible();
-      if (tier === 'facts' || tier === 'knowledge') await axe(page);
+      await expect(page.locator(marks[tier]!).first()).toBeVisible();
+      await axe(page);
+      await shot(page, `memory-${tier}-${mode}`);
     }
     await page.goto('/jobs');
     await expect(page.locator('h1')).toHaveText('Jobs');
@@ -92,3 +91,125 @@ for (const mode of ['light', 'dark'] as const) {
     await shot(page, `jobs-${mode}`);
   });
 }
+
+const c = encodeURIComponent(CHAT);
+
+test('what was replaced is a chain, and several memories become one', async ({ page }) => {
+  await page.goto(`/c/${c}/memory?id=o2`);
+  await expect(page.locator('.side .chain')).toContainText('The bell rope was cut.');
+  await page.locator('.side .chain button').click();
+  await expect(page.locator('.side .chain')).toContainText('was replaced by');
+  await expect(page.locator('.fact.gone', { hasText: 'The bell rope was cut.' })).toBeVisible();
+  await page.goto(`/c/${c}/memory`);
+  await page.getByLabel('Select “The harbour book').check();
+  await page.getByLabel('Select “Halven kept').check();
+  await page.getByLabel('What the merged memory says').fill('Halven kept the light; somebody signs in his hand.');
+  await axe(page);
+  await shot(page, 'memory-merge-light');
+  await page.getByRole('button', { name: 'Merge', exact: true }).click();
+  await expect(page.locator('.fact', { hasText: 'somebody signs in his hand' })).toBeVisible();
+  await expect(page.locator('.fact', { hasText: 'The harbour book' })).toHaveCount(0);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('.fact', { hasText: 'The harbour book' })).toBeVisible();
+});
+
+test('threads are ended and opened again on the board', async ({ page }) => {
+  await page.goto(`/c/${c}/memory/arcs`);
+  const card = page.locator('.lane.open .cardx', { hasText: 'Will Mira bring' });
+  await card.getByRole('button', { name: 'It is over' }).click();
+  await expect(page.locator('.lane.over .cardx', { hasText: 'Will Mira bring' })).toBeVisible();
+  await page.locator('.lane.over .cardx', { hasText: 'Will Mira bring' }).getByRole('button', { name: 'Open again' }).click();
+  await expect(card).toBeVisible();
+});
+
+test('somebody is told something: the cell changes, and is taken back', async ({ page }) => {
+  await page.goto(`/c/${c}/memory/knowledge`);
+  const cell = page.getByRole('button', { name: /^Mira: unaware\. Halven is alive/ });
+  await cell.click();
+  await page.getByRole('dialog').getByLabel('knows').check();
+  await axe(page);
+  await shot(page, 'memory-reveal-light');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('button', { name: /^Mira: knows\. Halven is alive/ })).toBeVisible();
+  const known = await json<{ items: { subject: string; kind: string; content: string }[] }>(`/chats/${c}/knowledge?who=Orla`);
+  expect(known.items.find((item) => item.subject === 'Mira' && item.content === 'Halven is alive.')?.kind).toBe('knows');
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(cell).toBeVisible();
+  // An empty cell is filled, too.
+  await page.getByRole('button', { name: /^the excise men: nothing noted/ }).click();
+  await page.getByRole('dialog').getByLabel('suspects').check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('button', { name: /^the excise men: suspects\. Halven/ })).toBeVisible();
+});
+
+test('a relationship that changed has a line of its history', async ({ page }) => {
+  const id = encodeURIComponent('Orla→Mira');
+  const change = (descriptors: object[]) => json(`/memory/records/${id}`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ owner: { character: 'Orla' }, set: { descriptors } }) });
+  await change([{ word: 'trusting', magnitude: 'medium' }]);
+  await change([{ word: 'betrayed', magnitude: 'high' }]);
+  await page.goto(`/c/${c}/memory/relationships`);
+  await expect(page.locator('.relline circle')).toHaveCount(3);
+  await expect(page.locator('.relline').first()).toContainText('betrayed');
+  await axe(page);
+  await shot(page, 'memory-relationship-line-light');
+});
+
+test('memories and passages are found by what they say', async ({ page }) => {
+  await page.goto(`/c/${c}/memory`);
+  await page.getByRole('searchbox', { name: 'Find by what it says' }).fill('bell rope untied');
+  await page.keyboard.press('Enter');
+  await expect(page.locator('.found')).toContainText('untied by somebody who knew the knot');
+  await expect(page.locator('.found a.fact').first()).toContainText('#');
+  await axe(page);
+  await shot(page, 'memory-search-light');
+});
+
+test('the palette finds memories', async ({ page }) => {
+  await page.goto(`/c/${c}`);
+  await expect(page.locator('.msg').first()).toBeVisible();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('bell rope untied');
+  await page.getByRole('option', { name: /Memory “The bell rope was untied/ }).click();
+  await expect(page.locator('.side')).toContainText('Long-term memory');
+});
+
+test('people and things of memory are in the graph, and those without an entry are named', async ({ page }) => {
+  await page.goto(`/graph?chat=${c}`);
+  await expect(page.getByRole('link', { name: /^Orla,/ })).toBeVisible();
+  await expect(page.locator('.side')).toContainText('Names without an entry');
+  await expect(page.locator('.side')).toContainText('Halven');
+  await axe(page);
+  await shot(page, 'graph-memory-light');
+});
+
+test('who comes back after a while is told what happened before', async ({ page }) => {
+  await page.addInitScript(() => {
+    if (!window.localStorage.getItem('loreloom.seen.harbour night')) window.localStorage.setItem('loreloom.seen.harbour night', `${Date.now() - 3 * 24 * 3_600_000} 8`);
+  });
+  await page.goto(`/c/${c}`);
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toContainText('3 days ago');
+  await expect(dialog).toContainText('2 messages are new');
+  await expect(dialog).toContainText('signs the harbour book in a dead man');
+  await expect(dialog).toContainText('Will Mira bring the oil in time?');
+  await axe(page);
+  await shot(page, 'recap-light');
+  await page.keyboard.press('Escape');
+  await expect(dialog).toHaveCount(0);
+  // Once is enough.
+  await page.reload();
+  await expect(page.locator('.msg').first()).toBeVisible();
+  await expect(dialog).toHaveCount(0);
+});
+
+test('at phone width every tier is whole', async ({ page }) => {
+  test.setTimeout(400_000);
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const tier of ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary']) {
+    await page.goto(`/c/${c}/memory/${tier}`);
+    await expect(page.locator('.fact, .timeline li, .cardx, .matrix').first()).toBeVisible();
+    await axe(page);
+    await shot(page, `phone-memory-${tier}`);
+    expect(await cutOff(page)).toEqual([]);
+  }
+});

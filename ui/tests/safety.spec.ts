@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { book, expect, json, test, url } from './kit';
+import { CHAT, remembered } from './remembered';
 import { serve } from './server';
 
 const CORPUS = [
@@ -43,7 +47,7 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
   await page.goto(`/c/${chat}`);
   await expect(page.locator('.prose', { hasText: CORPUS[0]! }).first()).toBeVisible();
   await inert(page);
-  for (const path of [`/c/${chat}/tree`, `/c/${chat}/t/1/prompt`, `/c/${chat}/t/1/why`, `/c/${chat}/t/1/raw`, '/lore?f=book:xss', '/stories', '/history']) {
+  for (const path of [`/c/${chat}/tree`, `/c/${chat}/t/1/prompt`, `/c/${chat}/t/1/why`, `/c/${chat}/t/1/diff`, `/c/${chat}/t/1/raw`, '/lore?f=book:xss', '/lore/findings', '/lore/coverage', `/graph?chat=${chat}`, `/graph?chat=${chat}&view=list`, `/dash?chat=${chat}`, '/settings/slots', '/settings/models', '/welcome', '/replay', '/jobs', '/stories', '/history']) {
     await page.goto(path);
     await expect(page.locator('h1').first()).toBeAttached();
     await page.waitForTimeout(300);
@@ -56,6 +60,52 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
     await inert(page);
   }
   await json('/books/xss', { method: 'DELETE' });
+});
+
+test('nothing that is remembered becomes markup, on any screen that shows it', async ({ page }) => {
+  test.setTimeout(600_000);
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-xss-'));
+  const before = process.env.LORELOOM_URL;
+  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', data, '--char', 'Orla');
+  process.env.LORELOOM_URL = server.address;
+  try {
+    await remembered(` ${CORPUS.join(' ')}`);
+    const chat = encodeURIComponent(CHAT);
+    const tiers = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary'].map((tier) => `/c/${chat}/memory/${tier}`);
+    for (const path of [...tiers, `/c/${chat}/memory?id=o2`, `/c/${chat}/memory/relationships?id=${encodeURIComponent('Orla→Mira')}`, `/c/${chat}/memory?find=rope`, `/graph?chat=${chat}`, `/graph?chat=${chat}&view=list`, '/stories', `/c/${chat}`]) {
+      await page.goto(`${server.address}${path}`);
+      await expect(page.locator('main')).toContainText('onerror');
+      await inert(page);
+    }
+    await page.getByRole('button', { name: 'What happened before' }).click();
+    await expect(page.getByRole('dialog')).toContainText('<svg onload=alert(1)>');
+    await inert(page);
+    await page.keyboard.press('Escape');
+    await page.goto(`${server.address}/lore`);
+    const world = { name: CORPUS[0], entries: { 0: { uid: 0, key: [CORPUS[1]], comment: CORPUS[2], content: CORPUS[3], [CORPUS[0]!]: CORPUS[12] } } };
+    await page.locator('input[type=file]').setInputFiles({ name: '<img src=x onerror=alert(1)>.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(world)) });
+    await expect(page.getByRole('dialog')).toContainText('<img src=x onerror=alert(1)>.json');
+    await inert(page);
+    await page.getByLabel('Id of the new book').fill('probe');
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await expect(page.locator('[data-notice]')).toContainText('<img src=x');
+    await inert(page);
+    await page.goto(`${server.address}/lore?f=book:probe`);
+    await expect(page.locator('.ed h2')).toHaveText(CORPUS[0]!);
+    await page.getByLabel('Follows', { exact: true }).selectOption('character');
+    await page.getByLabel('Name', { exact: true }).fill(CORPUS[3]!);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await expect(page.locator('.bindings')).toContainText(CORPUS[3]!);
+    await inert(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Command palette' }).fill('script');
+    await expect(page.getByRole('option', { name: /Entry/ }).first()).toBeVisible();
+    await inert(page);
+  } finally {
+    server.stop();
+    process.env.LORELOOM_URL = before;
+    rmSync(data, { recursive: true, force: true });
+  }
 });
 
 test('an inline script, a handler, eval and innerHTML are refused', async ({ page, faults }) => {

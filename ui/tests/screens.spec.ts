@@ -1,8 +1,8 @@
-import { axe, demo, expect, json, shot, test, theme } from './kit';
+import { axe, book, cutOff, demo, expect, json, shot, test, theme } from './kit';
 
 for (const mode of ['light', 'dark'] as const) {
   test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(180_000);
+    test.setTimeout(600_000);
     await theme(page, mode);
     const { chat, turns } = await demo();
     const c = encodeURIComponent(chat);
@@ -20,6 +20,16 @@ for (const mode of ['light', 'dark'] as const) {
       ['stories', '/stories', '.wtable tbody tr'],
       ['history', '/history', 'h1'],
       ['settings', '/settings', '.setting'],
+      ['weaving', '/settings/weaving', '.setting'],
+      ['slots', '/settings/slots', '.slotstack li'],
+      ['models', '/settings/models', '.setting'],
+      ['server', '/settings/server', '.setting'],
+      ['graph', '/graph?chat=demo', '.node'],
+      ['graph-list', '/graph?chat=demo&view=list', '.wtable tbody tr'],
+      ['coverage', '/lore/coverage', '.wtable tbody tr'],
+      ['book', '/lore?f=book:"saltmere"', '.vr'],
+      ['replay', '/replay', 'h1'],
+      ['welcome', '/welcome', '.wizard li'],
     ];
     for (const [name, path, mark] of screens) {
       await page.goto(path);
@@ -141,9 +151,9 @@ test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page
 });
 
 test('a connection is tried out step by step', async ({ page }) => {
-  await page.goto('/settings');
+  await page.goto('/settings/models');
   await page.getByRole('button', { name: /^Test/ }).first().click();
-  await expect(page.locator('#set-connections ~ .steps li').first()).toBeVisible({ timeout: 20_000 });
+  await expect(page.locator('.conntest .steps li')).toHaveCount(9, { timeout: 20_000 });
   await axe(page);
   await shot(page, 'connections-light');
 });
@@ -163,20 +173,65 @@ test('an unknown address says so and leads back', async ({ page }) => {
 });
 
 test('at phone width nothing is cut off', async ({ page }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(600_000);
   await page.setViewportSize({ width: 390, height: 844 });
   const { chat, turns } = await demo();
   const c = encodeURIComponent(chat);
-  for (const [name, path, mark] of [['story', `/c/${c}`, '.msg'], ['prompt', `/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], ['why', `/c/${c}/t/${turns.at(-1)}/why`, '.wtable tbody tr'], ['lore', '/lore', '.vr'], ['settings', '/settings', '.setting']] as const) {
+  for (const [name, path, mark] of [['story', `/c/${c}`, '.msg'], ['prompt', `/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], ['why', `/c/${c}/t/${turns.at(-1)}/why`, '.wtable tbody tr'], ['lore', '/lore', '.vr'], ['settings', '/settings', '.setting'], ['slots', '/settings/slots', '.slotstack li'], ['models', '/settings/models', '.setting'], ['graph', '/graph?chat=demo', '.node'], ['dash', '/dash?chat=demo', '.bars a'], ['welcome', '/welcome', '.wizard li'], ['coverage', '/lore/coverage', '.wtable tbody tr'], ['replay', '/replay', 'h1'], ['stories', '/stories', '.wtable tbody tr'], ['history', '/history', 'h1'], ['tree', `/c/${c}/tree`, '.tree li']] as const) {
     await page.goto(path);
     await expect(page.locator(mark).first()).toBeVisible();
     await axe(page);
     await shot(page, `phone-${name}`);
-    const cut = await page.evaluate(() => [...document.querySelectorAll('main button, main a, main h1, main input, main p')].filter((element) => {
-      const box = element.getBoundingClientRect();
-      if (box.width === 0 || element.closest('.sr, .seg, .batch, .pane table') || getComputedStyle(element).visibility === 'hidden') return false;
-      return box.right > window.innerWidth + 1 || box.left < -1;
-    }).map((element) => element.outerHTML.slice(0, 120)));
-    expect(cut).toEqual([]);
+    expect(await cutOff(page)).toEqual([]);
+  }
+});
+
+test('at 320 pixels, as at a zoom of four, nothing is cut off', async ({ page }) => {
+  test.setTimeout(600_000);
+  await page.setViewportSize({ width: 320, height: 640 });
+  const { chat, turns } = await demo();
+  const c = encodeURIComponent(chat);
+  for (const [path, mark] of [[`/c/${c}`, '.msg'], [`/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], ['/lore', '.vr'], ['/graph?chat=demo', '.node'], ['/settings/slots', '.slotstack li'], ['/dash?chat=demo', '.bars a'], ['/welcome', '.wizard li'], ['/stories', '.wtable tbody tr']] as const) {
+    await page.goto(path);
+    await expect(page.locator(mark).first()).toBeVisible();
+    expect(await cutOff(page), path).toEqual([]);
+  }
+});
+
+test('nothing moves for who wants no motion', async ({ page }) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto('/settings');
+  await expect(page.locator('.seg button').first()).toBeVisible();
+  const moving = await page.evaluate(() => [...document.querySelectorAll('*')].filter((element) => {
+    const style = getComputedStyle(element);
+    return style.transitionDuration.split(',').some((time) => parseFloat(time) > 0) || style.animationName !== 'none';
+  }).length);
+  expect(moving).toBe(0);
+});
+
+test('why, fix, save and undo by the keyboard alone', async ({ page }) => {
+  await book('keyed', [{ key: ['nobodysaysthis'], comment: 'The lantern law', content: 'Lanterns stay lit.' }]);
+  try {
+    await page.goto('/');
+    await expect(page.locator('.msg').first()).toBeVisible();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('lantern law');
+    await expect(page.getByRole('option', { name: /Entry/ })).toBeVisible();
+    await page.keyboard.press('Enter');
+    await expect(page.locator('.ed h2')).toHaveText('The lantern law');
+    await page.keyboard.press('e');
+    await expect(page.getByLabel('Content')).toBeFocused();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' All night.');
+    await page.keyboard.press('Control+s');
+    await expect(page.locator('[data-notice]')).toContainText('Saved “The lantern law”');
+    // Out of the text field, which has its own undo.
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Tab');
+    await page.locator('[data-notice] button').first().focus();
+    await page.keyboard.press('Enter');
+    await expect(page.getByLabel('Content')).toHaveValue('Lanterns stay lit.');
+  } finally {
+    await json('/books/keyed', { method: 'DELETE' });
   }
 });

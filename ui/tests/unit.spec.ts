@@ -6,9 +6,12 @@ import { expect, test } from '@playwright/test';
 import type { PromptMap } from '../src/api/types';
 import { de } from '../src/i18n/de';
 import { en } from '../src/i18n/en';
+import { added, cost } from '../src/lib/figures';
 import { format, parse } from '../src/lib/format';
 import { parts } from '../src/lib/highlight';
+import { place, way } from '../src/lib/layout';
 import { asSent, blocks, quote } from '../src/lib/prompt';
+import { rulesDraft, rulesPatch } from '../src/lib/rules';
 import { delta } from '../src/lib/telling';
 
 test('messages are filled in with numbers, plurals and names', () => {
@@ -19,7 +22,8 @@ test('messages are filled in with numbers, plurals and names', () => {
 });
 
 test('both languages have the same texts with the same values', () => {
-  const names = (text: string) => [...text.matchAll(/\{(\w+)(?=[,}])/g)].map((match) => match[1]).sort();
+  const named = (pieces: ReturnType<typeof parse>): string[] => pieces.flatMap((piece) => (typeof piece === 'object' && 'name' in piece ? [piece.name, ...[...(piece.forms?.values() ?? [])].flatMap(named)] : []));
+  const names = (text: string) => named(parse(text));
   for (const [key, text] of Object.entries(en)) {
     const other = de[key as keyof typeof en];
     expect(new Set(names(other)), key).toEqual(new Set(names(text)));
@@ -67,6 +71,44 @@ test('a stream gives its text, and its error as an error', () => {
   expect(delta('data: [DONE]')).toBe('');
   expect(delta(': comment')).toBe('');
   expect(() => delta('data: {"error":{"message":"gone"}}')).toThrow('gone');
+});
+
+test('a graph is always drawn the same, inside its box, and no two nodes on one spot', () => {
+  const ties = [{ from: 0, to: 1, weight: 1 }, { from: 1, to: 2, weight: 4 }, { from: 0, to: 3, weight: 1 }];
+  const spots = place(5, ties, 1000, 680, true);
+  expect(spots).toEqual(place(5, ties, 1000, 680, true));
+  for (const spot of spots) {
+    expect(spot.x).toBeGreaterThanOrEqual(59);
+    expect(spot.x).toBeLessThanOrEqual(941);
+    expect(spot.y).toBeGreaterThanOrEqual(59);
+    expect(spot.y).toBeLessThanOrEqual(621);
+  }
+  spots.forEach((one, at) => spots.slice(at + 1).forEach((other) => expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThan(20)));
+  expect(way(5, ties, 2, 3)).toEqual([2, 1, 0, 3]);
+  expect(way(5, ties, 2, 4)).toEqual([]);
+});
+
+test('the time that weaving adds is read from the histogram', () => {
+  const text = ['# TYPE loreloom_weaving_seconds histogram', 'loreloom_weaving_seconds_bucket{le="0.001"} 4', 'loreloom_weaving_seconds_bucket{le="0.0025"} 6', 'loreloom_weaving_seconds_bucket{le="0.05"} 10', 'loreloom_weaving_seconds_bucket{le="+Inf"} 10', 'loreloom_fail_open_total 2', ''].join('\n');
+  expect(added(text)).toEqual({ count: 10, p50: 2.5, p99: 50, failedOpen: 2 });
+  expect(added('')).toEqual({ count: 0, p50: null, p99: null, failedOpen: 0 });
+});
+
+test('what a provider has cached costs less', () => {
+  expect(cost(1_000_000, 500_000, 3, null)).toBe(3);
+  expect(cost(1_000_000, 500_000, 3, 0.3)).toBe(1.65);
+  expect(cost(100, 500, 3, 0)).toBe(0);
+});
+
+test('only rules that changed are sent, a template with its name', () => {
+  const rules = { world_info: { budget_percent: 25, budget_cap: 0, depth: 2, min_activations: 0, max_recursion_steps: 0, recursive: true, match_whole_words: true, case_sensitive: false, include_names: true, use_group_scoring: false, strategy: 'character_first', words: 'ascii' }, wrap: 'none' };
+  const draft = rulesDraft(rules);
+  expect(rulesPatch(rules, draft)).toEqual({});
+  draft.numbers.depth = 4;
+  draft.wrapper = 'custom';
+  draft.template = '[x]{{content}}[/x]';
+  expect(rulesPatch(rules, draft)).toEqual({ world_info: { depth: 4 }, wrap: 'custom:[x]{{content}}[/x]' });
+  expect(rulesDraft({ ...rules, wrap: 'custom:a{{content}}b' })).toMatchObject({ wrapper: 'custom', template: 'a{{content}}b' });
 });
 
 test('the first load is under 300 KB compressed', () => {

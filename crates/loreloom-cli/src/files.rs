@@ -10,11 +10,18 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
-/// The bytes of a file that may have so many: a larger one is not even read.
+/// The bytes of a file that may have so many; of a larger one nothing is read.
 pub(crate) fn read_within(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> {
     let unread = || format!("`{}` cannot be read", path.display());
     let file = File::open(path).with_context(unread)?;
-    let mut bytes = Vec::new();
+    let length = file.metadata().with_context(unread)?.len();
+    anyhow::ensure!(
+        length <= limit as u64,
+        "`{}`: a file may have {limit} bytes, found {length}",
+        path.display()
+    );
+    // Exactly as much as there is: a buffer that grows ends up twice as large.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // One more than allowed tells that there is more, of devices without an end too.
     file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).with_context(unread)?;
     anyhow::ensure!(

@@ -346,7 +346,7 @@ pub(crate) fn read_book_called(
         file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
         ..ImportOptions::new(id).named(name)
     };
-    let bytes = files::read_within(path, options.limits.container_bytes)?;
+    let bytes = files::read_within(path, options.limits.of_file(&files::head(path, 16)?))?;
     import(&bytes, &options).with_context(|| format!("`{}`", path.display()))
 }
 

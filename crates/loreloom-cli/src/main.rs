@@ -26,6 +26,10 @@ use clap::Parser;
 
 use crate::commands::Command;
 
+/// A turn allocates and frees thousands of small texts on changing threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Lore and memory for long stories with language models.
 #[derive(Debug, Parser)]
 #[command(name = "loreloom", version, arg_required_else_help = true)]

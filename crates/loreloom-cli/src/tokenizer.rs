@@ -32,7 +32,7 @@ impl TokenizerArguments {
         Ok(Some(fixed(self.load()?)))
     }
 
-    /// Loads the tokenizer.
+    /// The tokenizer.
     pub(crate) fn load(&self) -> anyhow::Result<Arc<dyn TokenCounter>> {
         let name = self.tokenizer.as_deref().unwrap_or("auto");
         let named: Result<TokenizerChoice, _> =
@@ -45,7 +45,6 @@ impl TokenizerArguments {
                 .with_context(|| format!("`{name}` is neither a known tokenizer nor a file"))?;
             Tokenizer::from_file(&files::stem(&path), &bytes)?
         };
-        tokenizer.warm();
         Ok(Arc::new(tokenizer))
     }
 }

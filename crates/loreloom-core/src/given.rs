@@ -2,6 +2,8 @@
 //!
 //! The report's facts name the rest (context, seed, generation, tokenizer, time).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -57,6 +59,9 @@ pub struct Given {
     /// What the selecting model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
+    /// What macros stood for that only the host knew, by names in small letters.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub macros: BTreeMap<String, String>,
     /// The names its messages were told under.
     #[serde(skip_serializing_if = "is_default")]
     pub voices: Voices,
@@ -97,6 +102,7 @@ impl Given {
             near: turn.host.near.to_vec(),
             scene: turn.host.scene.cloned(),
             selection: turn.host.selection.cloned(),
+            macros: turn.host.macros.cloned().unwrap_or_default(),
             voices: Voices::of(path),
             connection: None,
             model: None,
@@ -167,6 +173,7 @@ impl Asked {
                 near: &given.near,
                 scene: given.scene.as_ref(),
                 selection: given.selection.as_ref(),
+                macros: Some(&given.macros),
             },
         }
     }

@@ -4,6 +4,8 @@
 //! Once told it holds for what follows on the path, until it is told otherwise: it is part of
 //! the story's state.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
@@ -36,6 +38,9 @@ pub struct Told {
     /// The greeting the chat began with, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting: Option<u32>,
+    /// What macros stand for that only the host knows: `mesExamples`, `model`, `group` …
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "names")]
+    pub macros: Option<BTreeMap<String, String>>,
     /// The author's note; an empty text takes it away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<ToldNote>,
@@ -73,6 +78,7 @@ impl Told {
             pins: later.pins.or(earlier.pins),
             blocks: later.blocks.or(earlier.blocks),
             greeting: later.greeting.or(earlier.greeting),
+            macros: later.macros.or(earlier.macros),
             note: later.note.or(earlier.note),
         }
     }
@@ -106,6 +112,15 @@ impl Told {
             source: Provenance::AuthorsNote,
         })
     }
+}
+
+/// Macros are found whatever the case of their names, with and without strokes.
+fn names<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, String>>, D::Error> {
+    let told = Option::<BTreeMap<String, String>>::deserialize(deserializer)?;
+    let bare = |name: String| name.to_ascii_lowercase().replace(['_', '-'], "");
+    Ok(told.map(|told| told.into_iter().map(|(name, value)| (bare(name), value)).collect()))
 }
 
 /// Notes by title, or by vault and title.

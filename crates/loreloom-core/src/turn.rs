@@ -1,6 +1,6 @@
 //! Everything one turn is decided from: the request context.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,8 @@ pub struct Host<'a> {
     pub scene: Option<&'a Scene>,
     /// What the selecting model answered, where one was asked.
     pub selection: Option<&'a Selection>,
+    /// What macros stand for that only the host knows, by names in small letters.
+    pub macros: Option<&'a BTreeMap<String, String>>,
 }
 
 /// What the scene is like, and what people want in this chat.
@@ -148,7 +150,9 @@ impl<'a> Turn<'a> {
             last_user_message: self.transcript.last(|role| role == Role::User),
             last_char_message: self.transcript.last(|role| role == Role::Assistant),
             generation: self.generation.as_str(),
+            last_message_id: self.length().0.checked_sub(1),
             context: self.context,
+            more: self.host.macros,
             at: self.at,
         }
     }

@@ -21,6 +21,12 @@ fn broken(fault: impl std::fmt::Display) -> FormatError {
     FormatError::Container { kind: "zip archive", problem: fault.to_string() }
 }
 
+/// Whether a name is not one inside the archive's folder, on any system.
+fn leads_out(name: &str) -> bool {
+    name.starts_with(['/', '\\'])
+        || name.split(['/', '\\']).any(|part| part == ".." || part.ends_with(':'))
+}
+
 impl<'bytes> Archive<'bytes> {
     /// How many files an archive may have.
     const FILES: usize = 10_000;
@@ -41,7 +47,7 @@ impl<'bytes> Archive<'bytes> {
         for at in 0..zip.len() {
             let file = zip.by_index_raw(at).map_err(broken)?;
             let name = file.name().map_err(broken)?.into_owned();
-            if file.enclosed_name().is_none() || name.starts_with('/') {
+            if file.enclosed_name().is_none() || leads_out(&name) {
                 notes.warn(&name, "the name leads out of the archive's folder: refused");
             }
         }
@@ -56,6 +62,9 @@ impl<'bytes> Archive<'bytes> {
     /// Unpacks a file.
     pub(crate) fn read(&mut self, name: &str) -> Result<Vec<u8>, FormatError> {
         let file = self.zip.by_name(name).map_err(broken)?;
+        if leads_out(name) || file.enclosed_name().is_none() {
+            return Err(broken(format!("the name `{name}` leads out of the archive's folder")));
+        }
         let packed = usize::try_from(file.compressed_size()).unwrap_or(usize::MAX);
         let by_ratio = packed.saturating_mul(self.limits.unpack_ratio).max(1 << 16);
         let left = self.limits.unpacked_bytes.saturating_sub(self.unpacked);
@@ -150,6 +159,19 @@ mod tests {
         let bytes = archive(&[("card.json", &vec![b' '; 20 << 20])]);
         let mut open = Archive::open(&bytes, &Limits::default(), &mut Notes::default()).unwrap();
         assert!(matches!(open.read("card.json"), Err(FormatError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn a_file_whose_name_leads_out_is_not_unpacked() {
+        for name in ["../a", "a/../../b", "/etc/a", "\\a", "a\\..\\b", "C:/a"] {
+            let bytes = archive(&[(name, b"1")]);
+            let mut notes = Notes::default();
+            let mut open = Archive::open(&bytes, &Limits::default(), &mut notes).unwrap();
+            let error = open.read(name).unwrap_err().to_string();
+            let rule = format!("the name `{name}` leads out of the archive's folder");
+            assert_eq!(error, format!("not a usable zip archive: {rule}"));
+            assert_eq!(notes.finish().len(), 1, "{name}");
+        }
     }
 
     #[test]

@@ -9,9 +9,13 @@
 use loreloom_core::book::{Book, Entry, Extensions};
 use serde_json::{Map, Value, json};
 
+use crate::{detect::Format, json};
+
 /// The key under `extensions`.
 const OURS: &str = "loreloom";
 const EXTENSIONS: &str = "extensions";
+/// Where something was before it was where it came from.
+const BEFORE: &str = "before";
 /// The version of what stands there.
 const VERSION: u64 = 1;
 /// Parts of an entry that are not its meaning.
@@ -22,6 +26,25 @@ const NOT_BOOK: [&str; 4] = ["id", "entries", "origin", "extensions"];
 /// What an entry means, as a tree.
 pub(crate) fn meaning(entry: &Entry) -> Map<String, Value> {
     without(serde_json::to_value(entry).unwrap_or_default(), &NOT_MEANING)
+}
+
+/// The parts of an entry's meaning that another does not have. Nearly all parts of nearly
+/// all entries are the same, so only those that differ are made into trees.
+pub(crate) fn unsaid(wanted: &Entry, found: &Entry) -> Map<String, Value> {
+    let mut rest = Map::new();
+    macro_rules! compare {
+        ($($part:ident),+) => {$(
+            if wanted.$part != found.$part {
+                let tree = |entry: &Entry| json!({ stringify!($part): entry.$part });
+                if let (Value::Object(wanted), Value::Object(found)) = (tree(wanted), tree(found)) {
+                    rest.extend(difference(&wanted, &found));
+                }
+            }
+        )+};
+    }
+    compare!(name, comment, content, prefix, suffix, activation, recursion, group, placement);
+    compare!(budget, inject, rest);
+    rest
 }
 
 /// What a book says as a whole.
@@ -99,48 +122,180 @@ pub(crate) fn remove_ours(row: &mut Map<String, Value>) {
     }
 }
 
-/// Where an entry or book first came from: format, id and keys.
+/// Where an entry or book came from: format, id, keys and spellings, nested for each format
+/// that it came from before.
 pub(crate) fn from(extensions: &Extensions) -> Option<&Value> {
     ours(extensions)?.get("from")
 }
 
-/// Where an entry comes from, for a copy of it in a format of another kind: its id and the
-/// keys that only its own format has. What already crossed keeps its first home.
-pub(crate) fn home_of(entry: &Entry, format: &str) -> Option<Value> {
-    if let Some(from) = from(&entry.extensions) {
-        return Some(from.clone());
-    }
-    let keys = (!entry.extensions.is_empty()).then(|| json!(entry.extensions));
-    let id = entry.original_id.as_ref().map(|id| json!(id));
-    if keys.is_none() && id.is_none() {
-        return None;
-    }
-    let mut home = json!({ "format": format });
-    home["id"] = id.unwrap_or_default();
-    if let Some(keys) = keys {
-        home["keys"] = keys;
-    }
-    Some(home)
+/// What becomes of what only one format has, when an entry or book crosses to another.
+pub(crate) struct Way {
+    /// The keys of the target that go back to their place.
+    pub(crate) keys: Extensions,
+    /// What the target said when this was there before.
+    pub(crate) home: Option<Value>,
+    /// What is carried for the way to other formats.
+    pub(crate) carried: Option<Value>,
 }
 
-/// The id that an entry had in a format it came from.
-pub(crate) fn id_in(from: &Value, format: &str) -> Option<Value> {
-    let id = from.get("id").filter(|id| !id.is_null())?;
-    (from.get("format")?.as_str()? == format).then(|| id.clone())
+impl Way {
+    /// The way of an entry.
+    pub(crate) fn of_entry(entry: &Entry, origin: &str, target: &str) -> Self {
+        let own = |mut link: Value| {
+            leave_out_what_is_written_anyway(&mut link, entry, origin);
+            if let Some(id) = &entry.original_id {
+                link["id"] = json!(id);
+            }
+            let spelled = spelled(entry, origin);
+            if !spelled.is_empty() {
+                link["spelled"] = Value::Object(spelled);
+            }
+            link
+        };
+        Self::of(&entry.extensions, own, origin, target)
+    }
+
+    /// The way of a book as a whole.
+    pub(crate) fn of_book(book: &Book, origin: &str, target: &str) -> Self {
+        Self::of(&book.extensions, |link| link, origin, target)
+    }
+
+    fn of(
+        extensions: &Extensions,
+        own: impl FnOnce(Value) -> Value,
+        origin: &str,
+        target: &str,
+    ) -> Self {
+        let links = links(extensions);
+        // A book that was never in a file has nothing to go back to.
+        if origin == target || origin.is_empty() && links.is_empty() {
+            return Self { keys: extensions.clone(), home: None, carried: None };
+        }
+        let mut carried = Vec::new();
+        if !origin.is_empty() {
+            let link = own(link(origin, extensions));
+            let says_something = link.get("keys").is_some() || link.get("spelled").is_some();
+            // What we wrote ourselves says nothing that we would not write again.
+            if links.is_empty() || says_something {
+                carried.push(link);
+            }
+        }
+        let is = |link: &Value, format: &str| link["format"].as_str() == Some(format);
+        let home = links.iter().find(|link| is(link, target)).cloned();
+        carried.extend(links.into_iter().filter(|link| !is(link, target) && !is(link, origin)));
+        let keys = home.as_ref().and_then(|home| home.get("keys")).and_then(Value::as_object);
+        Self { keys: keys.cloned().unwrap_or_default(), home, carried: nested(carried) }
+    }
+
+    /// The id that this had in the target.
+    pub(crate) fn id(&self) -> Option<Value> {
+        let id = self.home.as_ref()?.get("id").filter(|id| !id.is_null())?;
+        Some(id.clone())
+    }
+}
+
+/// The keys that only a format has, under its name.
+fn link(format: &str, extensions: &Extensions) -> Value {
+    let mut keys = extensions.clone();
+    let had_ours = ours(extensions).is_some();
+    remove_ours(&mut keys);
+    if had_ours && keys.get(EXTENSIONS).is_some_and(|inner| inner == &json!({})) {
+        keys.shift_remove(EXTENSIONS);
+    }
+    let mut link = json!({ "format": format });
+    if !keys.is_empty() {
+        link["keys"] = Value::Object(keys);
+    }
+    link
+}
+
+/// Some formats have keys that we do not model and write all the same.
+fn leave_out_what_is_written_anyway(link: &mut Value, entry: &Entry, format: &str) {
+    let Some(Value::Object(keys)) = link.get_mut("keys") else { return };
+    let Some(schema) = Format::from_name(format).and_then(Format::schema) else { return };
+    let bare = Entry { extensions: Extensions::new(), raw: None, ..entry.clone() };
+    let new = schema.write_entry(&bare, None);
+    keys.retain(|name, value| new.get(name) != Some(value));
+    if keys.is_empty()
+        && let Value::Object(link) = link
+    {
+        link.shift_remove("keys");
+    }
+}
+
+/// All formats that something came from, the last first.
+fn links(extensions: &Extensions) -> Vec<Value> {
+    let mut links = Vec::new();
+    let mut next = from(extensions);
+    while let Some(link) = next {
+        let mut alone = link.clone();
+        if let Value::Object(alone) = &mut alone {
+            alone.shift_remove(BEFORE);
+        }
+        links.push(alone);
+        next = link.get(BEFORE);
+    }
+    links
+}
+
+fn nested(links: Vec<Value>) -> Option<Value> {
+    links.into_iter().rev().fold(None, |before, mut link| {
+        if let Some(before) = before {
+            link[BEFORE] = before;
+        }
+        Some(link)
+    })
+}
+
+/// What an entry's own file says in other words than a new file of the same format would:
+/// `"120"` for 120, a field that means nothing where it stands. Each with what a new file
+/// says, so that on the way back an edit is told from a spelling.
+fn spelled(entry: &Entry, format: &str) -> Map<String, Value> {
+    let mut spelled = Map::new();
+    let schema = Format::from_name(format).and_then(Format::schema);
+    let parsed = entry.raw.as_deref().and_then(|raw| json::parse(raw, usize::MAX).ok());
+    let (Some(schema), Some(parsed)) = (schema, parsed) else { return spelled };
+    // The rows of a module inside an archive are not in the words of the archive's card.
+    if format == Format::Charx.as_str() && parsed.root.get("keys").is_none() {
+        return spelled;
+    }
+    let new = schema.write_entry(entry, None);
+    let id = schema.fresh_id(0).map(|(name, _)| name);
+    for member in parsed.root.members() {
+        let name = member.key.as_ref();
+        let was = member.value.to_value();
+        let is = new.get(name);
+        if Some(name) != id && !is.is_some_and(|is| holds(is, &was)) {
+            spelled.insert(name.to_owned(), json!({ "was": was, "is": is }));
+        }
+    }
+    spelled
+}
+
+/// Whether a value says all that another says.
+fn holds(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Object(value), Value::Object(other)) => other
+            .iter()
+            .all(|(name, other)| value.get(name).is_some_and(|value| holds(value, other))),
+        (value, other) => value == other,
+    }
+}
+
+/// Says what was not edited since as the entry's first file said it.
+pub(crate) fn respell(row: &mut Map<String, Value>, home: &Value) {
+    let spelled = home.get("spelled").and_then(Value::as_object);
+    for (name, spelled) in spelled.into_iter().flatten() {
+        let is = row.get(name).unwrap_or(&Value::Null);
+        if let (true, Some(was)) = (spelled.get("is") == Some(is), spelled.get("was")) {
+            row.insert(name.clone(), was.clone());
+        }
+    }
 }
 
 fn ours(extensions: &Extensions) -> Option<&Value> {
     let ours = extensions.get(EXTENSIONS)?.get(OURS)?;
     (ours.get("version")?.as_u64()? == VERSION).then_some(ours)
-}
-
-/// The keys of another format that a file carries for its way back.
-pub(crate) fn carried_keys<'ext>(
-    extensions: &'ext Extensions,
-    format: &str,
-) -> Option<&'ext Map<String, Value>> {
-    let from = from(extensions)?;
-    (from.get("format")?.as_str()? == format).then(|| from.get("keys")?.as_object()).flatten()
 }
 
 /// Applies what a file carries for an entry.
@@ -187,4 +342,29 @@ fn merge(target: &mut Value, rest: &Map<String, Value>) {
 /// Whether an object only lacks members of the other, rather than being another variant.
 fn same_shape(target: &Value, rest: &Map<String, Value>) -> bool {
     rest.keys().all(|key| target.get(key).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparing_part_by_part_finds_what_comparing_trees_finds() {
+        let plain = Entry::new("a");
+        let mut other = Entry::new("b");
+        other.name.push('n');
+        other.content.push('c');
+        other.activation.keys.push(loreloom_core::book::Key::parse("k"));
+        other.activation.probability = Some(f64::NAN);
+        other.placement.order = Some(5.0);
+        other.budget.ignore = true;
+        other.rest.display_index = Some(3);
+        for (wanted, found) in [(&plain, &other), (&other, &plain), (&other, &other)] {
+            let whole = difference(&meaning(wanted), &meaning(found));
+            assert_eq!(unsaid(wanted, found), whole);
+        }
+        // A new part of an entry must be compared too.
+        let parts = meaning(&plain).len();
+        assert_eq!(parts, 12);
+    }
 }

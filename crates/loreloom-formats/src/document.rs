@@ -149,12 +149,17 @@ fn picture<'bytes>(
             }
         }
     }
-    Err(first_fault.unwrap_or_else(|| FormatError::NoLore {
-        problem: "the picture has no `ccv3`, `chara` or `naidata` text".to_owned(),
-    }))
+    match first_fault {
+        Some(fault) => Err(fault),
+        // Backyard puts its cards there.
+        None if exif::user_comment(bytes).is_some() => comment(bytes, options, notes),
+        None => Err(FormatError::NoLore {
+            problem: "the picture has no `ccv3`, `chara` or `naidata` text".to_owned(),
+        }),
+    }
 }
 
-/// The card in the EXIF data of a picture. Pictures of these kinds are only read.
+/// The card in the EXIF data of a picture, which is only read.
 fn comment<'bytes>(
     bytes: &'bytes [u8],
     options: &ImportOptions,
@@ -166,8 +171,11 @@ fn comment<'bytes>(
     let text = text::decode(&png::out_of_base64(&found), notes).into_owned();
     let parsed = json::parse(text::without_bom(&text), options.limits.nesting)?;
     let format = Some(detect::of_json(&parsed.root)?);
-    let part =
-        Part::Comment(if bytes.starts_with(&JPEG) { Container::Jpeg } else { Container::Webp });
+    let part = Part::Comment(match bytes {
+        _ if bytes.starts_with(&JPEG) => Container::Jpeg,
+        _ if bytes.starts_with(&png::SIGNATURE) => Container::Png,
+        _ => Container::Webp,
+    });
     Ok(Document { format, text: text.into(), part, card: None })
 }
 

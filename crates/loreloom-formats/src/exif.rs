@@ -2,10 +2,12 @@
 //!
 //! Some sites cannot keep text chunks and put the card there, as JSON or as base64.
 
+use crate::png;
+
 /// The eight bytes that name a comment's character set; files without them exist.
 const SETS: [&[u8]; 4] = [b"ASCII\0\0\0", b"UNICODE\0", b"JIS\0\0\0\0\0", &[0; 8]];
 
-/// The user's comment of a picture, without the mark of its character set.
+/// The user's comment of a JPEG, WebP or PNG picture, without the mark of its character set.
 pub(crate) fn user_comment(bytes: &[u8]) -> Option<Vec<u8>> {
     let comment = comment_in(tiff_of(bytes)?)?;
     let text = SETS.iter().find_map(|set| comment.strip_prefix(*set)).unwrap_or(comment);
@@ -19,6 +21,8 @@ fn tiff_of(bytes: &[u8]) -> Option<&[u8]> {
         jpeg_block(bytes)?
     } else if bytes.starts_with(b"RIFF") {
         webp_block(bytes)?
+    } else if bytes.starts_with(&png::SIGNATURE) {
+        png::exif(bytes)?
     } else {
         return None;
     };
@@ -144,6 +148,17 @@ mod tests {
             }
         }
         assert_eq!(user_comment(&jpeg(&tiff(b"e30=", true))).as_deref(), Some(&b"e30="[..]));
+    }
+
+    #[test]
+    fn the_comment_of_a_png_is_found_in_its_chunk() {
+        let block = tiff(b"ASCII\0\0\0{\"a\":1}", false);
+        let length = u32::try_from(block.len()).unwrap().to_be_bytes();
+        let chunk = [&length[..], b"eXIf", &block, &[0; 4]].concat();
+        let end = b"\0\0\0\0IEND\0\0\0\0";
+        let picture = [&png::SIGNATURE[..], &chunk, end].concat();
+        assert_eq!(user_comment(&picture).as_deref(), Some(&b"{\"a\":1}"[..]));
+        assert_eq!(user_comment(&[&png::SIGNATURE[..], end].concat()), None);
     }
 
     #[test]

@@ -82,6 +82,11 @@ pub(crate) fn payloads(bytes: &[u8], limits: &Limits) -> Result<Vec<Payload>, Fo
     Ok(found)
 }
 
+/// The EXIF data of a picture.
+pub(crate) fn exif(bytes: &[u8]) -> Option<&[u8]> {
+    chunks(bytes).map_while(Result::ok).find(|chunk| chunk.kind == *b"eXIf").map(|chunk| chunk.data)
+}
+
 /// The keyword of a text chunk, and what follows it.
 fn keyword_of<'chunk>(chunk: &Chunk<'chunk>) -> Option<(&'chunk [u8], &'chunk [u8])> {
     if !matches!(&chunk.kind, b"tEXt" | b"zTXt" | b"iTXt") {

@@ -1,10 +1,11 @@
 //! Reads a book from a parsed file, the same way for every JSON format.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId},
+    book::{Book, Entry, Extensions, OriginalId},
     ids::{BookId, EntryId},
 };
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use crate::{
     crossing,
@@ -35,6 +36,7 @@ pub(crate) fn read(
     let name = options.name.as_deref().unwrap_or_default();
     let mut book = Book::new(options.book_id.clone(), name);
     let path = schema.path(root);
+    check_outside(root, at_path(root, &path))?;
     if let Some((_, parents)) = path.split_last()
         && let Some(node) = at_path(root, parents)
     {
@@ -68,6 +70,7 @@ fn read_rows(
         return Err(FormatError::TooMany { what: "entries", limit, found: rows.len() });
     }
     let mut ids = Ids::new(book.id.as_str());
+    let mut unknown = Unknown::default();
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
         notes.at_entry(Some(&row.label));
@@ -91,6 +94,7 @@ fn read_rows(
         if found > limit {
             return Err(FormatError::TooMany { what: "keys in one entry", limit, found });
         }
+        unknown.count(&entry.extensions)?;
         entry.original_id = original;
         entry.raw = Some(text[row.node.span.clone()].into());
         read.push((row.rank, entry));
@@ -102,10 +106,62 @@ fn read_rows(
     Ok(())
 }
 
+/// How many values may stand outside of entries. What is not known there is carried along,
+/// and takes many times more memory than the file.
+const MOST_OUTSIDE: usize = 200_000;
+/// How many values one entry may have.
+const MOST_IN_ENTRY: usize = 50_000;
+
+fn check_outside(root: &Node<'_>, container: Option<&Node<'_>>) -> Result<(), FormatError> {
+    let found = nodes_in(root) - container.map_or(0, nodes_in);
+    if found > MOST_OUTSIDE {
+        let what = "values outside of its entries";
+        return Err(FormatError::TooMany { what, limit: MOST_OUTSIDE, found });
+    }
+    Ok(())
+}
+
+/// How many values a value is made of.
+fn nodes_in(node: &Node<'_>) -> usize {
+    let members = node.members().iter().map(|member| nodes_in(&member.value));
+    1 + members.sum::<usize>() + node.items().iter().map(nodes_in).sum::<usize>()
+}
+
+/// Values of entries that are only carried along. They are many times larger in memory than
+/// in the file, and copied whenever an entry is.
+#[derive(Default)]
+struct Unknown(usize);
+
+impl Unknown {
+    const MOST: usize = 300_000;
+
+    fn count(&mut self, extensions: &Extensions) -> Result<(), FormatError> {
+        self.0 += extensions.values().map(values_in).sum::<usize>();
+        if self.0 > Self::MOST {
+            let what = "values that belong to no lorebook";
+            return Err(FormatError::TooMany { what, limit: Self::MOST, found: self.0 });
+        }
+        Ok(())
+    }
+}
+
+/// How many values a value is made of.
+fn values_in(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values_in).sum(),
+        Value::Object(members) => members.values().map(values_in).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatError> {
     let (limit, found) = (options.limits.entry_bytes, row.node.span.len());
     if found > limit {
         return Err(FormatError::TooMany { what: "bytes in one entry", limit, found });
+    }
+    let (limit, found) = (MOST_IN_ENTRY, nodes_in(row.node));
+    if found > limit {
+        return Err(FormatError::TooMany { what: "values in one entry", limit, found });
     }
     Ok(())
 }

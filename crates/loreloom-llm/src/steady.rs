@@ -2,17 +2,23 @@
 
 use std::{
     hash::BuildHasher as _,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
-use futures_util::StreamExt as _;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http::StatusCode;
 use loreloom_memory::ports::{
     BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Sleep,
+};
 
 use crate::connection::{Breaker, BreakerRules, Resting, RetryRules, may_pass, retry_after};
 
@@ -159,20 +165,50 @@ impl Upstream for SteadyUpstream {
 /// A body that is cut off if it falls silent.
 fn within(body: BodyStream, silence: Option<Duration>, shown: &str) -> BodyStream {
     let Some(limit) = silence else { return body };
-    let address = shown.to_owned();
-    Box::pin(futures_util::stream::unfold(Some(body), move |body| {
-        let address = address.clone();
-        async move {
-            let mut body = body?;
-            match tokio::time::timeout(limit, body.next()).await {
-                Ok(piece) => piece.map(|piece| (piece, Some(body))),
-                Err(_elapsed) => {
-                    let reason = format!("nothing came for {} s", limit.as_secs_f64());
-                    Some((Err(UpstreamError::Cut { address, reason }), None))
-                }
-            }
+    Box::pin(Speaking {
+        body,
+        limit,
+        address: shown.to_owned(),
+        last: tokio::time::Instant::now(),
+        alarm: Box::pin(tokio::time::sleep(limit)),
+        is_cut: false,
+    })
+}
+
+/// A body and how long it may be silent. There is one alarm for all of it, which looks when the
+/// last piece came: an alarm for each piece would cost more than the piece.
+struct Speaking {
+    body: BodyStream,
+    limit: Duration,
+    address: String,
+    last: tokio::time::Instant,
+    alarm: Pin<Box<Sleep>>,
+    is_cut: bool,
+}
+
+impl Stream for Speaking {
+    type Item = Result<Bytes, UpstreamError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.is_cut {
+            return Poll::Ready(None);
         }
-    }))
+        if let Poll::Ready(piece) = self.body.poll_next_unpin(context) {
+            self.last = tokio::time::Instant::now();
+            return Poll::Ready(piece);
+        }
+        loop {
+            std::task::ready!(self.alarm.as_mut().poll(context));
+            let end = self.last + self.limit;
+            if tokio::time::Instant::now() >= end {
+                self.is_cut = true;
+                let reason = format!("nothing came for {} s", self.limit.as_secs_f64());
+                let address = self.address.clone();
+                return Poll::Ready(Some(Err(UpstreamError::Cut { address, reason })));
+            }
+            self.alarm.as_mut().reset(end);
+        }
+    }
 }
 
 /// A body that keeps its turn until it ends or is dropped.

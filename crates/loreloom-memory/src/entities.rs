@@ -98,7 +98,7 @@ pub fn reconcile(registry: &mut Vec<Entity>, memories: &mut [Memory]) {
 
 /// Whether a text names an entity: a whole name of three letters or more, or one word of
 /// four or more from a name of several words.
-fn names_entity(text: &str, entity: &Entity) -> bool {
+pub(crate) fn names_entity(text: &str, entity: &Entity) -> bool {
     entity.names().any(|name| {
         let parts: Vec<&str> = name.split_whitespace().collect();
         let long = |word: &str, least: usize| {

@@ -52,6 +52,7 @@ pub mod settings;
 pub mod similarity;
 pub mod text;
 pub mod tiers;
+pub mod timeline;
 pub mod turn;
 pub mod vault_select;
 pub mod verify;

@@ -45,7 +45,9 @@ impl Presence {
     /// What this character, who is about to speak, was there for.
     pub fn of(path: &[PathItem], name: &str) -> Self {
         let cast = characters(path);
-        let others = cast.iter().filter(|other| !is_same_person(other, name)).count();
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            cast.into_iter().partition(|speaker| is_same_person(speaker, name));
+        let others = others.len();
         // With nobody else to talk to, all is said to it.
         if others == 0 || name.trim().is_empty() {
             return Self::default();
@@ -54,8 +56,9 @@ impl Presence {
         let mut heard = vec![false; path.len()];
         let mut last: Option<usize> = None;
         let speaks = |item: &PathItem| {
-            let own = |speaker: &str| is_same_person(speaker, name);
-            item.message.role == Role::Assistant && item.message.name.as_deref().is_some_and(own)
+            let speaker = item.message.name.as_deref();
+            item.message.role == Role::Assistant
+                && speaker.is_some_and(|speaker| own.contains(&speaker))
         };
         let turns = (0..path.len()).filter(|at| speaks(&path[*at])).chain([path.len()]);
         for turn in turns {

@@ -131,7 +131,7 @@ fn hybrid_of(
         + 60.0 * arcs
         + 30.0 * immediacy(memory)
         + 100.0 * turn.turn_weight * likeness
-        + trigger_bonus(memory, recent)
+        + trigger_bonus(memory, pool, recent)
         - if memory.contradicts.is_empty() { 0.0 } else { 50.0 }
 }
 
@@ -173,11 +173,12 @@ fn immediacy(memory: &Memory) -> f64 {
 }
 
 /// At most three hits count: trigger words first, then words of the memory itself.
-fn trigger_bonus(memory: &Memory, recent: &[String]) -> f64 {
+fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String]) -> f64 {
     const MOST_HITS: usize = 3;
     let triggers =
         memory.triggers.iter().filter(|word| recent.contains(&word.to_lowercase())).map(|_| 80.0);
-    let content = keywords(&memory.content).into_iter().filter(|word| recent.contains(word));
+    let content = pool.keywords(&memory.content);
+    let content = content.iter().filter(|word| recent.contains(word));
     triggers.chain(content.map(|_| 40.0)).take(MOST_HITS).sum()
 }
 

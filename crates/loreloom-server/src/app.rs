@@ -26,6 +26,7 @@ use crate::{
     limits::Limits,
     lore::LoreError,
     notices::{Happened, Notice, Notices},
+    paths::Paths,
     recogniser::Recogniser,
     stacks::Stacks,
 };
@@ -38,6 +39,7 @@ pub struct App(Arc<Shared>);
 struct Shared {
     parts: AppParts,
     api: ApiState,
+    paths: Paths,
 }
 
 /// What an [`App`] is made of.
@@ -128,7 +130,7 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(Shared { parts, api: ApiState::default() }))
+        Self(Arc::new(Shared { parts, api: ApiState::default(), paths: Paths::default() }))
     }
 }
 
@@ -136,6 +138,11 @@ impl App {
     /// Tells watchers what happened to the data it serves.
     pub(crate) fn tell(&self, what: events::Happened) {
         self.api().events.tell(&self.tenant, what);
+    }
+
+    /// The stories that were told lately.
+    pub(crate) fn paths(&self) -> &Paths {
+        &self.0.paths
     }
 
     /// What the API keeps between calls.

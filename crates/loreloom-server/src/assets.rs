@@ -22,8 +22,34 @@ use rust_embed::RustEmbed;
 struct Files;
 
 /// Addresses of the page below the root.
-pub(crate) const PAGES: [&str; 8] =
-    ["/c/{*path}", "/lore", "/lore/{*path}", "/stories", "/history", "/dash", "/jobs", "/settings"];
+pub(crate) const PAGES: [&str; 13] = [
+    "/c/{*path}",
+    "/lore",
+    "/lore/{*path}",
+    "/graph",
+    "/replay",
+    "/replay/{*path}",
+    "/stories",
+    "/history",
+    "/dash",
+    "/jobs",
+    "/settings",
+    "/settings/{*path}",
+    "/welcome",
+];
+
+/// Whether an address gives the document or a file that it names. They say nothing about
+/// anybody's stories, and the document has to be there to ask for a key.
+pub(crate) fn is_page(path: &str) -> bool {
+    let fits = |page: &str| match page.strip_suffix("{*path}") {
+        Some(start) => path.starts_with(start),
+        None => path == page,
+    };
+    path == "/"
+        || path == "/icon.svg"
+        || path.starts_with("/assets/")
+        || PAGES.into_iter().any(fits)
+}
 
 /// No script but the page's own, none inside the document, nothing from elsewhere. The one
 /// way to make markup from text is the framework's, for its own templates.

@@ -26,6 +26,7 @@ use tower::ServiceExt as _;
 
 use crate::{
     app::App,
+    assets,
     guard::{Origins, Stranger},
     keys::{KeyRecord, Keys, PREFIX, Scope},
     limits,
@@ -64,8 +65,8 @@ enum Refused {
     Scope(Scope),
 }
 
-/// What everybody may see: that the server runs.
-const OPEN: [&str; 1] = ["/health"];
+/// Tells everybody that the server runs.
+const HEALTH: &str = "/health";
 /// The header for our own keys; the others may be meant for the model's server.
 const OWN_KEY: &str = "x-loreloom-key";
 const API_KEY: &str = "x-api-key";
@@ -177,10 +178,15 @@ impl Access {
     fn pass(&self, headers: &HeaderMap, path: &str) -> Result<Pass, Refused> {
         match presented(headers) {
             Some(key) => self.keys.find(key).map(Pass::Key).ok_or(Refused::UnknownKey),
-            None if self.require_key && !OPEN.contains(&path) => Err(Refused::NoKey),
+            None if self.require_key && !is_open(path) => Err(Refused::NoKey),
             None => Ok(Pass::Open),
         }
     }
+}
+
+/// Whether everybody may see what is there: that the server runs, and the page without data.
+fn is_open(path: &str) -> bool {
+    path == HEALTH || assets::is_page(path)
 }
 
 impl Pass {
@@ -205,7 +211,7 @@ pub(crate) async fn reads_or_writes(request: Request, next: Next) -> Response {
     let scope = if looks { Scope::Read } else { Scope::Write };
     match Pass::refusal(request.extensions(), scope) {
         // What everybody may see needs no scope either.
-        Some(refusal) if !OPEN.contains(&request.uri().path()) => refusal,
+        Some(refusal) if !is_open(request.uri().path()) => refusal,
         Some(_) | None => next.run(request).await,
     }
 }

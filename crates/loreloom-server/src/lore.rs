@@ -193,6 +193,15 @@ impl Lore {
         &self.shelf.rules
     }
 
+    /// The messages of a path as they are scanned; vaults scan them in their own way.
+    pub(crate) fn transcript(&self, path: &Path) -> Transcript {
+        let transcript = Transcript::new(self.rules().world_info.include_names);
+        let vault = self.library.vault().is_some();
+        let mut transcript = if vault { transcript.for_vaults() } else { transcript };
+        path.items().iter().for_each(|item| transcript.add(&item.message));
+        transcript
+    }
+
     /// Decides a turn.
     pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
         let roster = self.roster(&turn.cast());

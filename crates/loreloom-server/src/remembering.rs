@@ -2,26 +2,65 @@
 
 use std::sync::Arc;
 
-use loreloom_core::{chat::Path, ids::ChatId, report::BudgetUse, units::Tokens};
+use loreloom_core::{
+    chat::Path, ids::ChatId, report::BudgetUse, tokens::TokenCounter, units::Tokens,
+};
 use loreloom_memory::{
     ports::MemoryError,
     presence::characters,
-    service::{Spoken, TurnAsked, TurnMemory, Who},
+    service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who},
 };
 use tokio::{runtime::Handle, task::JoinHandle};
 
 use crate::{app::App, connections::Line, notices::Happened, story::Names};
 
-/// Memory being asked; `None` if it is off.
-pub(crate) type Remembering = Option<JoinHandle<Result<TurnMemory, MemoryError>>>;
+/// Memory being asked.
+pub(crate) enum Remembering {
+    /// It is off.
+    Off,
+    /// What it has is at hand.
+    AtHand(Question),
+    /// On a thread of its own.
+    Asked(JoinHandle<Result<TurnMemory, MemoryError>>),
+}
+
+/// What memory is asked for a turn.
+pub(crate) struct Question {
+    app: App,
+    memory: Arc<MemoryService>,
+    path: Arc<Path>,
+    speaker: Who,
+    group: Vec<String>,
+    seen_from: usize,
+    counter: Arc<dyn TokenCounter>,
+}
+
+impl Question {
+    fn asked(&self) -> TurnAsked<'_> {
+        TurnAsked {
+            tenant: &self.app.tenant,
+            chat: self.path.chat(),
+            path: self.path.items(),
+            speaker: &self.speaker,
+            group: &self.group,
+            seen_from: self.seen_from,
+            cap: None,
+            counter: self.counter.as_ref(),
+        }
+    }
+
+    async fn answer(&self) -> Result<TurnMemory, MemoryError> {
+        self.memory.for_turn(&self.asked()).await
+    }
+}
 
 /// The pool that memory's tokens are reported under.
 const POOL: &str = "memory";
 
 impl App {
-    /// Begins to ask what memory has for a turn, on a thread of its own: a long story that is
-    /// met for the first time takes a while, and what is found then serves the turns that
-    /// follow.
+    /// Begins to ask what memory has for a turn. A long story that is met for the first time
+    /// takes a while to take in: that is done on a thread of its own, and what is found then
+    /// serves the turns that follow.
     pub(crate) fn remembering(
         &self,
         runtime: &Handle,
@@ -30,34 +69,39 @@ impl App {
         seen_from: usize,
         line: &Line,
     ) -> Remembering {
-        let memory = self.memory.clone()?;
-        let (app, path, speaker) = (self.clone(), Arc::clone(path), who(names));
-        let (waiting, counter) = (runtime.clone(), Arc::clone(&line.counter));
-        Some(runtime.spawn_blocking(move || {
-            let group = group(&path);
-            let asked = TurnAsked {
-                tenant: &app.tenant,
-                chat: path.chat(),
-                path: path.items(),
-                speaker: &speaker,
-                group: &group,
-                seen_from,
-                cap: None,
-                counter: counter.as_ref(),
-            };
-            waiting.block_on(memory.for_turn(&asked))
-        }))
+        let Some(memory) = self.memory.clone() else { return Remembering::Off };
+        let question = Question {
+            app: self.clone(),
+            memory,
+            path: Arc::clone(path),
+            speaker: who(names),
+            group: group(path),
+            seen_from,
+            counter: Arc::clone(&line.counter),
+        };
+        if question.memory.is_at_hand(&question.asked()) {
+            return Remembering::AtHand(question);
+        }
+        let waiting = runtime.clone();
+        Remembering::Asked(runtime.spawn_blocking(move || waiting.block_on(question.answer())))
     }
 
     /// What memory has for a turn. A turn goes on without memory that fails or that takes
     /// more than half of what the turn may take.
     pub(crate) async fn remembered(&self, chat: &ChatId, asking: Remembering) -> TurnMemory {
-        let Some(asking) = asking else { return TurnMemory::default() };
-        let reason = match tokio::time::timeout(self.live().weaving.deadline / 2, asking).await {
-            Ok(Ok(Ok(remembered))) => return remembered,
-            Ok(Ok(Err(error))) => error.to_string(),
-            Ok(Err(_panicked)) => "memory failed".to_owned(),
-            Err(_elapsed) => "memory took too long".to_owned(),
+        let longest = self.live().weaving.deadline / 2;
+        let reason = match asking {
+            Remembering::Off => return TurnMemory::default(),
+            Remembering::AtHand(question) => match question.answer().await {
+                Ok(remembered) => return remembered,
+                Err(error) => error.to_string(),
+            },
+            Remembering::Asked(asking) => match tokio::time::timeout(longest, asking).await {
+                Ok(Ok(Ok(remembered))) => return remembered,
+                Ok(Ok(Err(error))) => error.to_string(),
+                Ok(Err(_panicked)) => "memory failed".to_owned(),
+                Err(_elapsed) => "memory took too long".to_owned(),
+            },
         };
         tracing::warn!(%reason, "the turn goes on without memory");
         self.notice(Happened::WithoutMemory { chat: chat.clone(), reason });

@@ -116,17 +116,19 @@ pub struct LastTurn {
 }
 
 impl App {
-    /// Decides a turn. `None` if the request belongs to no story.
+    /// Decides a turn, taking the story out of what was recognised. `None` if the request
+    /// belongs to no story.
     pub(crate) fn decide(
         &self,
         runtime: &Handle,
-        found: &Recognition,
+        found: &mut Recognition,
         told: &Told,
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
-        let (path, state) = self.told_so_far(runtime, chat, found)?;
+        let story = std::mem::take(&mut found.path);
+        let (path, state) = self.told_so_far(runtime, chat, story, found)?;
         let (speaker, names) = self.cast(found);
         let wish = Wish {
             path: Arc::new(path),
@@ -158,7 +160,7 @@ impl App {
             is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
         self.stacks.count_turn();
         let lore = self.stacks.lore();
-        let transcript = Transcript::of(&path, lore.rules().world_info.include_names);
+        let transcript = lore.transcript(&path);
         let near = self.near(runtime, &lore, &transcript, waiting);
         let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
         let telling = wish.told.after(&state.told);
@@ -176,6 +178,7 @@ impl App {
                 dry_run,
                 scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
+                macros: holds.macros.clone().unwrap_or_default(),
                 ..Given::default()
             },
         };
@@ -253,14 +256,15 @@ impl App {
         &self,
         runtime: &Handle,
         chat: ChatId,
+        mut story: Vec<Message>,
         found: &Recognition,
     ) -> Result<(Path, StoryState), StoreError> {
-        let mut story = found.path.clone();
         for message in story.iter_mut().filter(|message| message.role == Role::User) {
             name(message, found.speakers.user.as_deref());
         }
         let newest = story.pop();
-        let mut path = Path::of(chat, story);
+        let known = self.paths().take(&chat).unwrap_or_else(|| Path::new(chat));
+        let (mut path, _taken_over) = known.grown(story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
             match runtime.block_on(self.store.state(&self.tenant, &path)) {
@@ -326,9 +330,6 @@ impl App {
         report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
-        let title = path.items().first().map_or("", |item| item.message.text.as_str());
-        let title: String = title.chars().take(60).collect();
-        self.store.open_chat(&self.tenant, path.chat(), &title, now).await?;
         lore.keep(self.store.as_ref(), &self.tenant).await?;
         let record = TurnRecord {
             chat: path.chat().clone(),
@@ -343,7 +344,13 @@ impl App {
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
-        let stored = self.store.commit_turn(&self.tenant, &path, &record, None).await?;
+        let stored = match self.store.commit_turn(&self.tenant, &path, &record, None).await {
+            Err(StoreError::NoChat { .. }) => {
+                self.store.open_chat(&self.tenant, path.chat(), &title(&path), now).await?;
+                self.store.commit_turn(&self.tenant, &path, &record, None).await?
+            }
+            stored => stored?,
+        };
         self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
         self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
         let (chat, version) = (path.chat().to_string(), stored.write.0);
@@ -360,11 +367,12 @@ impl App {
     ) -> Result<(), StoreError> {
         let Committed { path, turn, names, .. } = committed;
         let mut told = None;
-        for Spoken { answer: Answer { message, replaces }, notes } in spoken {
-            if message.text.is_empty() {
-                continue;
-            }
-            let mut path = if replaces { without_last(&path) } else { path.clone() };
+        let spoken: Vec<Spoken> =
+            spoken.into_iter().filter(|one| !one.answer.message.text.is_empty()).collect();
+        // A long story is copied for choices only.
+        let copies = std::iter::repeat_n(path, spoken.len());
+        for (path, Spoken { answer: Answer { message, replaces }, notes }) in copies.zip(spoken) {
+            let mut path = if replaces { without_last(&path) } else { path };
             let parent = path.prefix();
             let item = path.push(message).clone();
             let node =
@@ -384,7 +392,10 @@ impl App {
         if let Some(path) = told {
             // The reply is stored: its reader need not wait for what memory makes of it.
             let app = self.clone();
-            self.tasks.spawn(async move { app.remember(&path, &names).await });
+            self.tasks.spawn(async move {
+                app.remember(&path, &names).await;
+                app.paths().put(path);
+            });
         }
         Ok(())
     }
@@ -410,6 +421,12 @@ impl App {
         let reply = reply.map(|node| node.message.text);
         Ok(Some(LastTurn { chat, turn: summary.id, record, reply }))
     }
+}
+
+/// What a chat is called that nobody has named: how it begins.
+fn title(path: &Path) -> String {
+    let first = path.items().first().map_or("", |item| item.message.text.as_str());
+    first.chars().take(LONGEST_TITLE).collect()
 }
 
 /// How often the user has spoken.
@@ -441,6 +458,9 @@ impl Committed {
         self.path.chat()
     }
 }
+
+/// The longest title that a chat gets by itself, in characters.
+const LONGEST_TITLE: usize = 60;
 
 /// The longest card that memory is told: its prompts hold it whole.
 const LONGEST_CARD: usize = 6000;

@@ -4,6 +4,8 @@
 //! as it stands and no language model. Evidence ids are repaired where they are misspelled;
 //! ids that do not exist are dropped, and questions left without any are skipped.
 
+mod left_out;
+
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
 use loreloom_memory::{
@@ -12,6 +14,8 @@ use loreloom_memory::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use self::left_out::{LeftOut, left_out};
 
 /// How well recall did: shares in per cent, averaged over questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -53,29 +57,82 @@ struct Turn {
     blip_caption: Option<String>,
 }
 
+/// Conversations ready to be asked about.
+pub struct Conversations(Vec<Conversation>);
+
+struct Conversation {
+    index: Index,
+    questions: Vec<Asked>,
+}
+
+struct Asked {
+    text: String,
+    gold: Vec<usize>,
+    category: u8,
+}
+
+/// The category of questions whose evidence is spread over several turns.
+pub const MULTI_HOP: u8 = 1;
+
+impl Conversations {
+    /// Reads conversations and their questions of categories 1 to 4.
+    pub fn read(json: &[u8], embed: Option<&dyn Fn(&str) -> Vector>) -> Result<Self, String> {
+        let samples: Vec<Sample> =
+            serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        let mut conversations = Vec::new();
+        for sample in samples {
+            let (index, places) = indexed(&sample.conversation, embed)?;
+            let asked = |question: Question| {
+                let gold = gold(&question.evidence, &places);
+                Asked { text: question.text, gold, category: question.category }
+            };
+            let is_asked =
+                |asked: &Asked| (1..=4).contains(&asked.category) && !asked.gold.is_empty();
+            let questions = sample.qa.into_iter().map(asked).filter(is_asked).collect();
+            conversations.push(Conversation { index, questions });
+        }
+        Ok(Self(conversations))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Asks the questions that are wanted, by conversation and category.
+    pub fn measure(
+        &self,
+        weights: &Weights,
+        embed: Option<&dyn Fn(&str) -> Vector>,
+        is_wanted: impl Fn(usize, u8) -> bool,
+    ) -> Figures {
+        let mut figures = Figures::default();
+        for (at, conversation) in self.0.iter().enumerate() {
+            let index = &conversation.index;
+            for asked in conversation.questions.iter().filter(|one| is_wanted(at, one.category)) {
+                let start = Instant::now();
+                let hits = index.search(&asked.text, &[], index.len(), weights, embed);
+                figures.ms_per_query += start.elapsed().as_secs_f64() * 1000.0;
+                let found: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
+                figures.add(&asked.gold, &found);
+            }
+        }
+        figures.averaged()
+    }
+}
+
 /// Asks every question of categories 1 to 4 of every conversation.
 pub fn measure(
     json: &[u8],
     weights: &Weights,
     embed: Option<&dyn Fn(&str) -> Vector>,
 ) -> Result<Figures, String> {
-    let samples: Vec<Sample> = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    let mut figures = Figures::default();
-    for sample in &samples {
-        let (index, places) = indexed(&sample.conversation, embed)?;
-        for question in sample.qa.iter().filter(|question| (1..=4).contains(&question.category)) {
-            let gold = gold(&question.evidence, &places);
-            if gold.is_empty() {
-                continue;
-            }
-            let start = Instant::now();
-            let hits = index.search(&question.text, &[], index.len(), weights, embed);
-            figures.ms_per_query += start.elapsed().as_secs_f64() * 1000.0;
-            let found: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
-            figures.add(&gold, &found);
-        }
-    }
-    Ok(figures.averaged())
+    Ok(Conversations::read(json, embed)?.measure(weights, embed, |_, _| true))
 }
 
 impl Figures {

@@ -1,4 +1,5 @@
 // Calls of the REST API: JSON in and out, versions by ETag, failures as problems.
+import { key } from '../lib/key';
 import type { ProblemBody } from './types';
 
 const ROOT = '/api/v1';
@@ -45,7 +46,9 @@ function remember(address: string, tag: string, body: unknown): void {
 async function problem(response: Response): Promise<ApiError> {
   const text = await response.text();
   try {
-    const body = JSON.parse(text) as ProblemBody;
+    const body = JSON.parse(text) as ProblemBody & { error?: { code: string; message: string } };
+    if (response.status === 401 && body.error) key.refused(body.error.code);
+    if (body.error) return new ApiError(response.status, body.error.code, body.error.message);
     return new ApiError(response.status, body.code, body.detail, body.field);
   } catch {
     return new ApiError(response.status, 'failed', text || response.statusText);
@@ -54,7 +57,7 @@ async function problem(response: Response): Promise<ApiError> {
 
 async function send(address: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(address, init);
+    return await fetch(address, { ...init, headers: { ...init.headers, ...key.headers } });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, 'offline', error instanceof Error ? error.message : String(error));
@@ -89,6 +92,25 @@ export async function tagged<T>(path: string, params?: Params, signal?: AbortSig
   const tag = response.headers.get('etag');
   if (tag) remember(url, tag, body);
   return { body, tag };
+}
+
+/** A text that is no JSON. */
+export async function text(path: string, signal?: AbortSignal): Promise<string> {
+  const response = await send(address(path), { signal: signal ?? null });
+  if (!response.ok) throw await problem(response);
+  return response.text();
+}
+
+/** A file of the server's, saved by the browser. With a key, a plain link would be refused. */
+export async function download(path: string, name: string, params: Params = {}): Promise<void> {
+  const response = await send(address(path, params), {});
+  if (!response.ok) throw await problem(response);
+  const named = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = named ?? name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 export async function get<T>(path: string, params?: Params, signal?: AbortSignal): Promise<T> {

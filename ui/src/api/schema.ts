@@ -783,7 +783,64 @@ export interface components {
          * @description What the front end asks the model for.
          * @enum {string}
          */
-        GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet";
+        GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet" | "edit";
+        /** @description Two things that have to do with each other. */
+        GraphEdge: {
+            /** @description The id of the first. */
+            from: string;
+            /** @description What ties them. */
+            layer: components["schemas"]["GraphLayer"];
+            /** @description The id of the second. */
+            to: string;
+            /**
+             * Format: int64
+             * @description How often: turns, keys or memories.
+             */
+            weight: number;
+            /** @description The word for it: a key, a rule's name, a feeling. */
+            word?: string | null;
+        };
+        /**
+         * @description What two things have to do with each other.
+         * @enum {string}
+         */
+        GraphLayer: "link" | "mention" | "rule" | "together" | "entity";
+        /** @description A thing of the graph. */
+        GraphNode: {
+            /** @description Its book or vault; none for entities. */
+            book?: string | null;
+            /** @description With how many others it has to do, over the layers that were asked for. */
+            degree: number;
+            /**
+             * Format: int64
+             * @description At how many turns it fired.
+             */
+            fired: number;
+            /** @description The entry's id; of an entity `entity:` and its name. */
+            id: string;
+            /** @description What it is. */
+            kind: components["schemas"]["GraphNodeKind"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /**
+         * @description What a node is.
+         * @enum {string}
+         */
+        GraphNodeKind: "entry" | "note" | "entity";
+        /** @description A part of the graph. */
+        GraphView: {
+            /** @description What ties them. */
+            edges: components["schemas"]["GraphEdge"][];
+            /** @description Names that memory knows and no entry is about. */
+            gaps: string[];
+            /** @description The things, near ones and those with many ties first. */
+            nodes: components["schemas"]["GraphNode"][];
+            /** @description How many things there are in all. */
+            total: number;
+            /** @description How many turns were looked at for what fires together. */
+            turns: number;
+        };
         /** @description Membership in inclusion groups. */
         Group: {
             /** @description The names as written, separated by commas. */
@@ -1035,7 +1092,7 @@ export interface components {
             /** @description The key. */
             key: string;
             /** @description Where it is found. */
-            places: components["schemas"]["Place"][];
+            places: components["schemas"]["TextPlace"][];
         };
         /** @description A key that was found. */
         KeyMatch: {
@@ -1053,6 +1110,13 @@ export interface components {
             items: components["schemas"]["Knows"][];
             /** @description Everybody named. */
             people: string[];
+        };
+        /** @description What noting knowledge gives back. */
+        KnowledgeWrote: {
+            /** @description The record it made. */
+            id: string;
+            /** @description Takes the write back, as `POST /undo` takes it. */
+            undo: string;
         };
         /** @description What one person knows, guesses, believes, misses or hides. */
         Knows: {
@@ -1283,6 +1347,19 @@ export interface components {
             book: components["schemas"]["BookId"];
             /** @description Its fields; those not given have their defaults. Its id is given by the server. */
             entry?: Record<string, never>;
+        };
+        /** @description What somebody knows from now on. */
+        NewKnowledge: {
+            /** @description The knowledge. */
+            content: string;
+            /** @description How they stand to it. */
+            kind: components["schemas"]["InsightKind"];
+            /** @description Whose knowledge it is. */
+            subject: string;
+            /** @description From whom it is hidden. */
+            target?: string | null;
+            /** @description The character whose memory holds it. */
+            who: string;
         };
         /** @description Something said. */
         NewMessages: {
@@ -1784,6 +1861,20 @@ export interface components {
         } | "nowhere";
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
+        /** @description What to try out. */
+        PreviewBody: {
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
+        };
+        /** @description A turn as it would be. */
+        PreviewView: {
+            /** @description How the pools would use their budgets. */
+            budgets: components["schemas"]["BudgetUse"][];
+            /** @description The prompt, measured; `unchanged` compares it with the prompt that was sent. */
+            prompt: components["schemas"]["PromptMap"];
+            /** @description What would be woven in, carried on or cut. */
+            threads: components["schemas"]["Thread"][];
+        };
         /** @description A refused call (RFC 9457). */
         Problem: {
             /** @description The kind for programs. */
@@ -2517,6 +2608,9 @@ export interface components {
             code: "not_selected";
         } | {
             /** @enum {string} */
+            code: "guide";
+        } | {
+            /** @enum {string} */
             code: "fell_back";
             /** @description The rule. */
             to: components["schemas"]["Fallback"];
@@ -2542,6 +2636,13 @@ export interface components {
          * @enum {string}
          */
         TextField: "content" | "name" | "comment" | "keys";
+        /** @description A place in the text. */
+        TextPlace: {
+            /** @description One past the last byte. */
+            end: number;
+            /** @description The first byte (UTF-8). */
+            start: number;
+        };
         /** @description A text that is scanned for keys. */
         TextSource: {
             /**
@@ -2677,6 +2778,29 @@ export interface components {
              * @description The chat's version.
              */
             version: number;
+        };
+        /** @description What to try out. */
+        TrialBody: {
+            connection?: components["schemas"]["ConnectionId"] | null;
+            /** @description The model; the first that the connection names without it. */
+            model?: string | null;
+            /** @description The trial. */
+            trial: string;
+        };
+        /** @description How a model did. */
+        TrialView: {
+            /** @description What a good reply has. */
+            hint: string;
+            /** @description What was read out of the reply, one line each. */
+            lines: string[];
+            /** @description The model that was asked. */
+            model: string;
+            /** @description Whether what it found is enough. */
+            passed: boolean;
+            /** @description The reply. */
+            reply: string;
+            /** @description The trial. */
+            trial: string;
         };
         /** @description What was found. */
         Tried: {

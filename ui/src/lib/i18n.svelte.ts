@@ -30,6 +30,18 @@ export function time(milliseconds: number): string {
   }).format(date);
 }
 
+/** “3 days ago”. */
+export function ago(milliseconds: number): string {
+  const minutes = Math.max(1, Math.round((Date.now() - milliseconds) / 60_000));
+  const format = new Intl.RelativeTimeFormat(prefs.language, { numeric: 'auto' });
+  if (minutes < 60) return format.format(-minutes, 'minute');
+  if (minutes < 60 * 36) return format.format(-Math.round(minutes / 60), 'hour');
+  return format.format(-Math.round(minutes / 60 / 24), 'day');
+}
+
+export const money = (value: number): string =>
+  new Intl.NumberFormat(prefs.language, { minimumFractionDigits: 2, maximumFractionDigits: value < 0.1 ? 4 : 2 }).format(value);
+
 /** “a, b and c”. */
 export const list = (items: string[]): string =>
   new Intl.ListFormat(prefs.language, { type: 'conjunction' }).format(items);

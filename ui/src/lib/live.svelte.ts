@@ -3,6 +3,8 @@
 // Browsers allow six connections to a server; a stream in each tab would use them up. The tab
 // that gets the lock listens and passes on what it hears.
 
+import { key } from './key';
+
 export type Happened =
   | { event: 'chat'; chat: string; version: number }
   | { event: 'turn'; chat: string; turn: number }
@@ -10,6 +12,7 @@ export type Happened =
   | { event: 'desk'; revision: number }
   | { event: 'lore'; version: string }
   | { event: 'memory'; write: string }
+  | { event: 'run'; run: number; done: number; total: number; state: string }
   | { event: 'gap' };
 
 type Heard = (happened: Happened) => void;
@@ -45,6 +48,10 @@ class Live {
   }
 
   private listen(): void {
+    if (key.isSet || key.isWanted) {
+      this.waitForKey();
+      return;
+    }
     // `EventSource` comes back by itself and says the last event it saw.
     const source = new EventSource('/api/v1/events');
     let wasLost = false;
@@ -59,12 +66,65 @@ class Live {
       wasLost = true;
       this.state(false);
       this.pass({ kind: 'state', up: false });
+      if (key.isWanted || key.isSet) {
+        source.close();
+        this.waitForKey();
+        return;
+      }
       // A refused connection is not tried again by the browser.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => this.listen(), 2000);
     };
     source.onmessage = (event: MessageEvent<string>) => {
       this.spread(JSON.parse(event.data) as Happened);
     };
+  }
+
+  /** The stream where a key is needed: an `EventSource` sends no headers. */
+  private async read(): Promise<void> {
+    let last = '';
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        const headers: Record<string, string> = { ...key.headers, accept: 'text/event-stream' };
+        if (last) headers['last-event-id'] = last;
+        const response = await fetch('/api/v1/events', { headers });
+        if (response.status === 401) return this.waitForKey();
+        if (!response.ok || !response.body) throw new Error(response.statusText);
+        this.state(true);
+        this.pass({ kind: 'state', up: true });
+        if (!isFirst) this.spread({ event: 'gap' });
+        let rest = '';
+        const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+        for (;;) {
+          const { value, done } = await reader.read();
+          if (done) break;
+          const blocks = (rest + value).split(/\r?\n\r?\n/);
+          rest = blocks.pop() ?? '';
+          for (const block of blocks) {
+            const { id, data } = eventOf(block);
+            if (id) last = id;
+            if (data) this.spread(JSON.parse(data) as Happened);
+          }
+        }
+      } catch {
+        // Said below; tried again.
+      }
+      this.state(false);
+      this.pass({ kind: 'state', up: false });
+      await new Promise((done) => setTimeout(done, 2000));
+    }
+  }
+
+  private waitForKey(): void {
+    if (key.isSet) {
+      void this.read();
+      return;
+    }
+    const stop = key.onChange(() => {
+      if (!key.isSet) return;
+      stop();
+      void this.read();
+      this.spread({ event: 'gap' });
+    });
   }
 
   private spread(happened: Happened): void {
@@ -85,6 +145,17 @@ class Live {
   private tell(happened: Happened): void {
     for (const heard of this.listeners) heard(happened);
   }
+}
+
+/** The fields of one event of a stream. */
+export function eventOf(block: string): { id: string; data: string } {
+  const field = (name: string) =>
+    block
+      .split(/\r?\n/)
+      .filter((line) => line.startsWith(`${name}:`))
+      .map((line) => line.slice(name.length + 1).replace(/^ /, ''))
+      .join('\n');
+  return { id: field('id'), data: field('data') };
 }
 
 export const live = new Live();

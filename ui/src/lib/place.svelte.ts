@@ -4,6 +4,10 @@ class Place {
   title = $state('');
   /** The turn looked at last. */
   turn = $state<number | null>(null);
+  /** Who speaks for the model there. */
+  speaker = $state<string | null>(null);
+  /** Whether this server remembers. */
+  hasMemory = $state(false);
   /** What the top bar says after the story. */
   crumb = $state('');
 
@@ -12,6 +16,7 @@ class Place {
     this.chat = chat;
     this.title = '';
     this.turn = null;
+    this.speaker = null;
   }
 }
 

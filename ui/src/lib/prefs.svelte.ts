@@ -12,6 +12,14 @@ function read<T extends string>(name: string, allowed: readonly T[], otherwise: 
   }
 }
 
+function text(name: string): string {
+  try {
+    return window.localStorage.getItem(`loreloom.${name}`) ?? '';
+  } catch {
+    return '';
+  }
+}
+
 function keep(name: string, value: string): void {
   try {
     window.localStorage.setItem(`loreloom.${name}`, value);
@@ -28,6 +36,9 @@ class Prefs {
     read('language', ['en', 'de'], navigator.language.startsWith('de') ? 'de' : 'en'),
   );
   keys = $state(read('keys', ['on', 'off'], 'on') === 'on');
+  /** What a million tokens of prompt cost, and of those that the provider has in its cache. */
+  price = $state(text('price'));
+  cachedPrice = $state(text('cachedPrice'));
   private systemDark = $state(dark.matches);
 
   constructor() {
@@ -48,6 +59,23 @@ class Prefs {
   setLanguage(language: Language): void {
     this.language = language;
     keep('language', language);
+  }
+
+  setPrice(price: string, cached: string): void {
+    this.price = price;
+    this.cachedPrice = cached;
+    keep('price', price);
+    keep('cachedPrice', cached);
+  }
+
+  /** When a story was looked at last, and how long it was. */
+  lastSeen(chat: string): { at: number; messages: number } | null {
+    const [at, messages] = text(`seen.${chat}`).split(' ').map(Number);
+    return at ? { at, messages: messages ?? 0 } : null;
+  }
+
+  setSeen(chat: string, messages: number): void {
+    keep(`seen.${chat}`, `${Date.now()} ${messages}`);
   }
 
   setKeys(on: boolean): void {

@@ -45,10 +45,10 @@ export function headline(record: Memory): string {
 /** What memory keeps for its own work. */
 const BOOKKEEPING = new Set(['unconfirmed_since', 'retrieval_count', 'last_confirmed', 'source_memory_ids', 'source_scene_ids', 'updated_at']);
 
-/** Everything else a record says, for people. */
+/** Everything else a record says, for people: names as the server writes them. */
 export function details(record: Memory): [string, string][] {
   const fields = record.fields as Fields;
-  const skip = new Set(['id', 'content', 'receipts', 'ts', 'consolidated', 'source_messages', ...TEXTS.filter((name) => text(fields[name]) === headline(record))]);
+  const skip = new Set(['id', 'content', 'receipts', 'ts', 'supersedes', 'superseded_by', '_sources', 'relationship_history', 'consolidated', 'source_messages', ...TEXTS.filter((name) => text(fields[name]) === headline(record))]);
   return Object.entries(fields)
     .filter(([name, value]) => !skip.has(name) && !BOOKKEEPING.has(name) && value != null && value !== '' && value !== 0 && value !== false && !(Array.isArray(value) && !value.length))
     .map(([name, value]) => [name.replace(/^_/, ''), relation(value) ?? text(value)]);
@@ -75,3 +75,55 @@ export const isPinned = (record: Memory): boolean => {
   const fields = record.fields as Fields;
   return fields.pinned === true || fields.persistent === true || fields.expiration === 'permanent';
 };
+
+/** Why somebody should look at a record; empty if nobody has to. */
+export function needsEye(record: Memory): '' | 'contradiction' | 'ungrounded' | 'unverified' {
+  const fields = record.fields as Fields;
+  if (record.tier === 'contradiction') return 'contradiction';
+  if (Array.isArray(fields.ungrounded) && fields.ungrounded.length) return 'ungrounded';
+  return fields.unverified === true ? 'unverified' : '';
+}
+
+const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
+
+export const importance = (record: Memory): number => Math.min(3, count((record.fields as Fields).importance));
+export const confirmations = (record: Memory): number => count((record.fields as Fields).confirmations);
+export const isResolved = (record: Memory): boolean => (record.fields as Fields).resolved === true;
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []);
+
+export const knowers = (record: Memory): string[] => texts((record.fields as Fields).witnessed_by);
+
+/** The memories that a record stands in for, and the one that stands in for it. */
+export const replaced = (record: Memory): string[] => texts((record.fields as Fields).supersedes);
+export const replacedBy = (record: Memory): string | null => {
+  const found = (record.fields as Fields).superseded_by;
+  return typeof found === 'string' ? found : null;
+};
+
+export interface Feeling {
+  word: string;
+  magnitude: 'low' | 'medium' | 'high';
+}
+
+/** What a relationship's record says, of any form the server keeps. */
+export function feelings(fields: Record<string, unknown>): Feeling[] {
+  const found = fields.descriptors;
+  if (!Array.isArray(found)) return [];
+  return found.flatMap((one): Feeling[] => {
+    if (typeof one === 'string') return [{ word: one, magnitude: 'medium' }];
+    if (typeof one !== 'object' || one === null || !('word' in one)) return [];
+    const { word, magnitude } = one as Fields;
+    return [{ word: text(word), magnitude: magnitude === 'low' || magnitude === 'high' ? magnitude : 'medium' }];
+  });
+}
+
+export function pairOf(record: Memory): { subject: string; target: string } {
+  const [subject, target] = record.id.split('→');
+  return { subject: subject?.trim() ?? record.id, target: target?.trim() ?? '' };
+}
+
+export function ownerName(owner: Owner, t: (key: 'mem.ofChat' | 'mem.ofCharacter', values?: Record<string, string>) => string): string {
+  if ('chat' in owner) return t('mem.ofChat');
+  return 'character' in owner ? t('mem.ofCharacter', { name: owner.character }) : owner.world;
+}

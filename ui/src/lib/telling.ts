@@ -2,6 +2,7 @@
 // whatever model is connected answers.
 import { ApiError, get } from '../api/client';
 import type { Path, PathMessage, PromptMap } from '../api/types';
+import { key } from './key';
 import { asSent } from './prompt';
 
 export interface Said {
@@ -42,7 +43,7 @@ export async function changed(chat: string, turn: number, text: string): Promise
 }
 
 async function model(): Promise<string> {
-  const response = await fetch('/v1/models');
+  const response = await fetch('/v1/models', { headers: key.headers });
   if (!response.ok) return 'default';
   const models = (await response.json()) as { data?: { id?: string }[] };
   return models.data?.[0]?.id ?? 'default';
@@ -52,7 +53,7 @@ async function model(): Promise<string> {
 export async function tell(chat: string, messages: Said[], heard: (text: string) => void): Promise<void> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-loreloom-chat': encodeURIComponent(chat) === chat ? chat : '' },
+    headers: { ...key.headers, 'content-type': 'application/json', 'x-loreloom-chat': encodeURIComponent(chat) === chat ? chat : '' },
     body: JSON.stringify({ model: await model(), messages, stream: true }),
   });
   if (!response.ok || !response.body) {

@@ -1,11 +1,9 @@
 //! One file into another format: what `convert` and `export` share.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
+use loreloom_core::book::Container;
 use loreloom_formats::{
     ExportOptions, Format, Imported, Loss, card_losses, export,
     vault::{WrittenNote, file_name, notes_of},
@@ -32,7 +30,8 @@ impl Target {
         }
     }
 
-    fn named(name: &str) -> anyhow::Result<Self> {
+    /// The format of that name.
+    pub(super) fn named(name: &str) -> anyhow::Result<Self> {
         if name == VAULT {
             return Ok(Self::Vault);
         }
@@ -78,6 +77,8 @@ enum Made {
 
 #[derive(Serialize)]
 struct Report<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     from: Format,
     to: &'a str,
     entries: usize,
@@ -96,25 +97,7 @@ impl Converted {
             (None, Some(to)) => Target::guessed(to, &imported)?,
             (None, None) => anyhow::bail!("`--format` says what `{}` becomes", from.display()),
         };
-        let (made, losses) = match target {
-            Target::Vault => {
-                let notes = notes_of(&imported.book);
-                let mut losses = imported.card.as_ref().map(card_losses).unwrap_or_default();
-                losses.extend(notes.iter().flat_map(|note| note.losses.clone()));
-                (Made::Notes(notes), losses)
-            }
-            Target::File(format) => {
-                let original = files::read(from)?;
-                let options = ExportOptions {
-                    card: imported.card.as_ref(),
-                    original: Some(&original),
-                    ..ExportOptions::default()
-                };
-                let exported = export(&imported.book, format, &options)
-                    .with_context(|| format!("`{}` as {}", from.display(), format.as_str()))?;
-                (Made::Bytes(exported.bytes), exported.losses)
-            }
-        };
+        let (made, losses) = made(from, &imported, target)?;
         let entries = imported.book.entries.len();
         let name = Some(imported.book.name).filter(|name| !name.trim().is_empty());
         let name = file_name(&name.unwrap_or(stem));
@@ -147,13 +130,14 @@ impl Converted {
     /// Tells what was written and what it cannot say.
     pub(super) fn tell(
         &self,
-        to: Option<&PathBuf>,
+        to: Option<&Path>,
         json: bool,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let (entries, losses) = (self.entries, self.losses.as_slice());
         if json {
-            let report = Report { from: self.from, to: self.to.as_str(), entries, losses };
+            let file = to.map(|to| to.display().to_string());
+            let report = Report { file, from: self.from, to: self.to.as_str(), entries, losses };
             writeln!(out, "{}", serde_json::to_string(&report)?)?;
             return Ok(());
         }
@@ -164,6 +148,48 @@ impl Converted {
         }
         print_losses(out, losses)
     }
+}
+
+/// A book in another format, and what that has no place for.
+fn made(from: &Path, imported: &Imported, target: Target) -> anyhow::Result<(Made, Vec<Loss>)> {
+    let format = match target {
+        Target::File(format) => format,
+        Target::Vault => {
+            let notes = notes_of(&imported.book);
+            let mut losses = imported.card.as_ref().map(card_losses).unwrap_or_default();
+            losses.extend(notes.iter().flat_map(|note| note.losses.clone()));
+            return Ok((Made::Notes(notes), losses));
+        }
+    };
+    // A text that becomes another is all in the book; a picture, an archive or a file that
+    // stays what it is has parts of its own.
+    let is_needed = imported.format == format || imported.format.container() != Container::Text;
+    let original = is_needed.then(|| files::read(from)).transpose()?;
+    let options = ExportOptions {
+        card: imported.card.as_ref(),
+        original: original.as_deref(),
+        ..ExportOptions::default()
+    };
+    let exported = export(&imported.book, format, &options)
+        .with_context(|| format!("`{}` as {}", from.display(), format.as_str()))?;
+    Ok((Made::Bytes(exported.bytes), exported.losses))
+}
+
+/// What a format has no place for.
+pub(super) fn losses(
+    from: &Path,
+    imported: &Imported,
+    target: Target,
+) -> anyhow::Result<Vec<Loss>> {
+    Ok(made(from, imported, target)?.1)
+}
+
+/// A bar for so many files, drawn only on a terminal.
+pub(super) fn progress(files: usize, json: bool) -> indicatif::ProgressBar {
+    if json || files < 2 {
+        return indicatif::ProgressBar::hidden();
+    }
+    indicatif::ProgressBar::new(files as u64)
 }
 
 /// Prints what a format has no place for.

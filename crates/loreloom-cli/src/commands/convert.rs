@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 
-use super::conversion::Converted;
+use super::{conversion::Converted, conversion_batch::Batch};
 
 /// Convert a lorebook or card to another format.
 ///
@@ -12,11 +12,11 @@ use super::conversion::Converted;
 /// that the way back loses nothing.
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
-    /// The file to convert
+    /// The file to convert, or a folder whose files are all converted
     #[arg(value_name = "FROM")]
     from: PathBuf,
 
-    /// The file to write, or the folder of a vault
+    /// The file to write, the folder for the files of a folder, or the folder of a vault
     #[arg(value_name = "TO")]
     to: PathBuf,
 
@@ -36,6 +36,11 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (format, force, json) = (self.format.as_deref(), self.force, self.json);
+        if self.from.is_dir() {
+            let batch = Batch { from: &self.from, to: &self.to, format, force, json };
+            return batch.run(out);
+        }
         let converted = Converted::of(&self.from, Some(&self.to), self.format.as_deref())?;
         converted.write(&self.to, self.force)?;
         converted.tell(Some(&self.to), self.json, out)

@@ -9,7 +9,7 @@ use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_store::archive;
 
-use super::{conversion::Converted, serve::runtime};
+use super::{conversion::Converted, conversion_batch::Batch, serve::runtime};
 use crate::{files, store::StoreArguments};
 
 /// The format of chats.
@@ -22,7 +22,7 @@ const CHAT: &str = "loreloom-chat";
 /// place for is told.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// A stored chat, or a lorebook or card file
+    /// A stored chat, a lorebook or card file, or a folder of those
     #[arg(value_name = "WHAT")]
     what: String,
 
@@ -52,6 +52,13 @@ impl Export {
 
     fn export_lore(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let from = Path::new(&self.what);
+        if from.is_dir() {
+            let Some(to) = &self.file else {
+                anyhow::bail!("`{}` is a folder: say which folder its files go to", self.what)
+            };
+            let (format, json) = (self.format.as_deref(), self.json);
+            return Batch { from, to, format, force: false, json }.run(out);
+        }
         let converted = Converted::of(from, self.file.as_deref(), self.format.as_deref())?;
         if let Some(file) = &self.file {
             converted.write(file, false)?;

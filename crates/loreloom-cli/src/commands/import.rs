@@ -18,7 +18,7 @@ use loreloom_store::archive::{self, Archive};
 use serde::Serialize;
 
 use self::found::{Found, Kind};
-use super::serve::runtime;
+use super::{conversion::progress, serve::runtime};
 use crate::{
     clock::SystemClock, files, store::StoreArguments, vault::RestAccess, wording::counted,
 };
@@ -111,7 +111,7 @@ impl Import {
         mut target: lore::Target,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let bar = self.bar(found.len());
+        let bar = progress(found.len(), self.json);
         let mut told = Vec::with_capacity(found.len());
         for file in found {
             let (name, in_folder) = (file.name(), file.in_folder);
@@ -143,7 +143,7 @@ impl Import {
     /// Chats of folders, each for itself.
     fn import_each(&self, found: &[Found], out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(self.chat.is_none(), "`--chat` names one chat, a folder may hold several");
-        let bar = self.bar(found.len());
+        let bar = progress(found.len(), self.json);
         let mut told = Vec::with_capacity(found.len());
         for file in found {
             let mut one = match file.read() {
@@ -242,14 +242,6 @@ impl Import {
         let chat = Some(format!("chat `{}`: {told}, {turns}", chat.id));
         let format = Some("loreloom-chat");
         Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
-    }
-
-    /// Drawn only on a terminal.
-    fn bar(&self, files: usize) -> indicatif::ProgressBar {
-        if self.json || files < 2 {
-            return indicatif::ProgressBar::hidden();
-        }
-        indicatif::ProgressBar::new(files as u64)
     }
 
     fn tell(&self, told: &[Told], out: &mut dyn Write) -> anyhow::Result<()> {

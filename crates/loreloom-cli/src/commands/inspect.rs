@@ -8,23 +8,33 @@ use std::{
 
 use clap::Args;
 use loreloom_core::{
-    book::{Book, Entry},
+    book::{Book, Entry, Key},
     library::{EntryIx, Library},
     report::{Warning, words},
     rules::Rules,
 };
-use loreloom_formats::{Format, FormatError, ImportNote, diff::marked_conflicts};
+use loreloom_formats::{Format, FormatError, ImportNote, Imported, Loss, diff::marked_conflicts};
 use serde::Serialize;
 
-use super::import::found;
+use super::{
+    conversion::{self, Target, progress},
+    import::found,
+};
 use crate::{files, lore};
 
 /// Say what a file is and what is in it.
+///
+/// With `--format`, also what that format could not say about it.
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
     /// Lorebooks or cards of any format; folders are searched for them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    /// Also say what a format has no place for, such as `agnai` or `vault`, without writing
+    /// anything
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
 
     /// Print one JSON object a line
     #[arg(long)]
@@ -32,11 +42,11 @@ pub(crate) struct Inspect {
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct Found {
     file: String,
     format: Format,
-    name: &'a str,
-    character: Option<&'a str>,
+    name: String,
+    character: Option<String>,
     entries: usize,
     disabled: usize,
     constant: usize,
@@ -47,7 +57,10 @@ struct Found<'a> {
     /// Conflicts of an earlier merge that are still marked.
     #[serde(skip_serializing_if = "is_zero")]
     conflicts: usize,
-    notes: &'a [ImportNote],
+    notes: Vec<ImportNote>,
+    /// What the format that was asked about has no place for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    losses: Option<Vec<Loss>>,
 }
 
 #[derive(Serialize)]
@@ -57,8 +70,8 @@ struct NotRegex {
 }
 
 /// The keys of a book that look like regular expressions and are none.
-fn not_regexes(book: &Book) -> Vec<NotRegex> {
-    let library = Library::under([Arc::new(book.clone())], &Rules::default());
+fn not_regexes(book: Book) -> Vec<NotRegex> {
+    let library = Library::under([Arc::new(book)], &Rules::default());
     let told = |(ix, key): (EntryIx, &str)| NotRegex {
         entry: library.entry(ix).title().to_owned(),
         key: key.to_owned(),
@@ -68,11 +81,13 @@ fn not_regexes(book: &Book) -> Vec<NotRegex> {
 
 impl Inspect {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let target = self.format.as_deref().map(Target::named).transpose()?;
         let mut unread = 0;
         let mut named = found::find(&self.files)?;
         // Chats and notes are no lorebooks, though `import` takes them.
         named.retain(|found| !found.in_folder || !is_chat_or_note(&found.path));
-        for found::Found { path, in_folder } in &named {
+        let bar = progress(named.len(), self.json);
+        for found::Found { path, in_folder } in bar.wrap_iter(named.iter()) {
             let imported = match lore::read_book(path, "book", &files::stem(path)) {
                 Ok(imported) => imported,
                 // Nobody said that every file of a folder holds lore.
@@ -84,28 +99,8 @@ impl Inspect {
                     continue;
                 }
             };
-            let entries = &imported.book.entries;
-            let count =
-                |wanted: fn(&Entry) -> bool| entries.iter().filter(|entry| wanted(entry)).count();
-            let is_regex =
-                |key: &&loreloom_core::book::Key| matches!(key, loreloom_core::book::Key::Regex(_));
-            let found = Found {
-                file: path.display().to_string(),
-                format: imported.format,
-                name: &imported.book.name,
-                character: imported.card.as_ref().map(|card| card.name.as_str()),
-                entries: entries.len(),
-                disabled: count(|entry| !entry.activation.enabled),
-                constant: count(|entry| entry.activation.constant),
-                regex_keys: entries
-                    .iter()
-                    .flat_map(|entry| &entry.activation.keys)
-                    .filter(is_regex)
-                    .count(),
-                not_regexes: not_regexes(&imported.book),
-                conflicts: marked_conflicts(&imported.book),
-                notes: &imported.notes,
-            };
+            let losses = target.map(|to| conversion::losses(path, &imported, to)).transpose()?;
+            let found = Found::of(path, imported, losses);
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&found)?)?;
             } else {
@@ -117,20 +112,44 @@ impl Inspect {
     }
 }
 
-fn is_chat_or_note(path: &Path) -> bool {
+/// Whether a file's name says that it is a chat or a note.
+pub(super) fn is_chat_or_note(path: &Path) -> bool {
     path.extension()
         .is_some_and(|one| one.eq_ignore_ascii_case("jsonl") || one.eq_ignore_ascii_case("md"))
 }
 
-fn is_something_else(error: &anyhow::Error) -> bool {
+/// Whether nothing is wrong with a file but that it holds no lore.
+pub(super) fn is_something_else(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<FormatError>();
     matches!(error, Some(FormatError::Unknown { .. } | FormatError::NoLore { .. }))
 }
 
-impl Found<'_> {
+impl Found {
+    /// Takes the book itself: a copy of a large one would be as large.
+    fn of(path: &Path, imported: Imported, losses: Option<Vec<Loss>>) -> Self {
+        let Imported { book, card, format, notes } = imported;
+        let count =
+            |wanted: fn(&Entry) -> bool| book.entries.iter().filter(|entry| wanted(entry)).count();
+        let keys = book.entries.iter().flat_map(|entry| &entry.activation.keys);
+        Self {
+            file: path.display().to_string(),
+            format,
+            name: book.name.clone(),
+            character: card.map(|card| card.name),
+            entries: book.entries.len(),
+            disabled: count(|entry| !entry.activation.enabled),
+            constant: count(|entry| entry.activation.constant),
+            regex_keys: keys.filter(|key| matches!(key, Key::Regex(_))).count(),
+            conflicts: marked_conflicts(&book),
+            not_regexes: not_regexes(book),
+            notes,
+            losses,
+        }
+    }
+
     fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(out, "{}: {}", self.file, self.format.as_str())?;
-        if let Some(character) = self.character {
+        if let Some(character) = &self.character {
             writeln!(out, "  character  {character}")?;
         }
         writeln!(out, "  book       {}", self.name)?;
@@ -146,10 +165,14 @@ impl Found<'_> {
         if self.conflicts > 0 {
             writeln!(out, "  conflicts  {} of a merge are marked", self.conflicts)?;
         }
-        for note in self.notes {
+        for note in &self.notes {
             writeln!(out, "  {note}")?;
         }
-        Ok(())
+        let Some(losses) = &self.losses else { return Ok(()) };
+        if losses.is_empty() {
+            writeln!(out, "  nothing is lost")?;
+        }
+        conversion::print_losses(out, losses)
     }
 }
 

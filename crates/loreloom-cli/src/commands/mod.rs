@@ -6,6 +6,7 @@ mod care;
 mod chats;
 mod connections;
 mod conversion;
+mod conversion_batch;
 mod convert;
 mod demo;
 mod diff;
@@ -26,6 +27,7 @@ mod runs;
 mod scene;
 mod serve;
 mod show;
+mod simulate;
 mod table;
 mod tree;
 mod undo;
@@ -87,7 +89,6 @@ pub(crate) enum Command {
     /// Read or write the notebooks of a chat
     Notebook(notebook::Notebook),
     /// Run whole chats through the engine and print what fires at each turn
-    #[command(visible_alias = "simulate")]
     Replay(replay::Replay),
     /// Give up the prompts and verdicts of old turns to save space
     Retain(retain::Retain),
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     Scene(scene::Scene),
     /// Show a chat's current path and what was woven in at each message
     Show(show::Show),
+    /// Run whole chats through the engine and print what comes in and what leaves at each turn
+    Simulate(simulate::Simulate),
     /// Draw the branches of a chat
     Tree(tree::Tree),
     /// Take back the last thing that was stored in a chat
@@ -140,6 +143,7 @@ impl Command {
             Self::Retain(retain) => retain.run(out),
             Self::Scene(scene) => scene.run(out),
             Self::Show(show) => show.run(out),
+            Self::Simulate(simulate) => simulate.run(out),
             Self::Tree(tree) => tree.run(out),
             Self::Undo(undo) => undo.run(out),
             Self::Vacuum(vacuum) => vacuum.run(out),

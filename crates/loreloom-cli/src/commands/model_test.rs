@@ -3,9 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{chat::Role, prompt::PromptMessage};
-use loreloom_memory::{model_test::Trial, ports::ChatRequest};
-use serde_json::{Value, json};
+use loreloom_memory::model_test;
 
 use super::serve::runtime;
 use crate::model::ModelArguments;
@@ -25,38 +23,18 @@ pub(crate) struct ModelTest {
 impl ModelTest {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let model = self.model.open()?;
-        let found = runtime()?.block_on(async {
-            let mut found: Vec<Value> = Vec::new();
-            for trial in Trial::ALL {
-                let question = trial.question();
-                let request = ChatRequest {
-                    messages: vec![PromptMessage {
-                        role: Role::User,
-                        name: None,
-                        content: question.prompt.clone(),
-                    }],
-                    max_tokens: Some(question.max_tokens),
-                    temperature: Some(0.0),
-                    schema: None,
-                };
-                let reply = model.complete(&request).await?.text;
-                let finding = trial.judge(&reply);
-                found.push(json!({ "trial": trial, "reply": reply, "finding": finding }));
-            }
-            anyhow::Ok(found)
-        })?;
+        let tried = runtime()?.block_on(model_test::run(model.as_ref()))?;
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&found)?)?);
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&tried)?)?);
         }
-        for one in &found {
-            let passed = one["finding"]["passed"].as_bool().unwrap_or(false);
-            let word = if passed { "good" } else { "poor" };
-            let (trial, hint) = (one["trial"].as_str(), one["finding"]["hint"].as_str());
-            writeln!(out, "{}: {word} ({})", trial.unwrap_or("-"), hint.unwrap_or("-"))?;
-            for line in one["finding"]["lines"].as_array().into_iter().flatten() {
-                writeln!(out, "  read: {}", line.as_str().unwrap_or_default())?;
+        for one in &tried {
+            let word = if one.finding.passed { "good" } else { "poor" };
+            let trial = serde_json::to_value(one.trial)?;
+            writeln!(out, "{}: {word} ({})", trial.as_str().unwrap_or("-"), one.finding.hint)?;
+            for line in &one.finding.lines {
+                writeln!(out, "  read: {line}")?;
             }
-            for line in one["reply"].as_str().unwrap_or_default().lines() {
+            for line in one.reply.lines() {
                 writeln!(out, "  | {line}")?;
             }
         }

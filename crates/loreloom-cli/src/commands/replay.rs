@@ -36,6 +36,19 @@ struct Timeline<'run> {
 
 impl Replay {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        self.each(|run, lines| self.print(out, run, lines))
+    }
+
+    /// Whether JSON is wanted.
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Decides all turns of every chat.
+    pub(super) fn each(
+        &self,
+        mut told: impl FnMut(&NamedRun, &[TurnLine]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let named = !self.lore.is_empty();
         let shelf = self.lore.shelf()?;
@@ -50,7 +63,7 @@ impl Replay {
                 ),
                 Some(_) | None => run.lines(&library, rules, counter.as_ref()),
             };
-            self.print(out, &named_run, &lines)?;
+            told(&named_run, &lines)?;
         }
         Ok(())
     }

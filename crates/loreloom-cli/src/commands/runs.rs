@@ -85,7 +85,7 @@ impl RunArguments {
 
     fn read_file(&self, name: &str, file: &FilePath) -> anyhow::Result<NamedRun> {
         let limits = Limits::default();
-        let chat = import_chat(&files::read_within(file, limits.text_bytes)?, &limits);
+        let chat = import_chat(&files::read_within(file, limits.chat_bytes)?, &limits);
         let chat = chat.with_context(|| format!("`{name}`"))?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone();

@@ -460,6 +460,7 @@ fn work(app: &App, model: Box<dyn ChatModel>) {
         let _gone = tell.send(true);
     });
     let model: Arc<dyn ChatModel> = Arc::from(model);
+    memory.use_model(Arc::clone(&model), Some(Arc::new(StaticEmbedder::embedded())));
     // Another server on the same store has workers of its own.
     let (process, begun) = (std::process::id(), app.clock.now().0);
     for number in 0..at_once {

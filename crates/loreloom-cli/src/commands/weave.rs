@@ -142,7 +142,7 @@ impl Weave {
             None => None,
         };
         let limits = Limits::default();
-        let chat = import_chat(&files::read_within(&self.chat, limits.text_bytes)?, &limits)
+        let chat = import_chat(&files::read_within(&self.chat, limits.chat_bytes)?, &limits)
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());

@@ -185,7 +185,6 @@ impl ConnectionConfig {
             | TokenizerChoice::Bytes => None,
         };
         let tokenizer = Tokenizer::new(&self.tokenizer, &own, bytes.as_deref())?;
-        tokenizer.warm();
         Ok(fixed(Arc::new(tokenizer)))
     }
 
@@ -244,10 +243,8 @@ pub(crate) fn fixed(counter: Arc<dyn TokenCounter>) -> Counting {
     Arc::new(move |_model| Arc::clone(&counter))
 }
 
-/// The tokenizer by a model's name; `own` where a request names none. That one is loaded at
-/// once, so that the first turn does not wait for it.
+/// The tokenizer by a model's name; `own` where a request names none.
 pub(crate) fn by_model(own: String) -> Counting {
-    Tokenizer::for_model(&own).warm();
     let known: Mutex<HashMap<String, Arc<dyn TokenCounter>>> = Mutex::default();
     Arc::new(move |model| {
         let model = if model.is_empty() { &own } else { model };

@@ -165,6 +165,40 @@ fn export_writes_any_format_and_tells_what_it_cannot_say() {
     );
 }
 
+#[test]
+fn a_folder_becomes_a_folder_of_another_format() {
+    let home = home();
+    std::fs::create_dir_all(home.path().join("lore/deep")).unwrap();
+    write(home.path(), "lore/a.json", BOOK);
+    write(home.path(), "lore/deep/b.json", CARD);
+    write(home.path(), "lore/other.json", "{\"version\": 1}");
+    let convert = ["convert", "lore", "out", "--format", "agnai"];
+    let text = printed(home.path(), &convert);
+    assert!(text.starts_with("out/a.json: 2 entries as agnai\n  no place for:\n"), "{text}");
+    assert!(text.contains("out/deep/b.json: 1 entries as agnai\n"), "{text}");
+    assert_eq!(names(&home.path().join("out")), ["a.json", "deep"]);
+    assert_eq!(names(&home.path().join("out/deep")), ["b.json"]);
+    // What is there is left alone.
+    let output = run(home.path(), &convert);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "loreloom: 2 of 2 files were not converted\n");
+    printed(home.path(), &["export", "lore", "cards", "--format", "card-v3-png", "--json"]);
+    assert_eq!(names(&home.path().join("cards")), ["a.png", "deep"]);
+}
+
+#[test]
+fn inspect_tells_what_a_format_would_lose_and_writes_nothing() {
+    let home = home();
+    let before = names(home.path());
+    let text = printed(home.path(), &["inspect", "book.json", "--format", "agnai"]);
+    assert!(text.contains("  no place for:\n    book/0: activation.timed.sticky = 2\n"), "{text}");
+    let text = printed(home.path(), &["inspect", "book.json", "--format", "card-v3", "--json"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["losses"], serde_json::json!([]));
+    assert_eq!(names(home.path()), before);
+}
+
 fn git(home: &Path, arguments: &[&str]) -> std::process::Output {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments);

@@ -204,8 +204,23 @@ async fn notebooks_and_scenes_are_written_by_hand_and_count_from_then_on() {
     assert!(is_timeline(home.path()));
 }
 
-/// `simulate` runs a chat file as `replay` does.
+/// `simulate` tells of a chat file what comes in and what leaves.
 fn is_timeline(home: &Path) -> bool {
-    write(home, "chat.json", r#"[{"role":"user","content":"A bell."}]"#);
-    printed(home, &["simulate", "--vault", "vault", "chat.json"]).contains("Bell")
+    let said = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
+    let chat = [
+        said("user", "A bell."),
+        said("assistant", "Yes."),
+        said("user", "And now?"),
+        said("assistant", "Nothing."),
+        said("user", "Well."),
+    ];
+    write(home, "chat.json", &format!("[{}]", chat.join(",")));
+    let simulate = ["simulate", "--vault", "vault", "--vault-depth", "3", "chat.json"];
+    let told = printed(home, &simulate);
+    let lines: Vec<&str> = told.lines().skip(1).map(str::trim).collect();
+    let json: Value =
+        serde_json::from_str(&printed(home, &[&simulate[..], &["--json"]].concat())).unwrap();
+    assert_eq!(json["turns"][0]["on"][0]["title"], "Bell", "{json}");
+    assert_eq!(json["turns"][2]["off"][0]["title"], "Bell", "{json}");
+    lines == ["1    1 in  +Bell", "3    1 in  =", "5    0 in  -Bell"]
 }

@@ -12,6 +12,7 @@ mod connections;
 mod crossing;
 mod demo;
 mod hostile;
+mod hostile_files;
 mod keys;
 mod living;
 mod memory;

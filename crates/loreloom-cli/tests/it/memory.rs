@@ -224,3 +224,55 @@ fn a_summary_is_written_on_demand_and_can_be_undone() {
     memory(home, &["undo", done["write"].as_str().unwrap()]);
     assert!(kinds().is_empty());
 }
+
+#[test]
+fn threads_of_a_group_wait_until_their_chat_is_named() {
+    let home = home();
+    let home = home.path();
+    let settings = json!({ "extension_settings": { "smart_memory": {
+        "characters": { "Torvald": { "memories": [{ "type": "fact", "content": "Torvald is deaf." }] } },
+        "group_arcs": { "1700": [{ "content": "Find the bell", "ts": 5 }, { "content": "Pay the ferry" }] },
+    } } });
+    write(home, "settings.json", &settings.to_string());
+    assert_eq!(
+        memory(home, &["import", "settings.json"]),
+        "Torvald: taken in\ngroup 1700: 2 threads wait for `--group 1700 --chat CHAT`\n"
+    );
+    let group = ["import", "settings.json", "--group", "1700", "--chat", "tale"];
+    assert_eq!(memory(home, &group), "tale: taken in\n");
+    assert_eq!(memory(home, &group), "tale: nothing new\n");
+    let listed = value(home, &["list", "--chat", "tale"]);
+    let threads: Vec<(&Value, &Value)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["fields"]["content"], &one["fields"]["persistent"]))
+        .collect();
+    let pinned = json!(true);
+    assert_eq!(threads, [(&json!("Find the bell"), &pinned), (&json!("Pay the ferry"), &pinned)]);
+    let wrong =
+        ["memory", "--data", "data", "import", "settings.json", "--group", "9", "--chat", "tale"];
+    assert!(refused(home, &wrong).contains("no threads of a group `9`"));
+}
+
+#[test]
+fn a_timeline_is_told_by_any_name() {
+    let home = home();
+    let home = home.path();
+    let who = ["--character", "Torvald"];
+    memory(home, &["add", "Odo Venn owns the boat.", who[0], who[1]]);
+    memory(home, &["add", "It rains.", who[0], who[1]]);
+    let name = r#"name="Odo Venn""#;
+    let aliases = r#"aliases=["Captain"]"#;
+    let put = ["put", "entity", "e1", who[0], who[1], "--set", name, "--set", aliases];
+    memory(home, &[&put[..], &["--set", r#"id="e1""#, "--set", r#"type="character""#]].concat());
+    let told = value(home, &["timeline", "captain", "--chat", "tale", who[0], who[1]]);
+    assert_eq!(
+        (&told["name"], &told["moments"][0]["text"]),
+        (&json!("Odo Venn"), &json!("Odo Venn owns the boat."))
+    );
+    let shown = memory(home, &["timeline", "Odo Venn", "--chat", "tale", who[0], who[1]]);
+    assert!(shown.starts_with("Odo Venn, character (Captain)\n"), "{shown}");
+    let nobody = ["memory", "--data", "data", "timeline", "Lis", "--chat", "tale"];
+    assert!(refused(home, &nobody).contains("nothing is remembered of `Lis`"));
+}

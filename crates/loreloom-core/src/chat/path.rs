@@ -39,6 +39,22 @@ impl Path {
         path
     }
 
+    /// The path of these messages, of which this one may be the beginning: then only what
+    /// follows is hashed. Says how many messages were taken over.
+    #[must_use]
+    pub fn grown(mut self, messages: Vec<Message>) -> (Self, usize) {
+        let known = self.items.len();
+        let begins = known <= messages.len()
+            && self.items.iter().zip(&messages).all(|(item, message)| item.message == *message);
+        if !begins {
+            return (Self::of(self.chat, messages), 0);
+        }
+        for message in messages.into_iter().skip(known) {
+            self.push(message);
+        }
+        (self, known)
+    }
+
     /// Appends a message and gives it its id.
     pub fn push(&mut self, message: Message) -> &PathItem {
         let text = identity::without_speaker(&message.text, message.name.as_deref());
@@ -106,6 +122,21 @@ mod tests {
         let same_prefix: Vec<bool> =
             before.items().iter().zip(after.items()).map(|(a, b)| a.prefix == b.prefix).collect();
         assert_eq!(same_prefix, [true, false, false]);
+    }
+
+    #[test]
+    fn a_path_that_grew_is_the_path_of_all_its_messages() {
+        let all = [("A", "one"), ("B", "one"), ("A", "two"), ("A", "one")];
+        let messages = |path: &Path| -> Vec<Message> {
+            path.items().iter().map(|item| item.message.clone()).collect()
+        };
+        for (known, taken) in [(0, 0), (2, 2), (4, 4)] {
+            let grown = path(&all[..known]).grown(messages(&path(&all)));
+            assert_eq!(grown, (path(&all), taken), "{known}");
+        }
+        let other = [("A", "one"), ("B", "another")];
+        assert_eq!(path(&other).grown(messages(&path(&all))), (path(&all), 0));
+        assert_eq!(path(&all).grown(messages(&path(&all[..2]))), (path(&all[..2]), 0));
     }
 
     #[test]

@@ -4,20 +4,31 @@
 //! so a character's name cannot smuggle in further macros. Unknown macros stay as they
 //! are, as in SillyTavern, and so do random ones where nobody rolls: in keys.
 
+mod block;
 mod chance;
 mod time;
 mod variables;
 
-use std::{borrow::Cow, cell::RefCell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+};
 
+use self::block::Block;
 pub use self::{
     chance::Draw,
     variables::{VariableChanges, Variables},
 };
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use crate::units::{Timestamp, Tokens};
 
-/// Nested macros deeper than this are left alone.
+/// Nested macros deeper than this are left alone, and so are those after so many, or once so
+/// much was put in: a few lines of lore cannot fill the memory.
 const MAX_DEPTH: usize = 20;
+const MOST_MACROS: u32 = 10_000;
+const MOST_BYTES: usize = 1 << 20;
 
 /// What macros stand for this turn.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +59,10 @@ pub struct MacroValues<'a> {
     pub generation: &'a str,
     /// `{{maxContext}}`.
     pub context: Tokens,
+    /// `{{lastMessageId}}`: the place of the newest message, from 0.
+    pub last_message_id: Option<u32>,
+    /// What the host says other names stand for; they are written in small letters.
+    pub more: Option<&'a BTreeMap<String, String>>,
     /// The time for `{{time}}`, `{{date}}` and their kin, in UTC; without it they stay.
     pub at: Option<Timestamp>,
 }
@@ -65,6 +80,8 @@ struct Expansion<'values, 'roller> {
     writes: Option<RefCell<&'roller mut VariableChanges>>,
     /// Random macros so far, which tells them apart.
     drawn: RefCell<u32>,
+    /// Macros and bytes put in that are left.
+    left: Cell<(u32, usize)>,
 }
 
 /// Whether expanding might change this text.
@@ -122,8 +139,14 @@ impl MacroValues<'_> {
 
     /// An expansion in which nobody rolls and nobody keeps variables.
     fn expansion<'roller>(&self) -> Expansion<'_, 'roller> {
-        let drawn = RefCell::default();
-        Expansion { values: self, roller: None, variables: None, writes: None, drawn }
+        Expansion {
+            values: self,
+            roller: None,
+            variables: None,
+            writes: None,
+            drawn: RefCell::default(),
+            left: Cell::new((MOST_MACROS, MOST_BYTES)),
+        }
     }
 }
 
@@ -164,17 +187,12 @@ impl Expansion<'_, '_> {
         if depth < MAX_DEPTH
             && let Some(length) = macro_length(text)
         {
-            let source = &text[2..length - 2];
-            if let Some(condition) = block_condition(source)
-                && let Some(block) = Block::find(text, length)
-            {
-                let chosen =
-                    if self.holds(condition, depth + 1) { block.then } else { block.otherwise };
-                out.push_str(&self.write(chosen, depth + 1));
+            if let Some(block) = Block::find(text, length) {
+                out.push_str(&self.write(block.chosen(self, depth + 1), depth + 1));
                 return block.length;
             }
-            let inner = self.write(source, depth + 1);
-            match self.named(&inner) {
+            let inner = self.write(&text[2..length - 2], depth + 1);
+            match self.named(&inner).filter(|value| self.affords(value)) {
                 Some(value) => out.push_str(&value),
                 None => out.extend(["{{", &inner, "}}"]),
             }
@@ -185,19 +203,16 @@ impl Expansion<'_, '_> {
         first
     }
 
-    /// Whether a condition of `{{if}}` holds: anything but nothing, `false`, `off` and `0`.
-    fn holds(&self, condition: &str, depth: usize) -> bool {
-        let (negated, condition) = match condition.trim().strip_prefix('!') {
-            Some(rest) => (true, rest.trim()),
-            None => (false, condition.trim()),
-        };
-        if let Some(value) = self.condition_variable(condition) {
-            return is_falsy(&value) == negated;
+    /// Whether one more macro with this value fits into what a text may become.
+    fn affords(&self, value: &str) -> bool {
+        let (macros, bytes) = self.left.get();
+        match (macros.checked_sub(1), bytes.checked_sub(value.len())) {
+            (Some(macros), Some(bytes)) => {
+                self.left.set((macros, bytes));
+                true
+            }
+            _ => false,
         }
-        let written = self.write(condition, depth);
-        // A bare name stands for its macro.
-        let value = self.named(&written).map_or(written.clone(), Cow::into_owned);
-        is_falsy(&value) == negated
     }
 
     fn named(&self, inner: &str) -> Option<Cow<'_, str>> {
@@ -210,10 +225,22 @@ impl Expansion<'_, '_> {
             None => (inner, ""),
         };
         let name = name.trim().to_ascii_lowercase();
-        let drawn = self.chance(&name, argument);
-        drawn.or_else(|| self.variable(&name, argument)).or_else(|| {
+        self.called(&name, argument).or_else(|| {
+            // RisuAI and its kin write the same names with strokes.
+            let bare: String = name.chars().filter(|letter| !['_', '-'].contains(letter)).collect();
+            (bare != name).then(|| self.called(&bare, argument)).flatten()
+        })
+    }
+
+    /// What the macro of exactly this name gives.
+    fn called(&self, name: &str, argument: &str) -> Option<Cow<'_, str>> {
+        let drawn = self.chance(name, argument);
+        drawn.or_else(|| self.variable(name, argument)).or_else(|| {
             let argument = argument.trim_start_matches([':', ' ']);
-            self.value(&name, argument)
+            self.value(name, argument).or_else(|| {
+                let told = self.values.more.and_then(|more| more.get(name));
+                told.map(|value| Cow::Borrowed(value.as_str()))
+            })
         })
     }
 
@@ -221,16 +248,19 @@ impl Expansion<'_, '_> {
         let values = self.values;
         let value = match name {
             "user" => values.user,
-            "char" => values.char,
-            "persona" => values.persona,
-            "description" | "chardescription" => values.description,
-            "personality" | "charpersonality" => values.personality,
+            "char" | "bot" => values.char,
+            "persona" | "userpersona" => values.persona,
+            "description" | "chardescription" | "chardesc" => values.description,
+            "personality" | "charpersonality" | "charpersona" => values.personality,
             "scenario" | "charscenario" => values.scenario,
             "chardepthprompt" => values.depth_prompt,
             "creatornotes" | "charcreatornotes" => values.creator_notes,
             "lastmessage" => values.last_message,
             "lastusermessage" => values.last_user_message,
             "lastcharmessage" => values.last_char_message,
+            "lastmessageid" => {
+                return values.last_message_id.map(|place| Cow::Owned(place.to_string()));
+            }
             "lastgenerationtype" => values.generation,
             "maxcontext" | "maxprompt" => return Some(Cow::Owned(values.context.to_string())),
             "newline" | "br" | "cbr" => "\n",
@@ -238,59 +268,16 @@ impl Expansion<'_, '_> {
             // Nothing is printed: notes, keys only recursion sees, and what a prompt cannot
             // show. An outlet inside lore could contain itself.
             "noop" | "blank" | "comment" | "hidden_key" | "hiddenkey" | "outlet" | "banned"
-            | "asset" | "img" | "emotion" | "bg" | "audio" => "",
+            | "position" | "slot" | "asset" | "img" | "emotion" | "bg" | "audio" | "button"
+            | "risu" => "",
             "trim" => TRIM_MARK,
-            "reverse" => return Some(Cow::Owned(argument.chars().rev().collect())),
+            "reverse" => {
+                return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
+            }
+            "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),
         };
         Some(Cow::Borrowed(value))
-    }
-}
-
-fn is_falsy(value: &str) -> bool {
-    matches!(value.trim().to_ascii_lowercase().as_str(), "" | "false" | "off" | "0")
-}
-
-/// The condition of an opening `{{if …}}`.
-fn block_condition(source: &str) -> Option<&str> {
-    let rest = source.trim_start().strip_prefix("if")?;
-    rest.strip_prefix("::").or_else(|| rest.strip_prefix(' '))
-}
-
-/// `{{if c}}then{{else}}otherwise{{/if}}`.
-struct Block<'text> {
-    then: &'text str,
-    otherwise: &'text str,
-    length: usize,
-}
-
-impl<'text> Block<'text> {
-    /// The block whose opening macro takes the first `opening` bytes; `None` if it is not
-    /// closed.
-    fn find(text: &'text str, opening: usize) -> Option<Self> {
-        let (mut at, mut open, mut middle) = (opening, 1, None);
-        loop {
-            let next = at + text[at..].find("{{")?;
-            let Some(length) = macro_length(&text[next..]) else {
-                at = next + 2;
-                continue;
-            };
-            match text[next + 2..next + length - 2].trim() {
-                "/if" if open == 1 => {
-                    let (end, after) = middle.unwrap_or((next, next));
-                    return Some(Self {
-                        then: &text[opening..end],
-                        otherwise: &text[after..next],
-                        length: next + length,
-                    });
-                }
-                "/if" => open -= 1,
-                "else" if open == 1 => middle = middle.or(Some((next, next + length))),
-                inner if block_condition(inner).is_some() => open += 1,
-                _ => {}
-            }
-            at = next + length;
-        }
     }
 }
 
@@ -341,7 +328,15 @@ mod tests {
 
     #[test]
     fn known_macros_are_replaced_and_unknown_ones_stay() {
-        let values = MacroValues { user: "Mira", char: "Torvald", ..MacroValues::default() };
+        let more = BTreeMap::from([("mesexamples".to_owned(), "An example.".to_owned())]);
+        let values = MacroValues {
+            user: "Mira",
+            char: "Torvald",
+            last_message: "Well?",
+            last_message_id: Some(7),
+            more: Some(&more),
+            ..MacroValues::default()
+        };
         for (text, expanded) in [
             ("{{user}} and {{CHAR}}", "Mira and Torvald"),
             ("<USER> meets <bot>", "Mira meets Torvald"),
@@ -360,6 +355,18 @@ mod tests {
             ("{{if user}}open", "{{if user}}open"),
             ("{{random::a::b}} {{time}}", "{{random::a::b}} {{time}}"),
             ("{{hidden_key: x}}{{comment: y}}{{outlet::z}}", ""),
+            ("{{hidden-key: x}}{{position::z}}{{slot}}", ""),
+            ("{{reverse:ne\u{301}e}}", "ee\u{301}n"),
+            ("a{{//}} {{user}} {{zz {{///}}b", "ab"),
+            ("a{{//}}b", "ab"),
+            ("{{last_message_id}} {{last_message}}", "7 Well?"),
+            ("{{char_desc}}|{{bot}}", "|Torvald"),
+            ("{{mesExamples}} {{mes_examples}} {{group}}", "An example. An example. {{group}}"),
+            ("{{#if true}}a{{:else}}b{{/if}}", "a"),
+            ("{{#if yes}}a{{:else}}b{{/}}", "b"),
+            ("{{#if 1}}a{{#if 0}}b{{/}}c{{/if}}d", "acd"),
+            ("{{#when x}}a{{/when}}", "{{#when x}}a{{/when}}"),
+            ("{{timeDiff::2026-01-02 12:00::2026-01-01 12:00}}", "in a day"),
         ] {
             assert_eq!(values.expand(text), expanded, "{text}");
         }
@@ -369,6 +376,16 @@ mod tests {
     fn an_inserted_value_is_not_expanded_again() {
         let values = MacroValues { user: "{{char}}", char: "Torvald", ..MacroValues::default() };
         assert_eq!(values.expand("{{user}}"), "{{char}}");
+    }
+
+    #[test]
+    fn a_text_does_not_grow_without_end() {
+        let long = "x".repeat(1000);
+        let values = MacroValues { char: &long, ..MacroValues::default() };
+        let expanded = values.expand(&"{{char}}".repeat(2000)).into_owned();
+        assert_eq!(expanded.len(), 1048 * 1000 + (2000 - 1048) * "{{char}}".len());
+        let noop = values.expand(&"{{noop}}".repeat(10_001)).into_owned();
+        assert_eq!(noop, "{{noop}}");
     }
 
     #[test]

@@ -36,6 +36,69 @@ pub(super) fn value(at: Timestamp, name: &str, argument: &str) -> Option<String>
     })
 }
 
+/// How long it is from the second moment to the first, in words: `in 2 hours`, `a day ago`.
+/// `None` if they are not two moments.
+pub(super) fn difference(argument: &str) -> Option<String> {
+    let (to, from) = argument.split_once("::")?;
+    let seconds = read(to)? - read(from)?;
+    let words = in_words(seconds.unsigned_abs());
+    Some(if seconds > 0 { format!("in {words}") } else { format!("{words} ago") })
+}
+
+/// A length of time as people say it. The steps are those of the library that front ends use,
+/// so that a card reads the same here.
+fn in_words(seconds: u64) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    // A year of the calendar has 146,097 / 400 days.
+    const YEAR: u64 = 146_097 * DAY / 400;
+    const MONTH: u64 = YEAR / 12;
+    let whole = |unit: u64| (seconds + unit / 2) / unit;
+    let steps = [
+        (45, 1, "a few seconds", "seconds"),
+        (45, MINUTE, "a minute", "minutes"),
+        (22, HOUR, "an hour", "hours"),
+        (26, DAY, "a day", "days"),
+        (11, MONTH, "a month", "months"),
+    ];
+    let step = steps.into_iter().find(|(most, unit, ..)| whole(*unit) < *most);
+    let (unit, one, many) = match step {
+        Some((_, 1, few, _)) => return few.to_owned(),
+        Some((_, unit, one, many)) => (unit, one, many),
+        None => (YEAR, "a year", "years"),
+    };
+    match whole(unit) {
+        0 | 1 => one.to_owned(),
+        count => format!("{count} {many}"),
+    }
+}
+
+/// `2026-01-31`, with or without ` 12:30`, `T12:30:05` and `Z`, in seconds.
+fn read(text: &str) -> Option<i64> {
+    let text = text.trim().trim_end_matches('Z');
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
+    let numbers = |text: &str, at: char| -> Option<Vec<i64>> {
+        text.split(at).map(|part| part.trim().parse().ok()).collect()
+    };
+    let [year, month, day] = numbers(date, '-')?[..] else { return None };
+    let mut clock = if time.is_empty() { Vec::new() } else { numbers(time, ':')? };
+    clock.resize(3, 0);
+    let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && year.abs() < 10_000;
+    let [hour, minute, second] = clock[..] else { return None };
+    let fits = fits && (0..24).contains(&hour) && (0..60).contains(&minute);
+    fits.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+/// Days from 1970 to a date of the calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that the day that is not always there comes last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * month + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
 /// `UTC+2` as hours.
 fn utc_offset(argument: &str) -> Option<i64> {
     argument.trim().strip_prefix("UTC")?.parse().ok()
@@ -130,6 +193,29 @@ fn civil(days: i64) -> (i64, usize, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_is_told_as_people_say_it() {
+        for (to, from, expected) in [
+            ("2026-01-01", "2026-01-01", "a few seconds ago"),
+            ("2026-01-01 00:00:44", "2026-01-01", "in a few seconds"),
+            ("2026-01-01 00:00:45", "2026-01-01", "in a minute"),
+            ("2026-01-01T00:44Z", "2026-01-01", "in 44 minutes"),
+            ("2026-01-01 00:45", "2026-01-01", "in an hour"),
+            ("2026-01-01", "2026-01-01 21:00", "21 hours ago"),
+            ("2026-01-01", "2026-01-02", "a day ago"),
+            ("2026-03-01", "2026-02-04", "in 25 days"),
+            ("2024-03-01", "2024-02-01", "in a month"),
+            ("2026-11-01", "2026-01-01", "in 10 months"),
+            ("2027-01-01", "2026-01-01", "in a year"),
+            ("1970-01-01", "2026-01-01", "56 years ago"),
+        ] {
+            assert_eq!(difference(&format!("{to}::{from}")).as_deref(), Some(expected), "{to}");
+        }
+        for argument in ["", "2026-01-01", "x::y", "2026-13-01::2026-01-01"] {
+            assert_eq!(difference(argument), None, "{argument}");
+        }
+    }
 
     #[test]
     fn moments_are_told_as_sillytavern_tells_them() {

@@ -314,9 +314,13 @@ impl Memory {
     /// The child of `parent` with this message, made if it is missing.
     pub(super) fn step(&mut self, slot: Slot, parent: Option<NodeAt>, message: &Message) -> NodeAt {
         let now = self.tick();
-        let key = TextKey::of(&message.text);
         let story = &mut self.chats[slot.0];
         story.touched = now;
+        if let Some(found) = story.child_as_told(parent, message) {
+            story.nodes[found.0].touched = now;
+            return found;
+        }
+        let key = TextKey::of(&message.text);
         if let Some(found) = story.child(parent, key, message.role) {
             let node = &mut story.nodes[found.0];
             node.touched = now;
@@ -421,6 +425,20 @@ impl Story {
         self.by_text.get(&key).map_or(&[], Vec::as_slice)
     }
 
+    /// The child of `parent` that is a message exactly as it was told, which most are: found
+    /// without working out what names its text.
+    fn child_as_told(&self, parent: Option<NodeAt>, message: &Message) -> Option<NodeAt> {
+        let children = self.nodes[parent?.0].children.as_slice();
+        let fits = |at: &NodeAt| {
+            let node = &self.nodes[at.0];
+            node.joined_at.is_none()
+                && node.message.role == message.role
+                && node.message.text == message.text
+        };
+        children.iter().copied().find(fits)
+    }
+
+    /// The child of `parent` that is this text, in whatever dress.
     pub(super) fn child(&self, parent: Option<NodeAt>, key: TextKey, role: Role) -> Option<NodeAt> {
         let (found, under) = match parent {
             Some(parent) => (self.nodes[parent.0].children.as_slice(), Some(parent)),

@@ -69,7 +69,10 @@ pub(super) fn without_reasoning(text: &str) -> &str {
 /// no punctuation that only sentences have.
 pub(super) fn speaker(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
-    let at = text.find(':').filter(|at| (1..=LONGEST_NAME).contains(at))?;
+    let at = text.bytes().take(LONGEST_NAME + 1).position(|byte| byte == b':')?;
+    if at == 0 {
+        return None;
+    }
     let (name, rest) = (&text[..at], &text[at + 1..]);
     let plain = name.chars().all(|c| c.is_alphanumeric() || " .'-_&".contains(c));
     let words = name.split(' ').enumerate().all(|(at, word)| begins_a_name(word, at));

@@ -132,8 +132,10 @@ impl Part {
 
 /// Whether a text is the line that front ends put before a chat.
 pub(super) fn is_start_marker(text: &str) -> bool {
-    let text = text.trim().to_lowercase();
-    text.starts_with("[start a new chat") || text.starts_with("[start a new group chat")
+    let text = text.trim_start();
+    let begins =
+        |with: &str| text.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
+    begins("[start a new chat") || begins("[start a new group chat")
 }
 
 pub(super) fn is_example_marker(text: &str) -> bool {

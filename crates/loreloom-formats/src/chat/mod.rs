@@ -80,8 +80,8 @@ pub fn import_chat(bytes: &[u8], limits: &Limits) -> Result<ImportedChat, Format
     if bytes.is_empty() {
         return Err(FormatError::Empty);
     }
-    if bytes.len() > limits.text_bytes {
-        return Err(FormatError::TooLarge { limit: limits.text_bytes, found: bytes.len() });
+    if bytes.len() > limits.chat_bytes {
+        return Err(FormatError::TooLarge { limit: limits.chat_bytes, found: bytes.len() });
     }
     let mut notes = Notes::default();
     let text = text::decode(bytes, &mut notes);

@@ -1,7 +1,7 @@
 //! Writes a book in a format that it did not come from.
 
 use loreloom_core::{
-    book::{Book, Entry, Extensions, OriginalId},
+    book::{Book, Entry, OriginalId},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::{Decorators, ExportOptions, Loss, row};
 use crate::{
     card::{self, Card, CardVersion},
-    crossing, decorators,
+    crossing::{self, Way},
+    decorators,
     detect::Format,
     error::FormatError,
     import::OddValues,
@@ -49,7 +50,10 @@ fn book_document(
     let path = crate::json::parse(&text, usize::MAX)
         .map(|parsed| schema.path(&parsed.root))
         .unwrap_or_default();
-    let Some((last, parents)) = path.split_last() else { return rows };
+    let Some((last, parents)) = path.split_last() else {
+        whole_book_losses(book, losses);
+        return rows;
+    };
     let place = parents.iter().try_fold(&mut root, |node, key| node.get_mut(*key));
     if let Some(Value::Object(place)) = place {
         for (key, value) in book_fields(schema, book, format.as_str(), losses) {
@@ -123,8 +127,9 @@ fn book_fields(
     losses: &mut Vec<Loss>,
 ) -> Map<String, Value> {
     let mut shell = Book { entries: Vec::new(), origin: None, ..book.clone() };
-    let (extensions, from) = crossed(&book.extensions, None, origin_of(book), format);
-    shell.extensions = extensions;
+    let way = Way::of_book(book, origin_of(book), format);
+    let from = way.carried;
+    shell.extensions = way.keys;
     let mut map = schema.write_book(&shell);
     let text = Value::Object(map.clone()).to_string();
     let mut found = Book::new(book.id.clone(), "");
@@ -139,6 +144,14 @@ fn book_fields(
         lost_keys(None, from.as_ref(), losses);
     }
     map
+}
+
+/// What a bare list of entries cannot say: everything about the book as a whole.
+fn whole_book_losses(book: &Book, losses: &mut Vec<Loss>) {
+    let nothing = Book::new(book.id.clone(), "");
+    let (said, unsaid) = (crossing::book_meaning(book), crossing::book_meaning(&nothing));
+    lost(None, &crossing::difference(&said, &unsaid), losses);
+    lost_keys(None, Way::of_book(book, origin_of(book), "").carried.as_ref(), losses);
 }
 
 fn origin_of(book: &Book) -> &str {
@@ -169,8 +182,8 @@ fn crossed_rows(
     });
     let origin = origin_of(book);
     let mut written = Vec::with_capacity(book.entries.len());
-    for (entry, number) in book.entries.iter().zip(new_numbers(&book.entries)) {
-        let crossed = CrossedEntry { origin, format, number, lowers };
+    for (at, (entry, number)) in book.entries.iter().zip(new_numbers(&book.entries)).enumerate() {
+        let crossed = CrossedEntry { origin, format, number, at, lowers };
         written.push((number, crossed.row(schema, entry, losses)));
     }
     if is_map {
@@ -198,21 +211,22 @@ pub(super) fn numbers(entries: &[Entry]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A new entry as a row of a file of its own format.
+/// A new entry as a row of a file of its own format, with its number and place there.
 pub(super) fn row(
     schema: &dyn Schema,
     entry: &Entry,
     format: &str,
-    number: u64,
+    (number, at): (u64, usize),
     losses: &mut Vec<Loss>,
 ) -> Map<String, Value> {
-    CrossedEntry { origin: format, format, number, lowers: false }.row(schema, entry, losses)
+    CrossedEntry { origin: format, format, number, at, lowers: false }.row(schema, entry, losses)
 }
 
 struct CrossedEntry<'a> {
     origin: &'a str,
     format: &'a str,
     number: u64,
+    at: usize,
     /// Fields without a word become decorators.
     lowers: bool,
 }
@@ -224,60 +238,30 @@ impl CrossedEntry<'_> {
         entry: &Entry,
         losses: &mut Vec<Loss>,
     ) -> Map<String, Value> {
-        let original_id = entry.original_id.as_ref();
-        let (extensions, from) = crossed(&entry.extensions, original_id, self.origin, self.format);
-        let crossing = Entry { extensions, ..entry.clone() };
-        let mut written = row::write(schema, &crossing, None, OddValues::AsSillyTavern);
+        let way = Way::of_entry(entry, self.origin, self.format);
+        let crossing = Entry { extensions: way.keys.clone(), ..entry.clone() };
+        let mut written = row::write(schema, &crossing, None, self.at, OddValues::AsSillyTavern);
         if self.lowers {
             let (lowered, rest) = decorators::lower(&crossing, &written.rest);
-            written = row::write(schema, &lowered, None, OddValues::AsSillyTavern);
+            written = row::write(schema, &lowered, None, self.at, OddValues::AsSillyTavern);
             written.rest = rest;
         }
         let mut map = Map::new();
         if let Some((name, fresh)) = schema.fresh_id(self.number) {
-            let home = crossing::from(&entry.extensions);
-            let came_from_here = home.and_then(|from| crossing::id_in(from, self.format));
-            map.insert(name.to_owned(), came_from_here.unwrap_or(fresh));
+            map.insert(name.to_owned(), way.id().unwrap_or(fresh));
         }
         map.extend(written.row);
+        if let Some(home) = &way.home {
+            crossing::respell(&mut map, home);
+        }
         if schema.has_extensions() {
-            crossing::set_from(&mut map, from);
+            crossing::set_from(&mut map, way.carried);
         } else {
-            lost_keys(Some(&entry.id), from.as_ref(), losses);
+            lost_keys(Some(&entry.id), way.carried.as_ref(), losses);
         }
         report(&entry.id, &written.rest, losses);
         map
     }
-}
-
-/// What becomes of keys that are not modelled: those of the target format go back to
-/// their place, others are carried for the way home.
-fn crossed(
-    extensions: &Extensions,
-    original_id: Option<&OriginalId>,
-    origin: &str,
-    format: &str,
-) -> (Extensions, Option<Value>) {
-    if origin == format {
-        return (extensions.clone(), None);
-    }
-    if let Some(from) = crossing::from(extensions) {
-        let is_home = from.get("format").and_then(Value::as_str) == Some(format);
-        let keys = crossing::carried_keys(extensions, format).cloned().unwrap_or_default();
-        return (keys, (!is_home).then(|| from.clone()));
-    }
-    // A book that was never in a file has nothing to go back to.
-    if origin.is_empty() {
-        return (extensions.clone(), None);
-    }
-    let mut from = json!({ "format": origin });
-    if let Some(id) = original_id {
-        from["id"] = json!(id);
-    }
-    if !extensions.is_empty() {
-        from["keys"] = json!(extensions);
-    }
-    (Extensions::new(), Some(from))
 }
 
 /// Reports what an entry lost, leaving out what changes nothing.
@@ -369,7 +353,7 @@ pub(super) fn plain_losses(book: &Book, losses: &mut Vec<Loss>) {
             },
             ..Entry::new(entry.id.clone())
         };
-        let mut rest = crossing::difference(&crossing::meaning(entry), &crossing::meaning(&plain));
+        let mut rest = crossing::unsaid(entry, &plain);
         if let Some(Value::Object(placement)) = rest.get_mut("placement") {
             placement.remove("order");
         }

@@ -150,13 +150,13 @@ impl Edit<'_> {
         }
         let odd_values = self.reading.odd_values;
         if !row.node.is_object() {
-            let fresh = row::write(self.schema, now, None, odd_values);
+            let fresh = row::write(self.schema, now, None, row.at, odd_values);
             patch.replace(row.node, &Value::Object(fresh.row), level);
             fresh::report(&now.id, &fresh.rest, losses);
             return;
         }
-        let old = row::write(self.schema, was, Some(row.node), odd_values);
-        let new = row::write(self.schema, now, Some(row.node), odd_values);
+        let old = row::write(self.schema, was, Some(row.node), row.at, odd_values);
+        let new = row::write(self.schema, now, Some(row.node), row.at, odd_values);
         patch.object(row.node, &old.row, &new.row, level);
         let rest = crate::crossing::difference(&new.rest, &old.rest);
         fresh::report(&now.id, &rest, losses);
@@ -176,8 +176,9 @@ impl Edit<'_> {
         let ids = fresh::numbers(&self.was.entries);
         let first = labels.chain(ids).max().map_or(0, |highest| highest + 1);
         let mut texts = Vec::with_capacity(added.len());
-        for (next, entry) in (first..).zip(added) {
-            let row = fresh::row(self.schema, entry, self.format, next, losses);
+        for (at, (next, entry)) in (first..).zip(added).enumerate() {
+            let place = (next, rows.len() + at);
+            let row = fresh::row(self.schema, entry, self.format, place, losses);
             let value = Value::Object(row);
             texts.push(if container.is_object() {
                 patch.member_text(&next.to_string(), &value, level + 1)

@@ -18,18 +18,19 @@ pub(super) struct Written {
     pub(super) rest: Map<String, Value>,
 }
 
-/// Writes an entry and reads the row again to see what it lacks.
+/// Writes an entry as the row at that place and reads the row again to see what it lacks.
 pub(super) fn write(
     schema: &dyn Schema,
     entry: &Entry,
     row: Option<&Node<'_>>,
+    at: usize,
     odd_values: OddValues,
 ) -> Written {
     let mut map = schema.write_entry(entry, row);
     let from = crossing::from(&entry.extensions).cloned();
     crossing::remove_ours(&mut map);
-    let rest = match read_again(schema, &map, odd_values) {
-        Some(found) => crossing::difference(&crossing::meaning(entry), &crossing::meaning(&found)),
+    let rest = match read_again(schema, &map, at, odd_values) {
+        Some(found) => crossing::unsaid(entry, &found),
         None => Map::new(),
     };
     if schema.has_extensions() {
@@ -42,11 +43,14 @@ pub(super) fn write(
 fn read_again(
     schema: &dyn Schema,
     row: &Map<String, Value>,
+    at: usize,
     odd_values: OddValues,
 ) -> Option<Entry> {
     let list = Value::Array(vec![Value::Object(row.clone())]).to_string();
     let parsed = json::parse(&list, usize::MAX).ok()?;
-    let rows = rows::in_file_order(&parsed.root);
+    let mut rows = rows::in_file_order(&parsed.root);
+    // Some formats mean the order of their rows.
+    rows.first_mut()?.at = at;
     let mut reading = Reading { odd_values, in_list: false, notes: &mut Notes::default() };
     Some(schema.read_entry(EntryId(String::new()), rows.first()?, &mut reading))
 }

@@ -9,6 +9,7 @@ use loreloom_core::{
     ids::EntryId,
     vault::{Note, NotePosition},
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value, json};
 
 use super::{NoteFile, NoteRules, Skip, TagNames, YamlReader, file_name, plain_markdown};
@@ -35,24 +36,42 @@ pub struct WrittenNote {
 /// The entries of a book as notes. Two of one title get files of different names.
 pub fn notes_of(book: &Book) -> Vec<WrittenNote> {
     let home = book.origin.as_ref().map_or("", |origin| origin.format.as_str());
-    let mut taken: Vec<String> = Vec::with_capacity(book.entries.len());
+    let mut names = FileNames::default();
     let mut notes = Vec::with_capacity(book.entries.len());
     for entry in &book.entries {
         let title = title_of(entry);
-        let stem = file_name(&shortened(&title));
-        let mut numbered = (2..).map(|number| format!("{stem} {number}"));
-        // Some file systems do not tell cases apart.
-        let is_taken = |name: &str| taken.contains(&name.to_lowercase());
-        let name = if is_taken(&stem) {
-            numbered.find(|name| !is_taken(name)).unwrap_or_default()
-        } else {
-            stem
-        };
-        taken.push(name.to_lowercase());
+        let name = names.next(file_name(&shortened(&title)));
         // A title is how notes name each other: the second of one name is called otherwise.
         notes.push(note_of(entry, &title, format!("{name}.md"), home));
     }
     notes
+}
+
+/// Gives every note a file name of its own.
+#[derive(Default)]
+struct FileNames {
+    /// In lower case: some file systems do not tell cases apart.
+    taken: FxHashSet<String>,
+    /// The number that the next of a name is tried with, so that many of one name cost no
+    /// more than many of different ones.
+    next: FxHashMap<String, u64>,
+}
+
+impl FileNames {
+    fn next(&mut self, stem: String) -> String {
+        let folded = stem.to_lowercase();
+        if self.taken.insert(folded.clone()) {
+            return stem;
+        }
+        let number = self.next.entry(folded).or_insert(2);
+        loop {
+            let name = format!("{stem} {number}");
+            *number += 1;
+            if self.taken.insert(name.to_lowercase()) {
+                return name;
+            }
+        }
+    }
 }
 
 /// What an entry is called where everything must have a name.
@@ -78,10 +97,9 @@ fn note_of(entry: &Entry, title: &str, file_name: String, home: &str) -> Written
     let keep: Vec<&str> = macros.iter().map(String::as_str).collect();
     let body = plain_markdown(&entry.content, &keep);
     let plain = written(title, &fields, &body);
-    let meant = crossing::meaning(entry);
     let rest = match read(&plain, &file_name) {
-        Some(found) => crossing::difference(&meant, &crossing::meaning(&found)),
-        None => meant,
+        Some(found) => crossing::unsaid(entry, &found),
+        None => crossing::meaning(entry),
     };
     let mut losses = Vec::new();
     crate::export::report(&entry.id, &rest, &mut losses);
@@ -90,7 +108,7 @@ fn note_of(entry: &Entry, title: &str, file_name: String, home: &str) -> Written
     if !rest.is_empty() {
         carried.insert("model".into(), Value::Object(rest));
     }
-    if let Some(from) = crossing::home_of(entry, home) {
+    if let Some(from) = crossing::Way::of_entry(entry, home, "vault").carried {
         carried.insert("from".into(), from);
     }
     let mut fields = fields;

@@ -11,7 +11,7 @@ use loreloom_formats::{
 use super::editing::{meaning, readable};
 
 /// Formats whose entries have an `extensions` object.
-const KEEPING: [Format; 10] = [
+pub(crate) const KEEPING: [Format; 10] = [
     Format::Sillytavern,
     Format::CardV2,
     Format::CardV3,

@@ -11,6 +11,7 @@ mod documented;
 mod editing;
 mod formats;
 mod hostile;
+mod pairs;
 mod reading;
 
 use std::path::{Path, PathBuf};

@@ -83,16 +83,6 @@ impl Tokenizer {
     pub fn from_file(name: &str, _bytes: &[u8]) -> Result<Self, TokenizerError> {
         Err(TokenizerError::NotBuiltIn { name: name.to_owned() })
     }
-
-    /// Loads what counting will need, so that the first turn does not wait for it.
-    pub fn warm(&self) {
-        match &self.0 {
-            Kind::Vocabulary(vocabulary, _) => vocabulary.warm(),
-            #[cfg(feature = "hf")]
-            Kind::File(..) => {}
-            Kind::Estimate(_) | Kind::Bytes(_) => {}
-        }
-    }
 }
 
 impl TokenCounter for Tokenizer {

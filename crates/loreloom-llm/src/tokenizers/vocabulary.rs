@@ -51,11 +51,6 @@ impl Vocabulary {
         found.map_or(Self::O200k, |(_, vocabulary)| *vocabulary)
     }
 
-    /// Loads the vocabulary.
-    pub fn warm(self) {
-        self.load();
-    }
-
     fn load(self) -> &'static CoreBPE {
         match self {
             Self::O200k => tiktoken_rs::o200k_base_singleton(),

@@ -8,11 +8,13 @@ mod scenes;
 use loreloom_core::{
     chat::{Message, Path, Role},
     ids::ChatId,
+    prompt::PromptMessage,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     pass::Question,
+    ports::{ChatModel, ChatRequest, ModelError},
     record::StateKind,
     tiers::{Source, arcs, epistemic, ledger, longterm, session},
 };
@@ -20,6 +22,7 @@ use crate::{
 /// A tier that is tried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum Trial {
     /// Long-term memories of an investigation.
     LongTerm,
@@ -35,6 +38,7 @@ pub enum Trial {
 
 /// What a model made of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Finding {
     /// The trial.
     pub trial: Trial,
@@ -44,6 +48,40 @@ pub struct Finding {
     pub passed: bool,
     /// What to look at.
     pub hint: &'static str,
+}
+
+/// A trial that was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Tried {
+    /// The trial.
+    pub trial: Trial,
+    /// What the model said.
+    pub reply: String,
+    /// What came of it.
+    pub finding: Finding,
+}
+
+/// Runs all trials, one after the other. Nothing is stored.
+pub async fn run(model: &dyn ChatModel) -> Result<Vec<Tried>, ModelError> {
+    let mut all = Vec::new();
+    for trial in Trial::ALL {
+        let question = trial.question();
+        let request = ChatRequest {
+            messages: vec![PromptMessage {
+                role: Role::User,
+                name: None,
+                content: question.prompt.clone(),
+            }],
+            max_tokens: Some(question.max_tokens),
+            temperature: Some(0.0),
+            schema: None,
+        };
+        let reply = model.complete(&request).await?.text;
+        let finding = trial.judge(&reply);
+        all.push(Tried { trial, reply, finding });
+    }
+    Ok(all)
 }
 
 impl Trial {

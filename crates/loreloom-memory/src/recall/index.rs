@@ -5,8 +5,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::{
+    address::speaks_about,
     bm25::Bm25,
     packed::{Packed, Shelf},
+    related::Related,
     tokens::{Token, tokens},
 };
 use crate::{number::real, ports::Vector, text::sentences};
@@ -80,6 +82,7 @@ pub struct Index {
     /// All terms, and the vectors of the words they came from.
     pub(super) terms: Vec<String>,
     pub(super) term_meanings: Shelf,
+    pub(super) related: Related,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
     stretches_differ: bool,
@@ -207,6 +210,7 @@ impl Index {
         self.meanings.truncate(left);
         self.speakers.truncate(speakers);
         self.term_meanings.truncate(terms);
+        self.related.truncate(terms);
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }
@@ -227,6 +231,12 @@ impl Index {
     pub(super) fn named(&self, text: &str) -> Vec<&str> {
         let names = self.speakers.iter().map(String::as_str);
         names.filter(|name| crate::text::contains_word(text, name)).collect()
+    }
+
+    /// The places of the speakers that a text speaks about, of those it names.
+    pub(super) fn spoken_about(&self, text: &str, named: &[&str]) -> Vec<u32> {
+        let about = named.iter().filter(|name| speaks_about(text, name));
+        about.filter_map(|name| self.speaker_place(name)).collect()
     }
 
     /// Tokens that are no part of a speaker's name.

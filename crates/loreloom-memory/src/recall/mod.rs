@@ -6,10 +6,13 @@
 //! Scores are put on one scale (standard deviations from the mean) and added; adding ranks
 //! instead loses how far ahead the best are. Every hit says what each part gave.
 
+mod address;
 mod bm25;
 mod index;
+mod irregular;
 mod packed;
 mod query;
+mod related;
 mod stem;
 mod tokens;
 mod turn;

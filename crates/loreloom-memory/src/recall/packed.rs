@@ -21,6 +21,18 @@ impl Packed {
         let packed = |number: &f32| if scale > 0.0 { (number / scale).round() as i8 } else { 0 };
         Self { scale, numbers: vector.iter().map(packed).collect() }
     }
+
+    /// How long the vector is beyond its head.
+    fn tail(&self) -> f32 {
+        let tail = &self.numbers[head(self.numbers.len())..];
+        tail.iter().map(|number| f32::from(*number).powi(2)).sum::<f32>().sqrt() * self.scale
+    }
+}
+
+/// The part of a vector that is compared first. Tables are made with their most telling numbers
+/// in front.
+fn head(width: usize) -> usize {
+    width / 4
 }
 
 /// Many vectors of one length.
@@ -28,6 +40,8 @@ impl Packed {
 pub(super) struct Shelf {
     scales: Vec<f32>,
     numbers: Vec<i8>,
+    /// How long each is beyond its head.
+    tails: Vec<f32>,
     /// The length of each; 0 while there is none.
     width: usize,
 }
@@ -43,15 +57,70 @@ impl Shelf {
         if packed.numbers.len() == self.width {
             self.scales.push(packed.scale);
             self.numbers.extend_from_slice(&packed.numbers);
+            self.tails.push(packed.tail());
         } else {
             self.scales.push(0.0);
+            self.tails.push(0.0);
             self.numbers.resize(self.scales.len() * self.width, 0);
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.scales.len()
+    }
+
+    /// Whether no vector of any length was added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.width == 0
+    }
+
     pub(super) fn truncate(&mut self, left: usize) {
         self.scales.truncate(left);
+        self.tails.truncate(left);
         self.numbers.truncate(left * self.width);
+    }
+
+    /// The direction in which these lie together, each with its weight.
+    pub(super) fn between(&self, places: impl Iterator<Item = (usize, f32)>) -> Packed {
+        let mut sum: Vector = vec![0.0; self.width];
+        for (at, weight) in places {
+            let scale = self.scales[at] * weight;
+            let own = &self.numbers[at * self.width..(at + 1) * self.width];
+            for (sum, number) in sum.iter_mut().zip(own) {
+                *sum += scale * f32::from(*number);
+            }
+        }
+        let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if length > 0.0 {
+            for number in &mut sum {
+                *number /= length;
+            }
+        }
+        Packed::of(&sum)
+    }
+
+    /// Those from a place on whose cosine with `wanted` is at least `least`, with it, in order.
+    ///
+    /// What the heads leave open is at most the product of the tails' lengths: most are ruled
+    /// out after a quarter of the work.
+    pub(super) fn near(&self, wanted: &Packed, least: f64, from: usize) -> Vec<(usize, f64)> {
+        if wanted.numbers.len() != self.width || self.width == 0 {
+            return Vec::new();
+        }
+        let (split, tail) = (head(self.width), f64::from(wanted.tail()));
+        let (front, back) = wanted.numbers.split_at(split);
+        let near = |at: usize| {
+            let own = &self.numbers[at * self.width..(at + 1) * self.width];
+            let scale = f64::from(self.scales[at]) * f64::from(wanted.scale);
+            let first = f64::from(dot(&own[..split], front)) * scale;
+            if first + f64::from(self.tails[at]) * tail + ROUNDING < least {
+                return None;
+            }
+            let likeness = first + f64::from(dot(&own[split..], back)) * scale;
+            (likeness >= least).then_some((at, likeness))
+        };
+        (from..self.len()).filter_map(near).collect()
     }
 
     /// The cosine of each with `wanted`, in order.
@@ -66,6 +135,9 @@ impl Shelf {
         })
     }
 }
+
+/// What single precision may take off a length.
+const ROUNDING: f64 = 1e-5;
 
 /// Sixteen sums at once let the compiler use wide registers.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
@@ -91,6 +163,35 @@ mod tests {
     }
 
     #[test]
+    fn those_near_are_exactly_those_whose_cosine_is_high_enough() {
+        // Numbers that repeat nothing for long, from a fixed seed.
+        let mut state = 7_u64;
+        let mut number = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            f32::from(i16::try_from(state >> 52).unwrap_or_default()) - 2048.0
+        };
+        let mut shelf = Shelf::default();
+        let made: Vec<Vector> =
+            (0..200).map(|_| unit(&(0..24).map(|_| number()).collect::<Vec<f32>>())).collect();
+        for vector in &made {
+            shelf.push(&Packed::of(vector));
+        }
+        for least in [-1.0, 0.0, 0.2, 0.4, 0.99] {
+            let wanted = Packed::of(&made[3]);
+            let all = shelf.likeness(&wanted).enumerate();
+            let expected: Vec<usize> =
+                all.filter(|(_, likeness)| *likeness >= least).map(|(at, _)| at).collect();
+            let found: Vec<usize> =
+                shelf.near(&wanted, least, 0).into_iter().map(|(at, _)| at).collect();
+            assert_eq!(found, expected, "{least}");
+            assert!(!found.is_empty());
+        }
+        assert!(shelf.near(&Packed::of(&vec![1.0]), 0.0, 0).is_empty());
+        let last = shelf.near(&Packed::of(&made[199]), 0.99, 199);
+        assert_eq!(last.first().map(|(at, _)| *at), Some(199));
+    }
+
+    #[test]
     fn a_packed_cosine_is_the_cosine_and_other_lengths_are_like_nothing() {
         let ramp: Vec<f32> = (1..=19_u8).map(f32::from).collect();
         let bent: Vec<f32> = (1..=19_u8).map(|n| f32::from(n % 5) - 1.0).collect();
@@ -104,6 +205,8 @@ mod tests {
         for (found, expected) in found.iter().zip([1.0, exact, 0.0, 1.0]) {
             assert!((found - f64::from(expected)).abs() < 0.01, "{found} {expected}");
         }
+        let between = shelf.between([(0, 1.0), (3, 0.5)].into_iter());
+        assert!((shelf.likeness(&between).next().unwrap_or_default() - 1.0).abs() < 0.01);
         shelf.truncate(1);
         assert_eq!(shelf.likeness(&Packed::of(&a)).count(), 1);
         assert_eq!(shelf.likeness(&Packed::of(&vec![])).collect::<Vec<_>>(), [0.0]);

@@ -74,26 +74,26 @@ impl Index {
         is_wanted: impl Fn(usize) -> bool,
     ) -> Vec<Hit> {
         let named = self.named(question);
+        let about = self.spoken_about(question, &named);
         let terms = self.question_terms(question, also, weights, embed);
         let mut words = self.word_scores(&terms, weights);
-        let meaning = self.meaning_scores(question, &named, weights, embed);
-        let form = self.form_scores(question, &named, weights);
-        let first = self.combine(&words, &meaning, &form, weights);
-        let hop =
-            self.hop_terms(&best(&first.scores, weights.hop_size.0, |_| true), &terms, weights);
-        let last = if hop.is_empty() {
-            first
-        } else {
-            let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
-            self.words.add(again, weights.saturation, weights.length, &mut words);
-            self.combine(&words, &meaning, &form, weights)
-        };
+        let mut meaning = self.meaning_scores(question, &named, weights, embed);
+        let form = self.form_scores(question, &about, weights);
+        let first = self.combine(words.clone(), &meaning, &form, weights);
+        let nearest = best(&first.scores, weights.hop_size.0, |_| true);
+        let hop = self.hop_terms(&nearest, &terms, weights);
+        let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
+        self.words.add(again, weights.saturation, weights.length, &mut words);
+        self.hop_meaning(&nearest, &mut meaning, weights);
+        let last = self.combine(words, &meaning, &form, weights);
         let hit = |at: usize| {
             let (words, neighbours) = (last.words[at], last.neighbours[at]);
             let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
             Hit { at, score: parts.sum(), parts }
         };
-        let is_wanted = |at: usize| last.scores[at] >= least && is_wanted(at);
+        // Who speaks tells passages that answer from each other; it makes none an answer.
+        let owed = |at: usize| if self.is_by(at, &about) { weights.speaker } else { 0.0 };
+        let is_wanted = |at: usize| last.scores[at] - owed(at) >= least && is_wanted(at);
         best(&last.scores, most, is_wanted).into_iter().map(hit).collect()
     }
 
@@ -119,7 +119,7 @@ impl Index {
         let rarity = |token: &super::tokens::Token| self.words.rarity(&token.stem);
         telling.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
         for token in telling.into_iter().take(weights.related_words) {
-            for (stem, likeness) in self.related_to(&Packed::of(&embed(&token.word)), weights) {
+            for (stem, likeness) in self.related_to(&token.word, weights, embed) {
                 if !terms.contains_key(stem) {
                     let weight = related.entry(stem.to_owned()).or_default();
                     *weight = weight.max(weights.related * likeness);
@@ -131,18 +131,9 @@ impl Index {
     }
 
     /// The terms of the story nearest to a word.
-    fn related_to(&self, word: &Packed, weights: &Weights) -> Vec<(&str, f64)> {
-        let alike = self.term_meanings.likeness(word);
-        let mut near: Vec<(&str, f64)> = self
-            .terms
-            .iter()
-            .zip(alike)
-            .filter(|(_, likeness)| *likeness >= weights.related_from)
-            .map(|(term, likeness)| (term.as_str(), likeness))
-            .collect();
-        near.sort_by(|a, b| b.1.total_cmp(&a.1));
-        near.truncate(weights.related_most);
-        near
+    fn related_to(&self, word: &str, weights: &Weights, embed: Embed<'_>) -> Vec<(&str, f64)> {
+        let near = self.related.to(word, &self.term_meanings, weights, || Packed::of(&embed(word)));
+        near.into_iter().map(|(at, likeness)| (self.terms[at].as_str(), likeness)).collect()
     }
 
     fn word_scores(&self, terms: &FxHashMap<String, f64>, weights: &Weights) -> Vec<f64> {
@@ -166,20 +157,35 @@ impl Index {
             bare = bare.replace(&format!("{name}'s"), "").replace(name, "");
         }
         let scores: Vec<f64> = self.meanings.likeness(&Packed::of(&embed(&bare))).collect();
-        standard(&scores).into_iter().map(|score| score * weights.meaning).collect()
+        standard(scores, weights.meaning)
+    }
+
+    /// Moves the meaning that is looked for towards that of the best passages: what belongs
+    /// together is told in other words at other times.
+    fn hop_meaning(&self, best: &[usize], meaning: &mut [f64], weights: &Weights) {
+        let share = weights.hop_meaning;
+        if share <= 0.0 || self.meanings.is_empty() {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a rank below ten")]
+        let places = best.iter().enumerate().map(|(rank, at)| (*at, 1.0 / (rank + 1) as f32));
+        let towards: Vec<f64> = self.meanings.likeness(&self.meanings.between(places)).collect();
+        for (meaning, towards) in meaning.iter_mut().zip(standard(towards, weights.meaning)) {
+            *meaning = *meaning * (1.0 - share) + towards * share;
+        }
+    }
+
+    /// Whether one of these speakers says the passage.
+    fn is_by(&self, at: usize, speakers: &[u32]) -> bool {
+        self.forms[at].speaker.is_some_and(|speaker| speakers.contains(&speaker))
     }
 
     /// What a passage's form says: speaker, asking, time, age.
-    fn form_scores(&self, question: &str, named: &[&str], weights: &Weights) -> Vec<f64> {
+    fn form_scores(&self, question: &str, about: &[u32], weights: &Weights) -> Vec<f64> {
         let asks_time = ASKS_TIME.is_match(question);
         let count = real(self.len().max(1));
-        let asked = match named {
-            [name] => self.speaker_place(name),
-            _ => None,
-        };
         let score = |(at, form): (usize, &super::index::Form)| {
-            let is_speaker = asked.is_some() && form.speaker == asked;
-            f64::from(u8::from(is_speaker)) * weights.speaker
+            f64::from(u8::from(self.is_by(at, about))) * weights.speaker
                 + f64::from(u8::from(asks_time && form.tells_time)) * weights.time
                 - form.asking * weights.asking
                 + real(at) / count * weights.recency
@@ -188,9 +194,9 @@ impl Index {
     }
 
     /// Puts the parts together: words and meaning also count for what stands next to them.
-    fn combine(&self, words: &[f64], meaning: &[f64], form: &[f64], weights: &Weights) -> Scored {
-        let words = standard(words);
-        let own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
+    fn combine(&self, words: Vec<f64>, meaning: &[f64], form: &[f64], weights: &Weights) -> Scored {
+        let words = standard(words, 1.0);
+        let mut own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
         let mut neighbours = vec![0.0; own.len()];
         // One offset after the other, over whole slices: this reads every passage several
         // times, and the compiler makes wide steps of it.
@@ -202,9 +208,10 @@ impl Index {
             let far = (far + 1).min(own.len());
             self.add_near(&mut neighbours, 0, far, &own, *weight);
         }
-        let sums = own.iter().zip(&neighbours).zip(form);
-        let scores = sums.map(|((own, near), form)| own + near + form).collect();
-        Scored { words, neighbours, scores }
+        for ((own, near), form) in own.iter_mut().zip(&neighbours).zip(form) {
+            *own += near + form;
+        }
+        Scored { words, neighbours, scores: own }
     }
 
     /// Adds what stands at one distance; `to` and `from` are where the two slices begin.
@@ -293,13 +300,17 @@ fn keep_best(found: &mut Vec<(f64, usize)>, most: usize) {
     }
 }
 
-/// Scores as standard deviations from their mean; all alike gives zeros.
-fn standard(scores: &[f64]) -> Vec<f64> {
+/// Scores as standard deviations from their mean, times a weight; all alike gives zeros. In
+/// place, because there is one for each passage.
+fn standard(mut scores: Vec<f64>, weight: f64) -> Vec<f64> {
     let count = real(scores.len().max(1));
     let mean = scores.iter().sum::<f64>() / count;
     let spread = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
-    scores.iter().map(|score| (score - mean) * scale).collect()
+    let scale = if spread > 0.0 { weight / spread } else { 0.0 };
+    for score in &mut scores {
+        *score = (*score - mean) * scale;
+    }
+    scores
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Weights {
     pub before: Vec<f64>,
     /// One, two, … passages after.
     pub after: Vec<f64>,
-    /// Said by the one person the question names.
+    /// Said by somebody the question is about: what people did they mostly tell themselves.
     pub speaker: f64,
     /// A passage that only asks does not answer.
     pub asking: f64,
@@ -35,6 +35,8 @@ pub struct Weights {
     pub time: f64,
     /// Words of the best passages, relative to the question's own.
     pub hop: f64,
+    /// How much of the meaning that is looked for is that of the best passages, 0 to 1.
+    pub hop_meaning: f64,
     /// How many passages and words the second hop takes.
     pub hop_size: (usize, usize),
     /// The newest passage over the oldest: a tie-breaker only.
@@ -49,14 +51,15 @@ impl Default for Weights {
             related: 0.5,
             related_from: 0.6,
             related_most: 8,
-            related_words: 8,
+            related_words: 6,
             meaning: 1.0,
             before: vec![0.4, 0.2],
             after: vec![0.2, 0.1],
-            speaker: 1.5,
+            speaker: 4.0,
             asking: 1.0,
-            time: 0.5,
-            hop: 0.3,
+            time: 1.0,
+            hop: 0.5,
+            hop_meaning: 0.3,
             hop_size: (5, 10),
             recency: 0.01,
         }

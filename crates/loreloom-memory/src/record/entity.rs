@@ -14,6 +14,7 @@ pub struct EntityId(pub String);
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub enum EntityKind {
     /// A person or creature.
     Character,

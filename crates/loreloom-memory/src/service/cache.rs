@@ -6,6 +6,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use loreloom_core::{
+    chat::PathItem,
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     units::Tokens,
 };
@@ -27,6 +28,14 @@ pub(super) type Demand = [Option<Tokens>; 9];
 
 /// The messages a chat tells.
 pub(super) type Told = FxHashSet<MessageId>;
+
+/// The messages a chat tells up to a node, which is the end of a path of that length.
+#[derive(Debug)]
+struct ToldAt {
+    tip: PrefixHash,
+    length: usize,
+    told: Arc<Told>,
+}
 
 /// An owner's log as far as it was read, and its last folds.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +80,7 @@ impl<K: Clone + Eq + std::hash::Hash, V> Recent<K, V> {
 #[derive(Debug, Default)]
 pub(super) struct Caches {
     logs: Recent<(TenantId, Owner), OwnerLog>,
-    told: Recent<(TenantId, ChatId), (PrefixHash, Arc<Told>)>,
+    told: Recent<(TenantId, ChatId), ToldAt>,
     vectors: FxHashMap<String, Vector>,
     shown: Recent<(TenantId, ChatId), Vec<MemoryId>>,
     demand: Recent<(TenantId, ChatId), Demand>,
@@ -94,8 +103,34 @@ impl Caches {
         chat: &ChatId,
         tip: PrefixHash,
     ) -> Option<Arc<Told>> {
-        let (at, told) = self.told.get(&(tenant.clone(), chat.clone()))?;
-        (*at == tip).then(|| Arc::clone(told))
+        let known = self.told.get(&(tenant.clone(), chat.clone()))?;
+        (known.tip == tip).then(|| Arc::clone(&known.told))
+    }
+
+    /// The messages of a path. Where it goes on from the one that was asked about last, only
+    /// its new messages are looked at.
+    pub(super) fn path_told(
+        &mut self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        path: &[PathItem],
+    ) -> Arc<Told> {
+        let Some(tip) = path.last().map(|last| last.prefix) else { return Arc::default() };
+        let key = (tenant.clone(), chat.clone());
+        if let Some(known) = self.told.values.get_mut(&key) {
+            let end = known.length.checked_sub(1).and_then(|last| path.get(last));
+            if end.is_some_and(|end| end.prefix == known.tip) {
+                let new = path[known.length..].iter().map(|item| item.id);
+                if known.length < path.len() {
+                    Arc::make_mut(&mut known.told).extend(new);
+                }
+                (known.tip, known.length) = (tip, path.len());
+                return Arc::clone(&known.told);
+            }
+        }
+        let told: Arc<Told> = Arc::new(path.iter().map(|item| item.id).collect());
+        self.told.put(key, ToldAt { tip, length: path.len(), told: Arc::clone(&told) });
+        told
     }
 
     pub(super) fn keep_told(
@@ -103,9 +138,10 @@ impl Caches {
         tenant: &TenantId,
         chat: &ChatId,
         tip: PrefixHash,
+        length: usize,
         told: Arc<Told>,
     ) {
-        self.told.put((tenant.clone(), chat.clone()), (tip, told));
+        self.told.put((tenant.clone(), chat.clone()), ToldAt { tip, length, told });
     }
 
     /// Notes memories that were put into a prompt of a chat.
@@ -150,5 +186,32 @@ impl Caches {
     /// The most that the tiers of a chat would have liked to say.
     pub(super) fn demand(&self, tenant: &TenantId, chat: &ChatId) -> Demand {
         self.demand.get(&(tenant.clone(), chat.clone())).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::chat::{Message, Path, Role};
+
+    use super::*;
+
+    #[test]
+    fn what_a_path_tells_is_the_same_however_it_was_come_by() {
+        let mut caches = Caches::default();
+        let (tenant, chat) = (TenantId::local(), ChatId::from("c"));
+        for texts in [
+            &["a", "b"][..],
+            &["a", "b", "c", "b"],
+            &["a", "b", "c", "b"],
+            &["a", "x", "c"],
+            &["a"],
+            &[],
+            &["a", "x", "c", "d"],
+        ] {
+            let message = |text: &&str| Message::new(Role::User, None, *text);
+            let path = Path::of(chat.clone(), texts.iter().map(message));
+            let expected: Told = path.items().iter().map(|item| item.id).collect();
+            assert_eq!(*caches.path_told(&tenant, &chat, path.items()), expected, "{texts:?}");
+        }
     }
 }

@@ -62,7 +62,8 @@ impl MemoryService {
             let due = loreloom_core::units::Timestamp(due.0 + 5_000 * i64::from(job.attempts));
             return Ok(Worked::Moved(Outcome::Again { body: job.body.clone(), due, error }));
         }
-        self.finish(job, &items[..end], &mut minds, &was);
+        let lore = self.told_lore(&job.tenant, &job.chat, &items[..end]).await?;
+        self.finish(job, &items[..end], &lore, &mut minds, &was);
         let before = chat_records(&was);
         let after = without_clock(chat_records(&minds.chat), &before);
         let mut owners = minds.events(anchor);

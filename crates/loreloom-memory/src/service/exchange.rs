@@ -92,6 +92,12 @@ pub enum ExchangeError {
     /// A chat's data need a chat.
     #[error("say which chat these data go to")]
     NoChat,
+    /// There is no such group.
+    #[error("these settings have no threads of a group `{group}`")]
+    NoGroup {
+        /// The group asked for.
+        group: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -243,7 +249,7 @@ impl MemoryService {
     }
 
     /// Adds records that are not known yet; what is known stays as it is.
-    async fn take_in(
+    pub(super) async fn take_in(
         &self,
         tenant: &TenantId,
         owner: &Owner,
@@ -275,23 +281,27 @@ impl MemoryService {
 }
 
 /// The same data give the same name, so that a second import changes nothing.
-fn seed(owner: &Owner, container: &Value) -> String {
+pub(super) fn seed(owner: &Owner, container: &Value) -> String {
     let hasher = Hasher::new("import").field(owner.to_string().as_bytes());
     hasher.field(container.to_string().as_bytes()).finish().to_string()[..16].to_owned()
 }
 
-fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
+pub(super) fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
     let wrong = |error: serde_json::Error| ExchangeError::Container { reason: error.to_string() };
     serde_json::from_value(container).map_err(wrong)
 }
 
 /// Smart Memory's characters, wherever the settings file has them.
 fn characters(value: &Value) -> Option<&Map<String, Value>> {
-    let inside = |value: &'_ Value| value.pointer("/characters").is_some_and(Value::is_object);
+    smart_memory(value, "characters")?.as_object()
+}
+
+/// A part of Smart Memory's settings, which is an object, wherever the settings file has it.
+pub(super) fn smart_memory<'value>(value: &'value Value, part: &str) -> Option<&'value Value> {
     let places = ["", "/smart_memory", "/smartMemory", "/extension_settings/smart_memory"];
     let places = places.into_iter().chain(["/extension_settings/smartMemory"]);
-    let found = places.into_iter().filter_map(|place| value.pointer(place)).find(|one| inside(one));
-    found?.get("characters")?.as_object()
+    let found = places.into_iter().filter_map(|place| value.pointer(place)?.get(part));
+    found.into_iter().find(|part| part.is_object())
 }
 
 /// Smart Memory's block of a chat's first line.

@@ -30,6 +30,8 @@ pub(super) struct Sources<'story> {
     pub(super) card: &'story str,
     /// Who and what is known.
     pub(super) known: &'story [Entity],
+    /// The lore it was told with.
+    pub(super) lore: &'story [String],
 }
 
 /// The text of all sources, as a statement is compared with it.
@@ -43,7 +45,8 @@ impl Ground {
     fn of(sources: Sources<'_>) -> Self {
         let known = sources.known.iter().filter(|entity| !entity.memory_ids.is_empty());
         let names = known.flat_map(Entity::names);
-        Self::from(said(sources.items).chain([sources.card]).chain(names))
+        let lore = sources.lore.iter().map(String::as_str);
+        Self::from(said(sources.items).chain([sources.card]).chain(names).chain(lore))
     }
 
     /// What one memory was read from: numbers and quotations must be there.
@@ -56,7 +59,8 @@ impl Ground {
         let read = read.filter_map(|range| sources.items.get(range)).flatten();
         let rests = sources.items.iter().filter(|item| memory.receipts.contains(&item.id));
         let items: Vec<PathItem> = read.chain(rests).cloned().collect();
-        Self::from(said(&items).chain([sources.card]))
+        let lore = sources.lore.iter().map(String::as_str);
+        Self::from(said(&items).chain([sources.card]).chain(lore))
     }
 
     fn from<'text>(texts: impl Iterator<Item = &'text str>) -> Self {
@@ -237,11 +241,17 @@ mod tests {
             memory("a", "Odo sold the boat for 300 marks"),
             memory("b", "Odo sold the boat and Lis was glad"),
         ];
-        hold(&[], &mut after, Sources { items: path.items(), card: "", known: &[] });
+        let sources = Sources { items: path.items(), card: "", known: &[], lore: &[] };
+        let mut told = after.clone();
+        hold(&[], &mut after, sources);
         assert_eq!(
             (after[0].ungrounded.as_slice(), after[1].is_held()),
             (&["300".to_owned()][..], false)
         );
+        // What the lore of those turns says is borne out by it.
+        let lore = ["A boat is worth 300 marks.".to_owned()];
+        hold(&[], &mut told, Sources { lore: &lore, ..sources });
+        assert!(!told[0].is_held());
     }
 
     #[test]
@@ -259,7 +269,7 @@ mod tests {
         let new =
             Memory { supersedes: vec!["a".into()], ..memory("b", "Odo sold his bees to Venn") };
         let mut after = vec![old, new, memory("c", "Lis keeps goats")];
-        let sources = Sources { items: path.items(), card: "", known: &[] };
+        let sources = Sources { items: path.items(), card: "", known: &[], lore: &[] };
         hold(&[memory("a", "Odo keeps bees")], &mut after, sources);
         let active: Vec<&str> =
             after.iter().filter(|one| one.is_active()).map(|one| one.id.0.as_str()).collect();

@@ -13,6 +13,8 @@ mod ears;
 mod embedder;
 mod exchange;
 mod grounding;
+mod groups;
+mod lore;
 mod minds;
 mod options;
 mod queue;
@@ -28,7 +30,7 @@ mod worker;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use loreloom_core::{
@@ -46,6 +48,7 @@ pub use self::{
     embedder::KeptEmbedder,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,
+    groups::groups,
     options::OptionsError,
     queue::Spoken,
     reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},
@@ -57,9 +60,10 @@ pub use self::{
 };
 use self::{cache::Caches, recalled::Indexes};
 use crate::{
+    cycle::Backend,
     hardware::Hardware,
     inject::Labels,
-    ports::{Clock, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
+    ports::{ChatModel, Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
     recall::Weights,
     rules::Rules,
     settings::Settings,
@@ -138,6 +142,12 @@ impl Default for Options {
     }
 }
 
+/// What is asked where a person wants something now.
+struct Asked {
+    model: Arc<dyn ChatModel>,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
 /// Memory at work.
 pub struct MemoryService {
     ports: Ports,
@@ -145,6 +155,7 @@ pub struct MemoryService {
     caches: Mutex<Caches>,
     indexes: Mutex<Indexes>,
     queued: Notify,
+    asked: OnceLock<Asked>,
 }
 
 impl std::fmt::Debug for MemoryService {
@@ -168,7 +179,21 @@ impl MemoryService {
             caches: Mutex::default(),
             indexes: Mutex::default(),
             queued: Notify::new(),
+            asked: OnceLock::new(),
         }
+    }
+
+    /// What is asked at once, where a person wants something now; none without a model.
+    pub fn backend(&self) -> Option<Backend<'_>> {
+        let asked = self.asked.get()?;
+        let embedder = asked.embedder.as_deref();
+        Some(Backend { model: asked.model.as_ref(), embedder })
+    }
+
+    /// Says what is asked at once. The first one stays.
+    pub fn use_model(&self, model: Arc<dyn ChatModel>, embedder: Option<Arc<dyn Embedder>>) {
+        // Whoever came first may have been asked already.
+        let _second = self.asked.set(Asked { model, embedder });
     }
 
     /// How it works.

@@ -13,9 +13,10 @@ use crate::{
     ports::{ChatModel, MemoryError, Vector},
     recall::Hit,
     recap,
-    record::Memory,
+    record::{CharacterMemory, Memory},
     search,
     similarity::Vectors,
+    timeline::{Timeline, timeline},
 };
 
 /// Why there is no recap.
@@ -98,6 +99,22 @@ impl MemoryService {
         let pass = |script: &mut crate::pass::Script<'_>| recap::run(newest, summary, script);
         let told = drive(pass, &mut answers, model, None).await;
         told.map_err(|error| RecapError::Model { error })
+    }
+
+    /// What is remembered of a person, place or thing on a path, oldest first. `None` if
+    /// nothing speaks of it.
+    pub async fn timeline(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        path: &[PathItem],
+        who: &Who,
+        name: &str,
+    ) -> Result<Option<Timeline>, MemoryError> {
+        let view = self.view(tenant, chat, path, who).await?;
+        let mut character = CharacterMemory::clone(&view.character);
+        character.memories.extend(view.world.memories.iter().cloned());
+        Ok(timeline(name, &character, &view.chat, path))
     }
 
     /// Passages of a chat's path, and memories that hold on it, by what they say. Asks no

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use loreloom_core::{
     chat::PathItem,
-    ids::{ChatId, MessageId, TenantId},
+    ids::{ChatId, MessageId, PrefixHash, TenantId},
 };
 use rustc_hash::FxHashMap;
 
@@ -22,6 +22,8 @@ use crate::{
 pub(super) struct Story {
     index: Index,
     ids: Vec<MessageId>,
+    /// The node the passages end at: equal nodes have equal paths.
+    tip: PrefixHash,
     prepared: FxHashMap<MessageId, Prepared>,
 }
 
@@ -96,15 +98,37 @@ pub(super) fn on<T>(
     look(&story.index)
 }
 
+/// Whether looking something up on this path takes in a few new messages at the most.
+pub(super) fn is_near(story: &RwLock<Story>, path: &[PathItem]) -> bool {
+    // Whoever is taking in messages right now may take a while.
+    story.try_read().is_ok_and(|story| path.len() - story.same_as(path) <= A_FEW)
+}
+
+/// New messages that take less time than it takes to wake another thread for them.
+const A_FEW: usize = 8;
+
 impl Story {
     fn is_on(&self, path: &[PathItem]) -> bool {
         self.ids.len() == path.len()
             && self.index.len() == path.len()
-            && self.ids.iter().zip(path).rev().all(|(known, item)| *known == item.id)
+            && path.last().is_none_or(|last| last.prefix == self.tip)
+    }
+
+    /// How many messages a path begins with that are here in that order.
+    fn same_as(&self, path: &[PathItem]) -> usize {
+        let known = self.ids.len();
+        // Mostly the story went on, and nothing needs to be compared.
+        let goes_on = known.checked_sub(1).and_then(|last| path.get(last));
+        if goes_on.is_some_and(|last| last.prefix == self.tip) {
+            return known;
+        }
+        self.ids.iter().zip(path).take_while(|(known, item)| **known == item.id).count()
     }
 
     fn follow(&mut self, path: &[PathItem], embed: Option<&dyn Fn(&str) -> Vector>) {
-        let same = self.ids.iter().zip(path).take_while(|(known, item)| **known == item.id).count();
+        let same = self.same_as(path);
+        // A panic in between must leave no node that the passages do not end at.
+        self.tip = PrefixHash::default();
         self.index.truncate(same);
         self.ids.truncate(same);
         // What was said on many branches is worked out again when it is told again.
@@ -120,6 +144,7 @@ impl Story {
             self.index.push_prepared(passage, prepared, embed);
             self.ids.push(item.id);
         }
+        self.tip = path.last().map_or_else(PrefixHash::default, |last| last.prefix);
     }
 }
 

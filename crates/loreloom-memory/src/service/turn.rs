@@ -122,6 +122,18 @@ impl MemoryService {
         Ok(woven)
     }
 
+    /// Whether what memory has for a turn is at hand: the story so far has been taken in, but
+    /// for a few messages.
+    pub fn is_at_hand(&self, asked: &TurnAsked<'_>) -> bool {
+        let seen_from = asked.seen_from.min(asked.path.len());
+        if self.options.recall_most == 0 || seen_from == 0 {
+            return true;
+        }
+        let most = self.options.passages_most;
+        let story = self.indexes().of(asked.tenant, asked.chat, asked.path.len(), most);
+        recalled::is_near(&story, asked.path)
+    }
+
     /// The same from what is known already.
     fn woven(&self, asked: &TurnAsked<'_>, view: &View, ears: &Ears) -> TurnMemory {
         let entities: Vec<Entity> =

@@ -65,7 +65,7 @@ pub struct View {
 /// Which messages are told, by chat.
 pub(super) struct Telling {
     pub(super) here: ChatId,
-    pub(super) path: Told,
+    pub(super) path: Arc<Told>,
     others: FxHashMap<ChatId, Arc<Told>>,
     is_local: bool,
 }
@@ -105,7 +105,7 @@ impl MemoryService {
         };
         let mut telling = Telling {
             here: chat.clone(),
-            path: path.iter().map(|item| item.id).collect(),
+            path: self.caches().path_told(tenant, chat, path),
             others: FxHashMap::default(),
             is_local: who.policy == Policy::Local,
         };
@@ -133,7 +133,7 @@ impl MemoryService {
     ) -> Result<(ChatMemory, u64), MemoryError> {
         let telling = Telling {
             here: chat.clone(),
-            path: path.iter().map(|item| item.id).collect(),
+            path: self.caches().path_told(tenant, chat, path),
             others: FxHashMap::default(),
             is_local: false,
         };
@@ -228,7 +228,7 @@ impl MemoryService {
         }
         let nodes = self.ports.story.path(tenant, chat, record.tip).await?;
         let told: Arc<Told> = Arc::new(nodes.iter().map(|node| node.message_id).collect());
-        self.caches().keep_told(tenant, chat, record.tip, Arc::clone(&told));
+        self.caches().keep_told(tenant, chat, record.tip, nodes.len(), Arc::clone(&told));
         Ok(told)
     }
 }

@@ -132,7 +132,8 @@ impl MemoryService {
             }
         };
         let chat_seen = minds.chat_seen;
-        self.finish(job, &scene.items, &mut minds, &was);
+        let lore = self.told_lore(&job.tenant, &job.chat, &scene.items).await?;
+        self.finish(job, &scene.items, &lore, &mut minds, &was);
         let mut owners = minds.events(scene.anchor);
         owners.push(OwnerEvents {
             owner: Owner::Chat(job.chat.clone()),
@@ -152,6 +153,7 @@ impl MemoryService {
         &self,
         job: &Job,
         items: &[PathItem],
+        lore: &[String],
         minds: &mut Minds,
         was: &ChatMemory,
     ) {
@@ -160,13 +162,14 @@ impl MemoryService {
             let noted: Vec<Insight> = minds.all.iter().flat_map(Mind::insights_before).collect();
             for mind in &mut minds.all {
                 let known = mind.after.entities.clone();
-                let sources = grounding::Sources { items, card: &mind.who.card, known: &known };
+                let card = mind.who.card.as_str();
+                let sources = grounding::Sources { items, card, known: &known, lore };
                 grounding::hold(&mind.before.memories, &mut mind.after.memories, sources);
                 grounding::hold_insights(&noted, &mut mind.after.epistemic_knowledge, sources);
             }
             let known = minds.chat.session_entities.clone();
             let card = minds.all.first().map_or("", |mind| mind.who.card.as_str());
-            let sources = grounding::Sources { items, card, known: &known };
+            let sources = grounding::Sources { items, card, known: &known, lore };
             grounding::hold(&was.session_memories, &mut minds.chat.session_memories, sources);
             grounding::hold_arcs(&was.story_arcs, &mut minds.chat.story_arcs, sources);
         }

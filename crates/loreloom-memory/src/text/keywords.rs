@@ -1,5 +1,7 @@
 //! Words that carry meaning, for scoring.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use crate::number::real;
@@ -26,35 +28,56 @@ pub fn long_words(text: &str) -> Vec<String> {
 
 fn distinct_words(text: &str, shortest: usize) -> Vec<String> {
     let lower = text.to_lowercase();
-    let mut words: Vec<String> = Vec::new();
+    let mut words: Vec<&str> = Vec::new();
     for word in lower.split(|c: char| !c.is_alphanumeric()) {
-        if word.chars().count() >= shortest
+        if is_long(word, shortest)
+            && !words.contains(&word)
             && STOP_WORDS.binary_search(&word).is_err()
-            && !words.iter().any(|seen| seen == word)
         {
-            words.push(word.to_owned());
+            words.push(word);
         }
     }
-    words
+    words.into_iter().map(str::to_owned).collect()
 }
 
-/// In how many texts of a pool each keyword occurs.
+/// Whether a word has so many characters; its bytes tell that of most.
+fn is_long(word: &str, shortest: usize) -> bool {
+    word.len() >= shortest && (word.is_ascii() || word.chars().count() >= shortest)
+}
+
+/// In how many texts of a pool each keyword occurs, and the keywords of each text.
 #[derive(Clone, Debug, Default)]
-pub struct Frequencies(FxHashMap<String, usize>);
+pub struct Frequencies {
+    counts: FxHashMap<String, usize>,
+    texts: FxHashMap<String, Vec<String>>,
+}
 
 impl Frequencies {
     /// Counts the keywords of a pool.
     pub fn of<'text>(pool: impl IntoIterator<Item = &'text str>) -> Self {
-        let mut counts = FxHashMap::default();
-        for word in pool.into_iter().flat_map(keywords) {
-            *counts.entry(word).or_insert(0) += 1;
+        let mut known = Self::default();
+        for text in pool {
+            let words = keywords(text);
+            for word in &words {
+                *known.counts.entry(word.clone()).or_insert(0) += 1;
+            }
+            known.texts.insert(text.to_owned(), words);
         }
-        Self(counts)
+        known
+    }
+
+    /// The keywords of a text: those of the pool are known.
+    pub fn keywords(&self, text: &str) -> Cow<'_, [String]> {
+        match self.texts.get(text) {
+            Some(words) => Cow::Borrowed(words),
+            None => Cow::Owned(keywords(text)),
+        }
     }
 
     /// The sum of the frequencies of a text's keywords.
     pub fn weight(&self, text: &str) -> f64 {
-        real(keywords(text).iter().filter_map(|word| self.0.get(word)).sum())
+        let words = self.keywords(text);
+        real(words.iter().filter_map(|word| self.counts.get(word)).sum())
     }
 }
 

@@ -44,6 +44,7 @@ struct Try {
 
 /// A place in the text.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TextPlace)]
 struct Place {
     /// The first byte (UTF-8).
     start: usize,

@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
-use loreloom_memory::service::Who;
+use loreloom_memory::service::{ExchangeError, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -57,6 +57,11 @@ async fn import(
     Json(value): Json<Value>,
 ) -> Result<Json<ImportedMemory>, Problem> {
     let chat = params.chat.map(ChatId);
+    if let Some(group) = params.group {
+        let chat = chat.ok_or(ExchangeError::NoChat)?;
+        let new = service(&app)?.import_group(&caller.tenant, &value, &group, &chat).await?;
+        return Ok(Json(ImportedMemory { new: usize::from(new.is_some()) }));
+    }
     let taken = service(&app)?.import_any(&caller.tenant, value, chat.as_ref()).await?;
     Ok(Json(ImportedMemory { new: taken.new_writes() }))
 }
@@ -68,6 +73,8 @@ async fn import(
 struct ImportMemoryParams {
     /// The chat that a chat's data go to.
     chat: Option<String>,
+    /// Only the pinned threads of this group of Smart Memory's; they go to `chat`.
+    group: Option<String>,
 }
 
 /// A session that leaves no trace unless it is kept.

@@ -28,14 +28,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// What a write of memory gives back.
 #[derive(Debug, Serialize, ToSchema)]
-struct MemoryWrote {
+pub(super) struct MemoryWrote {
     /// Takes the write back, as `POST /undo` takes it.
     undo: String,
     /// The record it made or changed.
     id: Option<String>,
 }
 
-fn wrote(app: &App, caller: &Caller, write: &WriteId, id: Option<String>) -> Json<MemoryWrote> {
+pub(super) fn wrote(
+    app: &App,
+    caller: &Caller,
+    write: &WriteId,
+    id: Option<String>,
+) -> Json<MemoryWrote> {
     let happened = Happened::Memory { write: write.to_string() };
     app.api().events.tell(&caller.tenant, happened);
     Json(MemoryWrote { undo: undoing::of_memory(write), id })

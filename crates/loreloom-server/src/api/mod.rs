@@ -18,16 +18,21 @@ mod entry_json;
 mod entry_writes;
 mod extract;
 mod figures;
+mod graph;
 mod health;
 mod idempotency;
 mod jobs;
+mod knowing;
 mod matching;
 mod memory;
+mod memory_asked;
 mod memory_whole;
 mod memory_writes;
 mod messages;
+mod model_trial;
 mod openapi;
 mod paging;
+mod previewing;
 mod problem;
 mod replay;
 mod settings;
@@ -97,10 +102,15 @@ fn described() -> OpenApiRouter<App> {
         .merge(memory::routes())
         .merge(memory_writes::routes())
         .merge(memory_whole::routes())
+        .merge(memory_asked::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
         .merge(connections::routes())
         .merge(vaults::routes())
+        .merge(graph::routes())
+        .merge(previewing::routes())
+        .merge(knowing::routes())
+        .merge(model_trial::routes())
         .merge(figures::routes())
         .merge(undoing::routes())
         .merge(openapi::routes())

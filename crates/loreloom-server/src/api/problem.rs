@@ -326,6 +326,9 @@ impl From<ExchangeError> for Problem {
             | ExchangeError::Container { .. }
             | ExchangeError::Unknown
             | ExchangeError::NoChat => Self::new(Code::WrongValue, error.to_string()),
+            ExchangeError::NoGroup { ref group } => {
+                Self::new(Code::NotFound, error.to_string()).with(group.clone())
+            }
             ExchangeError::Memory(error) => error.into(),
         }
     }

@@ -86,6 +86,9 @@ async fn in_time<T>(
     }
 }
 
+/// More than loading a tokenizer takes, also on a slow machine.
+const LOADING: Duration = Duration::from_secs(10);
+
 /// Reads, recognises, decides and writes.
 fn prepare(
     app: &App,
@@ -100,12 +103,16 @@ fn prepare(
     let model = body.model.as_deref();
     let connection = named.unwrap_or_else(|| Arc::clone(app.connections.of(model)));
     let line = app.line(&connection, model);
+    if !app.connections.is_loaded(line.counter.as_ref()) {
+        let loading = async { app.connections.load(line.counter.as_ref()) };
+        runtime.block_on(waiting.during(LOADING, loading));
+    }
     let read = begun.elapsed();
-    let seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
+    let mut seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
     app.stacks.count_turn();
-    let decided = app.decide(runtime, &seen.found, &body.told, &line, waiting);
+    let decided = app.decide(runtime, &mut seen.found, &body.told, &line, waiting);
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(mut decided) = decided else {

@@ -68,7 +68,13 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
     let post = Some(&question);
     for (path, headers, body, status) in [
         ("/health", &[] as &[(&str, &str)], None, 200),
-        ("/", &[], None, 401),
+        ("/", &[], None, 200),
+        ("/c/demo", &[], None, 200),
+        ("/api/v1/chats", &[], None, 401),
+        ("/api/v1/events", &[], None, 401),
+        ("/last-turn", &[], None, 401),
+        ("/metrics", &[], None, 401),
+        ("/api/v1/chats", &[("x-loreloom-key", reader)], None, 200),
         (CHAT, &[], post, 401),
         (CHAT, &[("authorization", "Bearer sk-1")], post, 401),
         (CHAT, &[("x-loreloom-key", "ll_wrong")], post, 401),

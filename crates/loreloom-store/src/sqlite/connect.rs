@@ -3,7 +3,7 @@
 use std::{thread::sleep, time::Duration};
 
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, config::DbConfig};
 
 use super::{
     checkpoint::PAGES_AT_MOST,
@@ -24,7 +24,7 @@ const MIGRATIONS: [&str; 5] = [
 const BUSY: Duration = Duration::from_secs(30);
 
 /// Pages a connection may keep: a story of some thousand messages.
-const CACHE_KIB: i64 = 16 << 10;
+const CACHE_KIB: i64 = 8 << 10;
 
 /// Statements kept ready on each connection; more than the store has.
 const STATEMENTS: usize = 64;
@@ -60,7 +60,11 @@ fn unopened(connection: &Connection, error: rusqlite::Error) -> StoreError {
 }
 
 /// `synchronous = FULL` makes a commit durable when it returns, also over a loss of power.
+///
+/// A plan does not depend on the values that are bound: otherwise SQLite plans a statement anew
+/// for each of them, which takes longer than to carry it out.
 fn settings(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "synchronous", "FULL")?;

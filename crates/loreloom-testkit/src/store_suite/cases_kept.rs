@@ -66,6 +66,7 @@ fn given(path: &Path) -> Given {
         near: Vec::new(),
         scene: Some(turn::Scene { folders: vec!["People".to_owned()], ..turn::Scene::default() }),
         selection: Some(Selection::Failed { reason: "timed out".to_owned() }),
+        macros: [("model".to_owned(), "gpt-4o".to_owned())].into(),
         voices: Voices::of(path),
         connection: Some("cloud".into()),
         model: Some("gpt-4o".to_owned()),

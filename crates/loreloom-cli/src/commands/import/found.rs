@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use loreloom_formats::{
     FormatError, ImportOptions, Imported, Limits,
     chat::{ImportedChat, import_chat},
-    import,
+    import, is_container,
 };
 use loreloom_server::read_archive;
 use loreloom_store::archive::Archive;
@@ -85,10 +85,19 @@ impl Found {
     /// Reads the file and tells what it is.
     pub(super) fn read(&self) -> anyhow::Result<Kind> {
         let limits = Limits::default();
+        let head = files::head(&self.path, 100)?;
+        let is_container = is_container(&head);
         // Only our own archives may be larger than what others make.
-        let is_ours = contains(&files::head(&self.path, 100)?, b"loreloom-chat");
-        let limit = if is_ours { usize::MAX } else { limits.container_bytes };
+        let is_ours = contains(&head, b"loreloom-chat");
+        let limit = match (is_ours, is_container) {
+            (true, _) => usize::MAX,
+            (false, true) => limits.container_bytes,
+            (false, false) => limits.text_bytes.max(limits.chat_bytes),
+        };
         let bytes = files::read_within(&self.path, limit)?;
+        if is_container {
+            return self.lore(&bytes);
+        }
         if let Some(archive) = read_archive(&bytes)? {
             return Ok(Kind::Archive(Box::new(archive)));
         }
@@ -103,12 +112,16 @@ impl Found {
             let text = String::from_utf8(bytes).context("not UTF-8 text")?;
             return Ok(Kind::Note(text));
         }
+        self.lore(&bytes)
+    }
+
+    fn lore(&self, bytes: &[u8]) -> anyhow::Result<Kind> {
         let stem = files::stem(&self.path);
         let options = ImportOptions {
             file_name: self.path.file_name().map(|name| name.to_string_lossy().into_owned()),
             ..ImportOptions::new(stem.as_str()).named(stem.as_str())
         };
-        match import(&bytes, &options) {
+        match import(bytes, &options) {
             Ok(imported) => Ok(Kind::Lore(Box::new(imported))),
             // Nothing is wrong with it, it is only something else.
             Err(error @ (FormatError::Unknown { .. } | FormatError::NoLore { .. })) => {

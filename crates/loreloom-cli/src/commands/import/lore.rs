@@ -1,10 +1,13 @@
 //! Where imported lore goes: into a book or into a vault.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use loreloom_core::{
-    book::{Book, Entry},
+    book::{Book, Entry, Extensions},
     ids::EntryId,
 };
 use loreloom_formats::{
@@ -29,6 +32,8 @@ pub(super) struct TargetBook {
     path: PathBuf,
     original: Vec<u8>,
     imported: Imported,
+    /// What each of its entries says, so that none comes twice.
+    said: HashSet<String>,
     is_new: bool,
     added: usize,
 }
@@ -109,11 +114,20 @@ impl TargetBook {
         if path.exists() {
             let imported = lore::read_book(path, "book", &stem)?;
             let original = files::read(path)?;
-            return Ok(Self { path: path.into(), original, imported, is_new: false, added: 0 });
+            return Self::holding(path, original, imported, false);
         }
         let imported = import(NEW_BOOK, &ImportOptions::new("book").named(stem))?;
-        let original = NEW_BOOK.to_vec();
-        Ok(Self { path: path.into(), original, imported, is_new: true, added: 0 })
+        Self::holding(path, NEW_BOOK.to_vec(), imported, true)
+    }
+
+    fn holding(
+        path: &Path,
+        original: Vec<u8>,
+        imported: Imported,
+        is_new: bool,
+    ) -> anyhow::Result<Self> {
+        let said = imported.book.entries.iter().map(said).collect::<anyhow::Result<_>>()?;
+        Ok(Self { path: path.into(), original, imported, said, is_new, added: 0 })
     }
 
     fn add(
@@ -148,11 +162,11 @@ impl TargetBook {
                 raw: None,
                 ..entry
             };
-            if self.imported.book.entries.iter().any(|one| is_same(one, &entry)) {
-                known += 1;
-            } else {
+            if self.said.insert(said(&entry)?) {
                 self.imported.book.entries.push(entry);
                 self.added += 1;
+            } else {
+                known += 1;
             }
         }
         Ok((crossed.losses, Some(known)))
@@ -174,19 +188,17 @@ impl TargetBook {
     }
 }
 
-/// Whether two entries say the same.
-fn is_same(one: &Entry, other: &Entry) -> bool {
-    let told = |entry: &Entry| {
-        let mut entry = entry.clone();
-        entry.original_id = None;
-        entry.raw = None;
-        entry.extensions.clear();
-        entry.rest.display_index = None;
-        entry
+/// What an entry says, whatever it is called in its file.
+fn said(entry: &Entry) -> anyhow::Result<String> {
+    let mut rest = entry.rest.clone();
+    rest.display_index = None;
+    let told = Entry {
+        id: EntryId(String::new()),
+        original_id: None,
+        raw: None,
+        extensions: Extensions::new(),
+        rest,
+        ..entry.clone()
     };
-    // The text first: most entries differ in it, and copies cost.
-    one.content == other.content && {
-        let (one, other) = (told(one), told(other));
-        Entry { id: other.id.clone(), ..one } == other
-    }
+    Ok(serde_json::to_string(&told)?)
 }

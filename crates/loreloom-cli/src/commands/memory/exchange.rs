@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::service::{ExchangeError, TakenIn, smart_memory_settings};
+use loreloom_memory::service::{ExchangeError, TakenIn, groups, smart_memory_settings};
 use serde_json::Value;
 
 use super::Desk;
@@ -39,6 +39,10 @@ pub(super) struct Import {
     /// The chat that a chat's data go to
     #[arg(long, value_name = "CHAT")]
     chat: Option<String>,
+
+    /// Only the pinned threads of this group of Smart Memory's; they go to `--chat`
+    #[arg(long, value_name = "GROUP", requires = "chat")]
+    group: Option<String>,
 }
 
 impl Import {
@@ -46,6 +50,11 @@ impl Import {
         let bytes = files::read(&self.file)?;
         let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
         let chat = self.chat.map(ChatId::from);
+        if let (Some(group), Some(chat)) = (&self.group, &chat) {
+            let new = desk.service.import_group(&desk.tenant, &value, group, chat).await?;
+            return Ok(writeln!(out, "{chat}: {}", told(new.is_some()))?);
+        }
+        let groups = groups(&value);
         match desk.service.import_any(&desk.tenant, value, chat.as_ref()).await {
             Err(ExchangeError::NoChat) => {
                 anyhow::bail!("say which chat these data go to with `--chat CHAT`")
@@ -55,6 +64,10 @@ impl Import {
                 TakenIn::Characters(characters) => {
                     for (name, new) in characters {
                         writeln!(out, "{name}: {}", told(new))?;
+                    }
+                    for (group, threads) in groups {
+                        let hint = format!("`--group {group} --chat CHAT`");
+                        writeln!(out, "group {group}: {threads} threads wait for {hint}")?;
                     }
                 }
                 TakenIn::Chat(new) => {

@@ -5,6 +5,7 @@ mod exchange;
 mod list;
 mod reading;
 mod sessions;
+mod timeline;
 
 use std::{
     io::Write,
@@ -83,6 +84,8 @@ enum Deed {
     Settings(exchange::Settings),
     /// Find passages of a chat and memories by meaning
     Search(reading::Search),
+    /// Tell what is remembered of a person, place or thing, oldest first
+    Timeline(timeline::Timeline),
     /// Tell what happened before, for somebody who was away
     Recap(reading::Recap),
     /// Read a chat that is there already, and remember
@@ -119,6 +122,7 @@ impl Memory {
                 Deed::Import(import) => import.run(&desk, out).await,
                 Deed::Settings(settings) => settings.run(out),
                 Deed::Search(search) => search.run(&desk, out).await,
+                Deed::Timeline(timeline) => timeline.run(&desk, out).await,
                 Deed::Recap(recap) => recap.run(&desk, out).await,
                 Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
                 Deed::Scratch(scratch) => scratch.run(&desk, out).await,

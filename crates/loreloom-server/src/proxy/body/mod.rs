@@ -129,7 +129,7 @@ fn told(own: &Value) -> (Told, Option<String>) {
 }
 
 /// The parts of our own field that tell of the story.
-const TOLD: [&str; 6] = ["scene", "folders", "pins", "blocks", "greeting", "note"];
+const TOLD: [&str; 7] = ["scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
 
 /// What is wrong with our own field: what can be read of it counts all the same.
 fn complaint(own: &Value) -> Option<String> {

@@ -207,3 +207,87 @@ async fn a_change_is_tried_on_told_stories() {
     }
     assert_eq!(api.get("/replay/99").await.refused(404).1, "there is no run `99`");
 }
+
+#[tokio::test]
+async fn somebodys_timeline_tells_what_was_and_what_is() {
+    let api = remembering().await;
+    api.story().await;
+    let note =
+        |content: &str| json!({"owner": {"chat": "inn"}, "kind": "detail", "content": content});
+    let first = api.call("POST", "/memory/records", note("Odo Venn owns the boat.")).await.good();
+    api.call("POST", "/memory/records", note("Rain is near.")).await.good();
+    let entity = json!({"owner": {"chat": "inn"}, "tier": "session_entity", "fields":
+        {"id": "e1", "name": "Odo Venn", "type": "character", "aliases": ["Captain"]}});
+    api.call("PUT", "/memory/records/e1", entity).await.good();
+    let told = api.get("/chats/inn/timeline?name=captain").await.good();
+    assert_eq!((&told["name"], &told["kind"]), (&json!("Odo Venn"), &json!("character")));
+    let texts = |told: &Value| -> Vec<(String, bool)> {
+        let moments = told["moments"].as_array().unwrap().iter();
+        moments
+            .map(|one| (one["text"].as_str().unwrap().to_owned(), one["holds"] == true))
+            .collect()
+    };
+    assert_eq!(texts(&told), [("Odo Venn owns the boat.".to_owned(), true)]);
+    let id = first["id"].as_str().unwrap();
+    let deed = json!({"owner": {"chat": "inn"}, "deed": "retire"});
+    api.call("POST", &format!("/memory/records/{id}/deeds"), deed).await.good();
+    let told = api.get("/chats/inn/timeline?name=Odo%20Venn").await.good();
+    assert_eq!(texts(&told), [("Odo Venn owns the boat.".to_owned(), false)]);
+    let merged = json!({"owner": {"chat": "inn"}, "source": "Captain", "target": "The Admiral"});
+    let merged = api.call("POST", "/memory/entities/merge", merged).await.good();
+    assert_eq!(api.get("/chats/inn/timeline?name=captain").await.good()["name"], "The Admiral");
+    api.call("POST", "/undo", json!({"undo": merged["undo"]})).await.good();
+    assert_eq!(api.get("/chats/inn/timeline?name=captain").await.good()["name"], "Odo Venn");
+    let nobody = api.get("/chats/inn/timeline?name=Lis").await.refused(404);
+    assert_eq!(nobody.1, "nothing is remembered of `Lis`");
+}
+
+#[tokio::test]
+async fn a_model_is_asked_at_once_where_one_is_set() {
+    let api = remembering().await;
+    api.story().await;
+    let no_model = api.call("POST", "/chats/inn/recap", json!({})).await.refused(409);
+    assert_eq!(no_model.1, "no model is set that memory could ask");
+    let memory = api.loreloom.app.memory.clone().unwrap();
+    memory.use_model(std::sync::Arc::new(loreloom_llm::offline::OfflineModel), None);
+    let away = api.call("POST", "/chats/inn/recap", json!({"if_away": true})).await.good();
+    assert_eq!(away, json!({"recap": null, "away_hours": null}));
+    let told = api.call("POST", "/chats/inn/recap", json!({})).await.good();
+    assert!(!told["recap"].as_str().unwrap().is_empty());
+    let now = json!({"what": "summary", "character": "Mira"});
+    let done = api.call("POST", "/chats/inn/memory/now", now).await.good();
+    assert_eq!(api.get("/chats/inn/memory?tier=summary").await.good()["total"], 1);
+    api.call("POST", "/undo", json!({"undo": done["undo"]})).await.good();
+    assert_eq!(api.get("/chats/inn/memory?tier=summary").await.good()["total"], 0);
+    let tried = api.send(api.request("POST", "/memory/model-test")).await.good();
+    let trials: Vec<&str> = tried["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["trial"].as_str().unwrap())
+        .collect();
+    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
+    assert_eq!(api.get("/memory/writes").await.good()["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn threads_of_a_group_come_in_and_follow_a_character() {
+    let api = remembering().await;
+    api.story().await;
+    let settings = json!({"extension_settings": {"smart_memory": {
+        "characters": {}, "group_arcs": {"1700": [{"content": "Find the bell", "ts": 5}]}}}});
+    let path = "/memory/import?group=1700&chat=inn";
+    assert_eq!(api.call("POST", path, settings.clone()).await.good()["new"], 1);
+    assert_eq!(api.call("POST", path, settings.clone()).await.good()["new"], 0);
+    let listed = api.get("/chats/inn/memory?tier=arc").await.good();
+    assert_eq!(listed["items"][0]["fields"]["content"], "Find the bell");
+    let id = listed["items"][0]["id"].as_str().unwrap();
+    let pin = json!({"character": "Mira", "pinned": true});
+    let path = format!("/chats/inn/threads/{}/pin", id.replace(' ', "%20"));
+    let pinned = api.call("PUT", &path, pin).await.good();
+    let followed = api.get("/chats/inn/memory?tier=pinned_arc&who=Mira").await.good();
+    assert_eq!(followed["total"], 1);
+    api.call("POST", "/undo", json!({"undo": pinned["undo"]})).await.good();
+    let wrong = api.call("POST", "/memory/import?group=9&chat=inn", settings).await.refused(404);
+    assert_eq!(wrong.1, "these settings have no threads of a group `9`");
+}

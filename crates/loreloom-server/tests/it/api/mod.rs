@@ -6,6 +6,7 @@ mod document;
 mod entries;
 mod events;
 mod guard;
+mod looking;
 mod memory;
 mod settings;
 mod system;

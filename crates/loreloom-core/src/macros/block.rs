@@ -1,0 +1,143 @@
+//! Macros that take in the text up to their end: conditions and long comments.
+
+use super::{Expansion, macro_length};
+
+/// `{{if c}}then{{else}}otherwise{{/if}}` as `SillyTavern` writes it,
+/// `{{#if c}}then{{:else}}otherwise{{/if}}` as `RisuAI` does, or `{{//}}…{{///}}`.
+pub(super) struct Block<'text> {
+    kind: Kind,
+    condition: &'text str,
+    then: &'text str,
+    otherwise: &'text str,
+    pub(super) length: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Anything but nothing, `false`, `off` and `0` holds.
+    If,
+    /// Only `1` and `true` hold; whatever begins with a stroke ends it.
+    HashIf,
+    Comment,
+}
+
+impl Kind {
+    /// What an opening macro begins, and its condition.
+    fn of(source: &str) -> Option<(Self, &str)> {
+        let source = source.trim();
+        if source == "//" {
+            return Some((Self::Comment, ""));
+        }
+        let (kind, rest) = match source.strip_prefix("#if") {
+            Some(rest) => (Self::HashIf, rest),
+            None => (Self::If, source.strip_prefix("if")?),
+        };
+        let condition = rest.strip_prefix("::").or_else(|| rest.strip_prefix(' '))?;
+        Some((kind, condition))
+    }
+
+    fn opens(self, inner: &str) -> bool {
+        match self {
+            Self::If => matches!(Self::of(inner), Some((Self::If, _))),
+            Self::HashIf => inner.starts_with('#'),
+            Self::Comment => false,
+        }
+    }
+
+    fn parts(self, inner: &str) -> bool {
+        match self {
+            Self::If => inner == "else",
+            Self::HashIf => inner == ":else",
+            Self::Comment => false,
+        }
+    }
+
+    fn closes(self, inner: &str) -> bool {
+        match self {
+            Self::If => inner == "/if",
+            Self::HashIf => inner.starts_with('/') && !inner.starts_with("//"),
+            Self::Comment => inner == "///",
+        }
+    }
+}
+
+impl<'text> Block<'text> {
+    /// The block whose opening macro takes the first `opening` bytes; `None` if it opens none
+    /// or the block is not closed.
+    pub(super) fn find(text: &'text str, opening: usize) -> Option<Self> {
+        let (kind, condition) = Kind::of(&text[2..opening - 2])?;
+        let (mut at, mut open, mut middle) = (opening, 1, None);
+        loop {
+            let next = at + text[at..].find("{{")?;
+            let Some(length) = macro_length(&text[next..]).filter(|_| kind != Kind::Comment) else {
+                // Inside a comment nothing counts but its end.
+                const END: &str = "{{///}}";
+                if kind == Kind::Comment && text[next..].starts_with(END) {
+                    let (then, otherwise) = ("", "");
+                    let length = next + END.len();
+                    return Some(Self { kind, condition, then, otherwise, length });
+                }
+                at = next + 2;
+                continue;
+            };
+            let inner = text[next + 2..next + length - 2].trim();
+            if kind.closes(inner) {
+                open -= 1;
+            } else if kind.opens(inner) {
+                open += 1;
+            } else if open == 1 && kind.parts(inner) {
+                middle = middle.or(Some((next, next + length)));
+            }
+            if open == 0 {
+                let (end, after) = middle.unwrap_or((next, next));
+                return Some(Self {
+                    kind,
+                    condition,
+                    then: &text[opening..end],
+                    otherwise: &text[after..next],
+                    length: next + length,
+                });
+            }
+            at = next + length;
+        }
+    }
+
+    /// The part that is to be read.
+    pub(super) fn chosen(&self, expansion: &Expansion<'_, '_>, depth: usize) -> &'text str {
+        let holds = match self.kind {
+            Kind::Comment => return "",
+            Kind::If => expansion.holds(self.condition, depth),
+            Kind::HashIf => {
+                matches!(expansion.condition(self.condition.trim(), depth).trim(), "1" | "true")
+            }
+        };
+        if holds { self.then } else { self.otherwise }
+    }
+}
+
+impl Expansion<'_, '_> {
+    /// Whether a condition of `{{if}}` holds.
+    fn holds(&self, condition: &str, depth: usize) -> bool {
+        let (negated, condition) = match condition.trim().strip_prefix('!') {
+            Some(rest) => (true, rest.trim()),
+            None => (false, condition.trim()),
+        };
+        if let Some(value) = self.condition_variable(condition) {
+            return is_falsy(&value) == negated;
+        }
+        is_falsy(&self.condition(condition, depth)) == negated
+    }
+
+    /// What a condition comes to; a bare name stands for its macro.
+    fn condition(&self, condition: &str, depth: usize) -> String {
+        let written = self.write(condition, depth);
+        match self.named(&written) {
+            Some(value) => value.into_owned(),
+            None => written,
+        }
+    }
+}
+
+fn is_falsy(value: &str) -> bool {
+    matches!(value.trim().to_ascii_lowercase().as_str(), "" | "false" | "off" | "0")
+}

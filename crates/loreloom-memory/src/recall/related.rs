@@ -1,0 +1,107 @@
+//! Words of the story that are near to a word asked for.
+//!
+//! A word is compared with every word of the story, which is most of what a search costs. What
+//! was found is kept: a story comes back to its words, and only words that are new since then
+//! have to be looked at.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Weights,
+    packed::{Packed, Shelf},
+};
+
+/// Words whose neighbours are kept.
+const MOST_KEPT: usize = 4096;
+
+/// The words near to one word: their places in the vocabulary, and how near.
+pub(super) type Near = Vec<(usize, f64)>;
+
+/// What was looked up before.
+#[derive(Debug, Default)]
+pub(super) struct Related(Mutex<FxHashMap<String, Known>>);
+
+#[derive(Clone, Debug)]
+struct Known {
+    /// How many words of the story were looked at, and by which weights.
+    seen: usize,
+    by: (f64, usize),
+    near: Near,
+}
+
+/// A copy of an index finds the same again.
+impl Clone for Related {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Related {
+    fn known(&self) -> MutexGuard<'_, FxHashMap<String, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The words nearest to `word`, nearest first.
+    pub(super) fn to(
+        &self,
+        word: &str,
+        vocabulary: &Shelf,
+        weights: &Weights,
+        embed: impl FnOnce() -> Packed,
+    ) -> Near {
+        let by = (weights.related_from, weights.related_most);
+        let known = self.known().get(word).filter(|known| known.by == by).cloned();
+        let mut known = known.unwrap_or(Known { seen: 0, by, near: Near::new() });
+        if known.seen < vocabulary.len() {
+            known.near.extend(vocabulary.near(&embed(), weights.related_from, known.seen));
+            known.near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            known.near.truncate(weights.related_most);
+            known.seen = vocabulary.len();
+            let mut all = self.known();
+            if all.len() >= MOST_KEPT {
+                all.clear();
+            }
+            all.insert(word.to_owned(), known.clone());
+        }
+        known.near
+    }
+
+    /// Forgets words that are no longer in the vocabulary.
+    pub(super) fn truncate(&self, left: usize) {
+        self.known().retain(|_, known| {
+            known.seen = known.seen.min(left);
+            // One that went may have pushed out another.
+            known.near.iter().all(|(at, _)| *at < left)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_a_fresh_look_finds() {
+        let angle = |degrees: f32| vec![degrees.to_radians().cos(), degrees.to_radians().sin()];
+        let weights = Weights { related_from: 0.5, related_most: 2, ..Weights::default() };
+        let mut shelf = Shelf::default();
+        let related = Related::default();
+        let wanted = || Packed::of(&angle(0.0));
+        let places = |near: Near| near.into_iter().map(|(at, _)| at).collect::<Vec<usize>>();
+        // Words come and go; each number is an angle to the word asked for.
+        for (left, new) in
+            [(0, &[50.0, 90.0][..]), (2, &[20.0]), (3, &[10.0, 15.0]), (3, &[5.0]), (1, &[])]
+        {
+            shelf.truncate(left);
+            related.truncate(left);
+            for degrees in new {
+                shelf.push(&Packed::of(&angle(*degrees)));
+            }
+            let kept = places(related.to("word", &shelf, &weights, wanted));
+            let fresh = places(Related::default().to("word", &shelf, &weights, wanted));
+            assert_eq!(kept, fresh, "{new:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What the page looks at besides: the graph, a turn with other rules, a model's trials.
+
+use loreloom_testkit::model_server::Reply;
+use serde_json::{Value, json};
+
+use super::{Api, CHAT, Setup};
+
+fn edges(graph: &Value) -> Vec<(&str, &str, &str, u64)> {
+    let all = graph["edges"].as_array().unwrap().iter();
+    let mut found: Vec<_> = all
+        .map(|edge| {
+            (
+                edge["from"].as_str().unwrap(),
+                edge["to"].as_str().unwrap(),
+                edge["layer"].as_str().unwrap(),
+                edge["weight"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+#[tokio::test]
+async fn the_graph_ties_texts_to_the_keys_they_hold() {
+    let api = Api::start().await.with_book().await;
+    api.story().await;
+    let graph = api.get("/graph?layers=mention,link,rule").await.good();
+    assert_eq!(edges(&graph), [("reach/2", "world/0", "mention", 1)]);
+    assert_eq!(graph["edges"][0]["word"], "bell");
+    assert_eq!(graph["total"], 4);
+    let near = api.get("/graph?focus=world%2F0&depth=1").await.good();
+    let ids: Vec<&str> =
+        near["nodes"].as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["world/0", "reach/2"]);
+    assert_eq!(near["nodes"][0]["fired"], 1);
+}
+
+#[tokio::test]
+async fn what_fires_together_is_counted_and_what_is_always_there_is_not() {
+    let api = Api::start().await.with_book().await;
+    api.get("/books").await.good();
+    let told = [("user", "The bell by the causeway rings.")];
+    api.tell("inn", &told, "It does.").await;
+    api.loreloom.story(2).await;
+    let graph = api.get("/graph?layers=together&chat=inn").await.good();
+    assert_eq!(edges(&graph), [("world/0", "reach/0", "together", 1)]);
+    assert_eq!(graph["turns"], 1);
+}
+
+#[tokio::test]
+async fn entities_are_tied_to_the_entries_about_them_and_the_others_are_gaps() {
+    let api = Api::with(Setup { memory: true, ..Setup::default() }).await;
+    api.story().await;
+    let theirs = json!({"memories": [
+        {"id": "m1", "type": "fact", "content": "Mira rang the bell.", "consolidated": true},
+    ], "entities": [
+        {"id": "e1", "name": "The bell", "type": "object", "memory_ids": ["m1"]},
+        {"id": "e2", "name": "Mira", "type": "character", "memory_ids": ["m1"]},
+    ]});
+    api.call("POST", "/memory/import", json!({"characters": {"Mira": theirs}})).await.good();
+    let graph = api.get("/graph?layers=entity&chat=inn&who=Mira").await.good();
+    assert_eq!(
+        edges(&graph),
+        [
+            ("entity:the bell", "entity:mira", "entity", 1),
+            ("entity:the bell", "world/0", "entity", 1)
+        ]
+    );
+    assert_eq!(graph["gaps"], json!(["Mira"]));
+}
+
+#[tokio::test]
+async fn a_wrong_question_about_the_graph_names_its_mistake() {
+    let api = Api::start().await;
+    for (path, status, detail) in [
+        ("/graph?depth=9", 422, "`depth` must be from 1 to 4, found `9`"),
+        ("/graph?limit=0", 422, "`limit` must be from 1 to 1000, found `0`"),
+        (
+            "/graph?layers=links",
+            422,
+            "`layers` must be `link`, `mention`, `rule`, `together` or `entity`, with commas \
+             between, found `links`",
+        ),
+        ("/graph?focus=x", 404, "there is no node `x`"),
+        ("/graph?chat=x", 404, "there is no chat `x`"),
+    ] {
+        assert_eq!(api.get(path).await.refused(status).1, detail, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_shown_with_other_rules_and_nothing_is_stored() {
+    let api = Api::start().await;
+    api.story().await;
+    let path = "/chats/inn/turns/2/preview";
+    let same = api.call("POST", path, json!({})).await.good();
+    let sent = api.get("/chats/inn/turns/2/prompt").await.good();
+    assert_eq!(same["prompt"]["messages"], sent["messages"]);
+    assert_eq!(same["prompt"]["unchanged"]["cause"], "grew");
+    let wrapped = api.call("POST", path, json!({"rules": {"wrap": "lb"}})).await.good();
+    let text = wrapped["prompt"]["messages"].to_string();
+    assert!(text.contains("[LB:"), "{text}");
+    let none = json!({"rules": {"world_info": {"budget_percent": 0.0, "budget_cap": 1}}});
+    let cut = api.call("POST", path, none).await.good();
+    assert_eq!(cut["threads"][0]["state"], "cut");
+    assert_eq!(api.get("/settings").await.good()["rules_set"], false);
+    // A turn of other books is decided with those.
+    let book = json!({"id": "reach", "name": "The Reach"});
+    let made = api.call("POST", "/books", book).await.good();
+    let told = [
+        ("user", "I come in."),
+        ("assistant", "Welcome."),
+        ("user", "Who rings the bell?"),
+        ("assistant", "Nobody does."),
+        ("user", "Is it a bell?"),
+    ];
+    api.tell("inn", &told, "It was.").await;
+    api.loreloom.story(6).await;
+    api.call("POST", "/undo", json!({"undo": made["undo"]})).await.good();
+    let then = api.call("POST", "/chats/inn/turns/3/preview", json!({})).await.good();
+    assert_eq!(then["threads"][0]["state"], "fired");
+    let wrong = json!({"rules": {"wrap": "paper"}});
+    let (_, detail) = api.call("POST", path, wrong).await.refused(422);
+    assert!(detail.contains("paper"), "{detail}");
+    assert_eq!(api.get("/chats/inn/turns").await.good()["total"], 3);
+}
+
+#[tokio::test]
+async fn a_model_is_tried_out_and_its_answer_judged() {
+    let api = Api::start().await;
+    api.model.push(CHAT, Reply::text("I would rather not."));
+    let body = json!({"model": "m", "trial": "arcs"});
+    let tried = api.call("POST", "/connections/trial", body).await.good();
+    assert_eq!((&tried["passed"], &tried["lines"]), (&json!(false), &json!([])));
+    assert_eq!(tried["reply"], "I would rather not.");
+    assert_eq!(api.get("/chats").await.good()["total"], 0);
+    let unknown = json!({"connection": "none", "trial": "arcs"});
+    api.call("POST", "/connections/trial", unknown).await.refused(404);
+}
+
+#[tokio::test]
+async fn knowledge_is_noted_by_hand_and_taken_back() {
+    let api = Api::with(Setup { memory: true, ..Setup::default() }).await;
+    api.story().await;
+    let told = json!({"who": "Mira", "subject": "Wren", "kind": "knows", "content": "The bell is cracked."});
+    let wrote = api.call("POST", "/chats/inn/knowledge", told.clone()).await.good();
+    let known = api.get("/chats/inn/knowledge?who=Mira").await.good();
+    assert_eq!(known["people"], json!(["Wren"]));
+    assert_eq!(known["items"][0]["kind"], "knows");
+    assert_eq!(known["items"][0]["receipts"].as_array().unwrap().len(), 1);
+    let other = json!({"who": "Mira", "subject": "Odo", "kind": "unaware", "content": "The bell is cracked."});
+    api.call("POST", "/chats/inn/knowledge", other).await.good();
+    assert_eq!(
+        api.get("/chats/inn/knowledge?who=Mira").await.good()["people"],
+        json!(["Odo", "Wren"])
+    );
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    assert_eq!(api.get("/chats/inn/knowledge?who=Mira").await.good()["people"], json!(["Odo"]));
+    let nothing = json!({"who": "Mira", "subject": " ", "kind": "knows", "content": "x"});
+    let (_, detail) = api.call("POST", "/chats/inn/knowledge", nothing).await.refused(422);
+    assert_eq!(detail, "`subject` must not be empty, found ` `");
+    api.call("POST", "/chats/none/knowledge", told).await.refused(404);
+}

@@ -1,0 +1,66 @@
+// The key of a server that asks for one. It lives in this tab's memory only: no storage and no
+// address ever holds it, and a tab that is opened later asks the others.
+
+type Asked = { kind: 'ask' } | { kind: 'key'; key: string };
+
+/** How it stands: nothing is asked for, a key is, or another one than was given. */
+export type Want = 'nothing' | 'key' | 'another';
+
+class Key {
+  private value: string | null = null;
+  private want: Want = 'nothing';
+  private channel: BroadcastChannel | null = null;
+  private readonly watchers = new Set<(want: Want) => void>();
+
+  /** Listens to the other tabs. */
+  start(): void {
+    this.channel = new BroadcastChannel('loreloom-key');
+    this.channel.addEventListener('message', (event: MessageEvent<Asked>) => {
+      if (event.data.kind === 'key' && this.value === null) this.take(event.data.key);
+      else if (event.data.kind === 'ask' && this.value !== null) this.channel?.postMessage({ kind: 'key', key: this.value });
+    });
+  }
+
+  get headers(): Record<string, string> {
+    return this.value === null ? {} : { 'x-loreloom-key': this.value };
+  }
+
+  get isSet(): boolean {
+    return this.value !== null;
+  }
+
+  get isWanted(): boolean {
+    return this.want !== 'nothing';
+  }
+
+  /** A call was refused: the page asks for a key. */
+  refused(code: string): void {
+    if (code === 'key_unknown') this.value = null;
+    if (this.value !== null) return;
+    if (!this.isWanted) this.channel?.postMessage({ kind: 'ask' });
+    this.tell(code === 'key_unknown' ? 'another' : this.want === 'another' ? 'another' : 'key');
+  }
+
+  give(key: string): void {
+    this.take(key);
+    this.channel?.postMessage({ kind: 'key', key });
+  }
+
+  /** Calls back whenever that changes, until the function it returns is called. */
+  onChange(watcher: (want: Want) => void): () => void {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  }
+
+  private take(key: string): void {
+    this.value = key;
+    this.tell('nothing');
+  }
+
+  private tell(want: Want): void {
+    this.want = want;
+    for (const watcher of this.watchers) watcher(want);
+  }
+}
+
+export const key = new Key();

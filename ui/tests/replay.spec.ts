@@ -1,0 +1,42 @@
+import { axe, book, expect, json, shot, test, url } from './kit';
+
+test.afterAll(async () => {
+  await fetch(`${url()}/api/v1/books/quay`, { method: 'DELETE' });
+});
+
+test('a change that is not saved is told to all stories, and each turn shows what would change', async ({ page }) => {
+  await book('quay', [{ key: ['nothingsaysthis'], comment: 'The quay', content: 'The quay is slippery with weed.' }]);
+  await page.goto('/lore?f=book:quay');
+  await page.locator('.vr', { hasText: 'The quay' }).click();
+  await page.getByLabel('Keys: add key', { exact: true }).fill('causeway');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Replay all stories' }).click();
+  await page.getByRole('link', { name: /changed turn/ }).waitFor();
+  const href = await page.getByRole('link', { name: /changed turn/ }).getAttribute('href');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.goto(href!);
+  const run = await json<{ changed: number; appeared: number }>(`/replay/${href!.split('/').at(-1)}`);
+  expect(run.changed).toBeGreaterThan(0);
+  await expect(page.locator('.trow')).toHaveCount(run.changed);
+  await expect(page.locator('.stats')).toContainText(`+${run.appeared}`);
+  await expect(page.locator('.side .diff .a', { hasText: 'The quay is slippery with weed.' })).toBeVisible();
+  await page.keyboard.press('j');
+  if (run.changed > 1) await expect(page).toHaveURL(/turn=1/);
+  await axe(page);
+  await shot(page, 'replay-run-light');
+  // The link leads to the very turn.
+  await page.locator('.trow').first().click();
+  await page.locator('.side').getByRole('link', { name: /Open prompt/ }).click();
+  await expect(page.locator('.sp', { hasText: /causeway/i }).first()).toBeVisible();
+});
+
+test('the lore of then is compared with today’s', async ({ page }) => {
+  await page.goto('/replay');
+  await page.getByRole('button', { name: 'Compare the lore of then with today’s' }).click();
+  await expect(page).toHaveURL(/\/replay\/\d+$/);
+  await expect(page.locator('.ihead .tag')).toHaveText('done');
+  await page.getByRole('link', { name: 'All runs' }).click();
+  await expect(page.locator('.runcard').first()).toBeVisible();
+  await axe(page);
+  await shot(page, 'replay-runs-light');
+});
