@@ -1,6 +1,6 @@
 """Tells a server two stories and something to remember, so that its API has something to show.
 
-Usage: story.py ADDRESS
+Usage: story.py ADDRESS. Prints a memory's id and a message's node, which nobody can know before.
 """
 
 import json
@@ -37,3 +37,8 @@ for book in ["book", "spare-book"]:
     call("/api/v1/books", {"id": book, "name": "A book"})
     entry = {"name": "Weir", "content": "It broke.", "activation": {"keys": ["weir"]}}
     call("/api/v1/lore/entries", {"book": book, "entry": entry})
+memory = {"owner": {"chat": "story"}, "content": "The ferry is late."}
+record = call("/api/v1/memory/records", memory)["id"]
+with urllib.request.urlopen(sys.argv[1] + "/api/v1/chats/story/path", timeout=30) as response:
+    node = json.load(response)["messages"][1]["node"]
+print(record, node)

@@ -87,6 +87,7 @@ async fn everything_else_is_the_upstreams_byte_for_byte() {
         ("POST", "/api/embed", r#"{"input":  "a b"}"#),
         ("POST", "/v1/embeddings", r#"{"input":["a"] , "x":1.0}"#),
         ("POST", "/tokenize", r#"{"content":"a b"}"#),
+        ("POST", "/api/extra/tokencount", r#"{"prompt":"a b"}"#),
     ] {
         let method: http::Method = method.parse().unwrap();
         let ask = |url: String| client.request(method.clone(), url).body(body).send();
