@@ -249,6 +249,11 @@ export interface components {
         CharacterId: string;
         /** @description One story, with all its branches. */
         ChatId: string;
+        /** @description What to change about a chat. What is not given stays. */
+        ChatPatch: {
+            /** @description Its name; empty for the one it had at first. */
+            title?: string | null;
+        };
         /** @description A chat. */
         ChatView: {
             /** @description When it was made, in milliseconds since 1970. */
@@ -341,6 +346,11 @@ export interface components {
             /** @description Whose it is. */
             owner: components["schemas"]["Owner"];
         };
+        /** @description A chat that was deleted. */
+        DeletedChat: {
+            /** @description Its id. */
+            id: components["schemas"]["ChatId"];
+        };
         /**
          * Format: int32
          * @description How many messages from the newest something is: 0 is after the newest message.
@@ -380,6 +390,11 @@ export interface components {
             /** @description Whether lore is woven into requests. */
             weaving: boolean;
         };
+        /**
+         * @description What an entity is.
+         * @enum {string}
+         */
+        EntityKind: "character" | "place" | "object" | "faction" | "concept" | "unknown";
         /** @description A page of the table of entries. */
         EntriesView: components["schemas"]["Page_EntryRow"] & {
             /** @description The compiled books that the table shows. */
@@ -573,6 +588,17 @@ export interface components {
             tags: string[];
             /** @description Generation types; empty means all. */
             triggers: string[];
+        };
+        /** @description What a model made of a trial. */
+        Finding: {
+            /** @description What to look at. */
+            hint: string;
+            /** @description What was read out of the reply, one line each. */
+            lines: string[];
+            /** @description Whether it is enough. */
+            passed: boolean;
+            /** @description The trial. */
+            trial: components["schemas"]["Trial"];
         };
         /** @description An entry that fired. */
         Fired: {
@@ -961,6 +987,11 @@ export interface components {
             /** @description Whether lore is woven into requests. */
             weaving: boolean;
         };
+        /** @description Whether a message is hidden. */
+        Hiding: {
+            /** @description Whether the model shall not see it. */
+            hidden: boolean;
+        };
         /** @description What became of an entry. */
         History: {
             /** @description Its versions, newest first. */
@@ -1305,6 +1336,15 @@ export interface components {
             /** @description Whose they are. */
             owner: components["schemas"]["Owner"];
         };
+        /** @description Two entities that are one. */
+        MergeEntitiesBody: {
+            /** @description Whose they are. */
+            owner: components["schemas"]["Owner"];
+            /** @description The one that goes; its name stays as an alias. */
+            source: string;
+            /** @description The one that stays, or the new name. */
+            target: string;
+        };
         /**
          * Format: int32
          * @description A number of messages on a path, used wherever a rule counts the story's length.
@@ -1319,6 +1359,33 @@ export interface components {
             /** @description Who says it. */
             name?: string | null;
         };
+        /** @description Something remembered of an entity. */
+        Moment: {
+            /** @description Whether it is still so. */
+            holds: boolean;
+            /** @description Its record. */
+            id: string;
+            /** @description What it is. */
+            kind: components["schemas"]["MomentKind"];
+            /** @description The number of the first message it rests on, from 1, where the path tells it. */
+            message?: number | null;
+            /** @description The messages it rests on. */
+            receipts: components["schemas"]["MessageId"][];
+            /** @description What took its place. */
+            replaced_by?: string | null;
+            /** @description What it says. */
+            text: string;
+            /**
+             * Format: int64
+             * @description When it was remembered, in milliseconds since 1970.
+             */
+            ts?: number | null;
+        };
+        /**
+         * @description What a moment of a timeline is.
+         * @enum {string}
+         */
+        MomentKind: "memory" | "session_memory" | "scene" | "thread" | "knowledge" | "state";
         /** @description Whom a new book follows, and how it is read. */
         NewBook: {
             /** @description Whom it follows; everybody without it. */
@@ -1396,11 +1463,32 @@ export interface components {
             /** @description The node; all zeros for the beginning. */
             node: string;
         };
+        /** @description A folder to take up. */
+        NewVault: {
+            /** @description The folder on the server's machine. */
+            folder: string;
+            /** @description What it is called: letters, digits, `-`, `_` and `.`. */
+            name: string;
+        };
         /**
          * @description How much a note matters.
          * @enum {string}
          */
         NoteSeverity: "info" | "warning";
+        /** @description What is wanted now. */
+        NowBody: {
+            /** @description The character's name. */
+            character: string;
+            /** @description What. */
+            what: components["schemas"]["Wanted"];
+        };
+        /** @description What came of it. */
+        NowView: {
+            /** @description What the newest reply contradicts. */
+            contradictions: string[];
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
         /** @description An id as the file has it. */
         OriginalId: number | string;
         /** @description The decision about an entry. */
@@ -1821,6 +1909,13 @@ export interface components {
              */
             version: number;
         };
+        /** @description Whom a thread follows. */
+        PinThreadBody: {
+            /** @description The character. */
+            character: string;
+            /** @description Whether it follows the character, or no longer. */
+            pinned: boolean;
+        };
         /** @description A place in a prompt that text can be put into. Every source of text uses these. */
         Place: "before_main" | "after_main" | "before_character" | "after_character" | "before_examples" | "after_examples" | "note_top" | "note_bottom" | {
             /** @description Inside the chat, so many messages from its end. */
@@ -1899,7 +1994,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Texts that come in, over all turns. */
@@ -1969,6 +2064,15 @@ export interface components {
         } | "authors_note" | {
             /** @description A memory tier, by its slot's name. */
             memory: string;
+        };
+        /** @description A record of any kind. */
+        PutBody: {
+            /** @description What it says. */
+            fields: Record<string, never>;
+            /** @description Whose it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description What it is. */
+            tier: components["schemas"]["RecordKind"];
         };
         /** @description A job that was queued. */
         Queued: {
@@ -2062,6 +2166,29 @@ export interface components {
              * @description How near it had to be, where that was asked.
              */
             threshold?: number | null;
+        };
+        /** @description How to tell what happened before. */
+        RecapBody: {
+            /**
+             * @description Only if nobody has told the story for some hours.
+             * @default false
+             */
+            if_away: boolean;
+            /**
+             * @description How many of the newest messages it is told from; 40 without it.
+             * @default null
+             */
+            messages: number | null;
+        };
+        /** @description What happened before. */
+        RecapView: {
+            /**
+             * Format: int64
+             * @description Hours since the story was last told, if that is long enough for a recap.
+             */
+            away_hours?: number | null;
+            /** @description The recap; none if the model had nothing to tell, or nobody was away. */
+            recap?: string | null;
         };
         /** @description Something that happened to a record. */
         RecordEvent: {
@@ -2284,6 +2411,11 @@ export interface components {
          * @enum {string}
          */
         SelectiveLogic: "and_any" | "not_all" | "not_any" | "and_all" | "unknown";
+        /**
+         * @description How a server is spoken to.
+         * @enum {string}
+         */
+        ServerKind: "openai" | "ollama";
         /**
          * @description Settings to change. What is not given stays; in `set`, `null` goes back to what the server
          *     was started with.
@@ -2615,13 +2747,24 @@ export interface components {
             /** @description The rule. */
             to: components["schemas"]["Fallback"];
         };
-        /** @description What to try out. */
+        /** @description What to try out: a connection of the configuration, or a server that is not in it. */
         TestBody: {
             connection?: components["schemas"]["ConnectionId"] | null;
+            /** @description That server's key. It is used for this test and nowhere kept. */
+            key?: string | null;
+            /** @description How that server is spoken to. */
+            kind?: components["schemas"]["ServerKind"];
+            /** @description The model of that server to ask. */
+            model?: string | null;
+            /**
+             * @description The address of a server that is not configured, for example `https://api.example.com/v1`.
+             *     It must be one that everybody can reach.
+             */
+            url?: string | null;
         };
         /** @description How a connection did. */
         TestView: {
-            /** @description The connection. */
+            /** @description The connection; the address for a server that is not configured. */
             connection: components["schemas"]["ConnectionId"];
             /** @description Whether no step failed. */
             passed: boolean;
@@ -2734,6 +2877,17 @@ export interface components {
              */
             sticky?: number | null;
         };
+        /** @description What is remembered of an entity. */
+        Timeline: {
+            /** @description Its other names. */
+            aliases: string[];
+            /** @description What it is. */
+            kind: components["schemas"]["EntityKind"];
+            /** @description What is remembered of it, oldest first; what has no time comes last. */
+            moments: components["schemas"]["Moment"][];
+            /** @description Its name. */
+            name: string;
+        };
         /**
          * Format: int64
          * @description A moment in milliseconds since the Unix epoch, supplied by the host.
@@ -2779,6 +2933,11 @@ export interface components {
              */
             version: number;
         };
+        /**
+         * @description A tier that is tried out.
+         * @enum {string}
+         */
+        Trial: "long_term" | "session" | "arcs" | "ledger" | "epistemic";
         /** @description What to try out. */
         TrialBody: {
             connection?: components["schemas"]["ConnectionId"] | null;
@@ -2806,6 +2965,11 @@ export interface components {
         Tried: {
             /** @description The entries: those asked for, or all of which a key was found. */
             items: components["schemas"]["EntryHits"][];
+        };
+        /** @description What a model made of the trials. */
+        TriedView: {
+            /** @description The trials, in the order they were run. */
+            items: components["schemas"]["Tried"][];
         };
         /** @description Trigger metadata of an activated entry. */
         Trigger: {
@@ -3061,7 +3225,7 @@ export interface components {
         };
         /** @description All vaults. */
         VaultsView: {
-            /** @description The vaults. Which there are is said when the server is started. */
+            /** @description The vaults, in the order that they are woven from. */
             items: components["schemas"]["VaultView"][];
         };
         /** @description A vault. */
@@ -3070,6 +3234,10 @@ export interface components {
             name: string;
             /** @description How many notes it has. */
             notes: number;
+            /** @description Its folder or address, for who may administer the server. */
+            place?: string | null;
+            /** @description Whether it was registered here; the others were named at start. */
+            registered: boolean;
             /**
              * Format: int64
              * @description Tokens of all their texts.
@@ -3104,6 +3272,11 @@ export interface components {
             /** @description Verdicts by class, of all entries that fit `q`. */
             counts: components["schemas"]["Counts"];
         };
+        /**
+         * @description What can be asked for at once.
+         * @enum {string}
+         */
+        Wanted: "summary" | "canon" | "profile" | "check" | "repair";
         /** @description Something a person should know about a turn. */
         Warning: {
             /** @enum {string} */
@@ -3263,6 +3436,59 @@ export interface components {
             undo?: string | null;
         };
         /** @description What a write gives back. */
+        Wrote_ChatView: {
+            /** @description A chat. */
+            item: {
+                /** @description When it was made, in milliseconds since 1970. */
+                created: components["schemas"]["Timestamp"];
+                /** @description Its id. */
+                id: components["schemas"]["ChatId"];
+                /**
+                 * Format: int64
+                 * @description Messages on the current path.
+                 */
+                messages: number;
+                /** @description The node the story is at; all zeros before the first message. */
+                tip: components["schemas"]["PrefixHash"];
+                /** @description Its name. */
+                title: string;
+                /**
+                 * Format: int64
+                 * @description Turns of all branches.
+                 */
+                turns: number;
+                /** @description When it last changed. */
+                updated: components["schemas"]["Timestamp"];
+                /**
+                 * Format: int64
+                 * @description Grows with every write.
+                 */
+                version: number;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_DeletedChat: {
+            /** @description A chat that was deleted. */
+            item: {
+                /** @description Its id. */
+                id: components["schemas"]["ChatId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
         Wrote_EntryView: {
             /** @description An entry with everything it says. */
             item: components["schemas"]["EntryRow"] & {
@@ -3330,6 +3556,21 @@ export interface components {
                 set: components["schemas"]["Overrides"];
                 /** @description The tokenizer that counts. */
                 tokenizer: string;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_VaultsView: {
+            /** @description All vaults. */
+            item: {
+                /** @description The vaults, in the order that they are woven from. */
+                items: components["schemas"]["VaultView"][];
             };
             /**
              * Format: int64
