@@ -121,7 +121,7 @@ impl Vault {
     /// Compiles notes under the rules that decide how their keys match. Guides are left
     /// out: they are for people who write lore, and must never reach the model.
     pub fn compile(notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
-        Self::of(visible(notes), rules, None)
+        Self::of(visible(notes.into_iter().map(Arc::new)), rules, None)
     }
 
     /// Compiles notes, keeping what an earlier vault knows about those that did not change.
@@ -130,8 +130,6 @@ impl Vault {
         notes: impl IntoIterator<Item = Arc<Note>>,
         rules: &VaultRules,
     ) -> Self {
-        // Links are resolved in place, which needs notes of its own.
-        let notes = notes.into_iter().map(Arc::unwrap_or_clone);
         Self::of(visible(notes), rules, before.and_then(|before| before.search.clone()))
     }
 
@@ -280,12 +278,11 @@ impl Vault {
 }
 
 /// The notes that may reach the model, their links resolved among themselves, and guides.
-fn visible(notes: impl IntoIterator<Item = Note>) -> (Vec<Arc<Note>>, Vec<Arc<Note>>) {
-    let (guides, mut notes): (Vec<Note>, Vec<Note>) =
+fn visible(notes: impl IntoIterator<Item = Arc<Note>>) -> (Vec<Arc<Note>>, Vec<Arc<Note>>) {
+    let (guides, mut notes): (Vec<Arc<Note>>, Vec<Arc<Note>>) =
         notes.into_iter().partition(|note| note.kind.guide);
     resolve_links(&mut notes);
-    let shared = |notes: Vec<Note>| notes.into_iter().map(Arc::new).collect();
-    (shared(notes), shared(guides))
+    (notes, guides)
 }
 
 pub(super) fn index(at: usize) -> EntryIx {

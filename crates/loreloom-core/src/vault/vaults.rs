@@ -1,5 +1,7 @@
 //! Several vaults that have notes of the same title.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -106,13 +108,19 @@ fn merge(first: &mut Note, second: Note) {
 
 /// Finds the notes that links lead to: those of each note that some note's title answers,
 /// as that note spells it.
-pub fn resolve_links(notes: &mut [Note]) {
+///
+/// Notes whose links lead where they led stay as they are.
+pub fn resolve_links(notes: &mut [Arc<Note>]) {
     let titles: FxHashMap<String, String> =
         notes.iter().map(|note| (note.title.to_lowercase(), note.title.clone())).collect();
     for note in notes {
-        let relations = &mut note.relations;
-        let resolved = relations.links.iter().filter_map(|link| titles.get(&link.to_lowercase()));
-        relations.resolved_links = resolved.cloned().collect();
+        let links = note.relations.links.iter();
+        let resolved: Vec<&String> =
+            links.filter_map(|link| titles.get(&link.to_lowercase())).collect();
+        if note.relations.resolved_links.iter().ne(resolved.iter().copied()) {
+            let resolved = resolved.into_iter().cloned().collect();
+            Arc::make_mut(note).relations.resolved_links = resolved;
+        }
     }
 }
 

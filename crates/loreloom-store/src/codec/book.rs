@@ -4,7 +4,7 @@
 //! runs where their own hash says so, so that an edit changes one run and the list of runs.
 //! The text the book was read from does not change with its entries and is a piece too.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use loreloom_core::{
     book::Book,
@@ -25,13 +25,19 @@ const LONGEST_RUN: usize = 128;
 pub(crate) struct BookPiece {
     /// Their name.
     pub(crate) hash: Digest,
-    /// The bytes, packed.
-    pub(crate) body: Vec<u8>,
+    plain: Vec<u8>,
+    packed: OnceLock<Vec<u8>>,
 }
 
 impl BookPiece {
-    fn of(plain: &[u8]) -> Self {
-        Self { hash: piece_hash(plain), body: pack(plain) }
+    fn of(plain: Vec<u8>) -> Self {
+        Self { hash: piece_hash(&plain), plain, packed: OnceLock::new() }
+    }
+
+    /// The bytes, packed. Most pieces of a book that was edited are kept already, and packing
+    /// takes longer than all the rest, so it is done when it is asked for.
+    pub(crate) fn body(&self) -> &[u8] {
+        self.packed.get_or_init(|| pack(&self.plain))
     }
 }
 
@@ -56,11 +62,11 @@ pub(crate) fn take_apart(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), s
     let runs = cut_into_runs(&book.entries, &mut pieces)?;
     let mut binding = Binding { cover: cover(book), runs, source: None };
     if let Some(source) = book.origin.as_ref().and_then(|origin| origin.source.as_deref()) {
-        let piece = BookPiece::of(source.as_bytes());
+        let piece = BookPiece::of(source.as_bytes().to_vec());
         binding.source = Some(piece.hash);
         pieces.push(piece);
     }
-    let last = BookPiece::of(&serde_json::to_vec(&binding)?);
+    let last = BookPiece::of(serde_json::to_vec(&binding)?);
     let version = BookVersion(last.hash);
     pieces.push(last);
     Ok((version, pieces))
@@ -72,15 +78,20 @@ pub(super) fn cut_into_runs<T: Serialize>(
     pieces: &mut Vec<BookPiece>,
 ) -> Result<Vec<Digest>, serde_json::Error> {
     let mut names = Vec::new();
-    let mut run: Vec<&T> = Vec::new();
+    // A list in JSON, item by item.
+    let (mut run, mut length) = (Vec::new(), 0);
     for (at, item) in items.iter().enumerate() {
-        run.push(item);
-        let ends = Hasher::new("cut").field(&serde_json::to_vec(item)?).finish().0[0] % USUAL_RUN;
-        if ends == 0 || run.len() == LONGEST_RUN || at + 1 == items.len() {
-            let piece = BookPiece::of(&serde_json::to_vec(&run)?);
+        run.push(if length == 0 { b'[' } else { b',' });
+        let begin = run.len();
+        serde_json::to_writer(&mut run, item)?;
+        length += 1;
+        let ends = Hasher::new("cut").field(&run[begin..]).finish().0[0] % USUAL_RUN;
+        if ends == 0 || length == LONGEST_RUN || at + 1 == items.len() {
+            run.push(b']');
+            let piece = BookPiece::of(std::mem::take(&mut run));
+            length = 0;
             names.push(piece.hash);
             pieces.push(piece);
-            run.clear();
         }
     }
     Ok(names)
@@ -176,8 +187,8 @@ mod tests {
     }
 
     fn together(pieces: &[BookPiece]) -> Book {
-        let bodies = pieces.iter().map(|piece| (piece.hash, piece.body.clone())).collect();
-        let binding = Binding::read(&pieces.last().unwrap().body).unwrap();
+        let bodies = pieces.iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
+        let binding = Binding::read(pieces.last().unwrap().body()).unwrap();
         assert_eq!(binding.needs().count(), pieces.len() - 1);
         binding.put_together(&bodies).unwrap()
     }
@@ -192,6 +203,21 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_a_list_in_json() {
+        let mut pieces = Vec::new();
+        cut_into_runs(&["a", "b"], &mut pieces).unwrap();
+        let all: Vec<String> = join_runs(
+            &pieces.iter().map(|piece| piece.hash).collect::<Vec<_>>(),
+            &pieces.iter().map(|piece| (piece.hash, piece.body().to_vec())).collect(),
+        )
+        .unwrap();
+        assert_eq!(all, ["a", "b"]);
+        let mut one = Vec::new();
+        cut_into_runs(&book(1).entries, &mut one).unwrap();
+        assert_eq!(one[0].plain, serde_json::to_vec(&book(1).entries).unwrap());
+    }
+
+    #[test]
     fn an_edit_stores_one_run_again() {
         let before = book(2_000);
         let mut after = before.clone();
@@ -202,7 +228,7 @@ mod tests {
         assert_ne!(old, new);
         let known: BTreeSet<Digest> = pieces.iter().map(|piece| piece.hash).collect();
         let fresh = edited.iter().filter(|piece| !known.contains(&piece.hash));
-        let fresh: Vec<usize> = fresh.map(|piece| piece.body.len()).collect();
+        let fresh: Vec<usize> = fresh.map(|piece| piece.body().len()).collect();
         assert!(fresh.len() <= 5, "two runs and the binding, perhaps split: {fresh:?}");
         assert_eq!(take_apart(&before).unwrap().0, old);
     }
@@ -210,7 +236,7 @@ mod tests {
     #[test]
     fn a_missing_or_changed_piece_is_named() {
         let (_, pieces) = take_apart(&book(3)).unwrap();
-        let binding = || Binding::read(&pieces.last().unwrap().body).unwrap();
+        let binding = || Binding::read(pieces.last().unwrap().body()).unwrap();
         let missing = binding().put_together(&FxHashMap::default()).unwrap_err();
         assert!(missing.ends_with("is missing"), "{missing}");
         let wrong = pieces.iter().map(|piece| (piece.hash, pack(b"[]"))).collect();

@@ -78,9 +78,10 @@ mod tests {
         all.extend(pieces);
         let (_, gone) = take_apart(&book("gone")).unwrap();
         let expected: Vec<(Digest, u64)> =
-            gone.iter().map(|piece| (piece.hash, piece.body.len() as u64)).collect();
+            gone.iter().map(|piece| (piece.hash, piece.body().len() as u64)).collect();
         all.extend(gone);
-        let all: Vec<_> = all.into_iter().map(|piece| (piece.hash, piece.body)).collect();
+        let all: Vec<_> =
+            all.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
         let mut used = PiecesInUse::default();
         used.library(&library).unwrap();
         used.value(&serde_json::json!({ "version": standing, "name": "Standing" }).to_string());
@@ -90,7 +91,8 @@ mod tests {
     #[test]
     fn nothing_is_unused_as_long_as_a_used_piece_cannot_be_read() {
         let (version, pieces) = take_apart(&book("b")).unwrap();
-        let mut all: Vec<_> = pieces.into_iter().map(|piece| (piece.hash, piece.body)).collect();
+        let mut all: Vec<_> =
+            pieces.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
         let (_, body) = all.last_mut().unwrap();
         *body = crate::codec::pack(b"[]");
         let mut used = PiecesInUse::default();

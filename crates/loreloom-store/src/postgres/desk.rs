@@ -10,7 +10,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use tokio_postgres::Row;
 
@@ -132,10 +132,16 @@ pub(super) async fn keep_pieces(
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
     let doing = "keeping a book";
+    let all: Vec<&[u8]> = pieces.iter().map(|piece| piece.hash.0.as_slice()).collect();
+    let find = "SELECT hash FROM pieces WHERE tenant = $1 AND hash = ANY($2::bytea[])";
+    let find = client.prepare_cached(find).await.doing(doing)?;
+    let kept = client.query(&find, &[&tenant.as_str(), &all]).await.doing(doing)?;
+    let kept: FxHashSet<Vec<u8>> = kept.iter().map(|row| row.get(0)).collect();
+    let pieces = || pieces.iter().filter(|piece| !kept.contains(piece.hash.0.as_slice()));
     let insert = "INSERT INTO pieces SELECT $1, * FROM unnest($2::bytea[], $3::bytea[]) \
                   ON CONFLICT DO NOTHING";
-    let hashes: Vec<&[u8]> = pieces.iter().map(|piece| piece.hash.0.as_slice()).collect();
-    let bodies: Vec<&[u8]> = pieces.iter().map(|piece| piece.body.as_slice()).collect();
+    let hashes: Vec<&[u8]> = pieces().map(|piece| piece.hash.0.as_slice()).collect();
+    let bodies: Vec<&[u8]> = pieces().map(BookPiece::body).collect();
     let insert = client.prepare_cached(insert).await.doing(doing)?;
     client.execute(&insert, &[&tenant.as_str(), &hashes, &bodies]).await.doing(doing)?;
     Ok(())

@@ -138,15 +138,34 @@ pub(super) fn keep_pieces(
     tenant: &TenantId,
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {
-    for piece in pieces {
+    for piece in missing(transaction, tenant, pieces)? {
         transaction
             .prepare_cached("INSERT INTO pieces VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
             .and_then(|mut insert| {
-                insert.execute(params![tenant.as_str(), Hash(piece.hash), piece.body])
+                insert.execute(params![tenant.as_str(), Hash(piece.hash), piece.body()])
             })
             .doing("keeping a book")?;
     }
     Ok(())
+}
+
+/// The pieces that are not kept yet.
+pub(super) fn missing<'pieces>(
+    connection: &Connection,
+    tenant: &TenantId,
+    pieces: &'pieces [BookPiece],
+) -> Result<Vec<&'pieces BookPiece>, StoreError> {
+    let mut missing = Vec::new();
+    for piece in pieces {
+        let is_kept = connection
+            .prepare_cached("SELECT 1 FROM pieces WHERE tenant = ?1 AND hash = ?2")
+            .and_then(|mut find| find.exists(params![tenant.as_str(), Hash(piece.hash)]))
+            .doing("looking for the pieces of a book")?;
+        if !is_kept {
+            missing.push(piece);
+        }
+    }
+    Ok(missing)
 }
 
 /// A book that was kept.

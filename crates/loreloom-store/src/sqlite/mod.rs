@@ -51,7 +51,8 @@ use self::{
 use crate::{
     checks,
     codec::{
-        Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, state_of, take_apart,
+        BookPiece, Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, state_of,
+        take_apart,
     },
     fold::Choice,
 };
@@ -130,6 +131,22 @@ impl SqliteStore {
         let committed = self.pool.write(write).await?;
         self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
+    }
+
+    /// Packs the pieces that are not kept yet, here and not while others wait to write.
+    async fn packed(
+        &self,
+        tenant: &TenantId,
+        pieces: Vec<BookPiece>,
+    ) -> Result<Vec<BookPiece>, StoreError> {
+        let tenant = tenant.clone();
+        let read = move |connection: &mut rusqlite::Connection| {
+            desk::missing(connection, &tenant, &pieces)?.into_iter().for_each(|piece| {
+                piece.body();
+            });
+            Ok(pieces)
+        };
+        self.pool.read(read).await
     }
 
     /// Reads one chat in one snapshot.
@@ -351,6 +368,7 @@ impl StoryStore for SqliteStore {
         }
         checks::library_is_named_right(version, library)?;
         let (body, pieces) = library_parts(library).map_err(|error| not_json(&error))?;
+        let pieces = self.packed(tenant, pieces).await?;
         let owner = tenant.clone();
         let write = move |transaction: Savepoint<'_>| {
             libraries::keep(transaction, &owner, version, &body, &pieces)
@@ -417,6 +435,7 @@ impl Desk for SqliteStore {
 
     async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError> {
         let (version, pieces) = take_apart(book).map_err(|error| not_json(&error))?;
+        let pieces = self.packed(tenant, pieces).await?;
         let tenant = tenant.clone();
         self.pool.write(move |transaction| desk::keep_book(transaction, &tenant, &pieces)).await?;
         Ok(version)

@@ -21,8 +21,11 @@ use super::{
     writer::Writer,
 };
 
-/// Reads that may run at once.
-const READERS: usize = 4;
+/// Reads that may run at once: each connection has a cache, and more than there are processors
+/// would only wait for them.
+fn readers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
+}
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -54,7 +57,7 @@ impl Pool {
             Location::Memory => None,
         };
         let writer = Writer::start(connection, checkpointer)?;
-        let reading = Arc::new(Semaphore::new(READERS));
+        let reading = Arc::new(Semaphore::new(readers()));
         Ok(Self { location, writer, idle: Arc::default(), reading })
     }
 

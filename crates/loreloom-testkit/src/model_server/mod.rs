@@ -99,6 +99,11 @@ impl ModelServer {
         self.shared.received()
     }
 
+    /// The newest request.
+    pub fn last(&self) -> Option<Received> {
+        self.shared.last()
+    }
+
     /// How many clients hung up before they had the whole answer.
     pub fn disconnects(&self) -> usize {
         *self.shared.disconnects.borrow()

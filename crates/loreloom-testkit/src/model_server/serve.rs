@@ -49,6 +49,10 @@ impl Shared {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    pub(super) fn last(&self) -> Option<Received> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+    }
+
     fn note(&self, request: Received) {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         self.arrived.send_modify(|count| *count += 1);
