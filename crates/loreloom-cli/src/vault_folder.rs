@@ -135,8 +135,9 @@ impl VaultFolder {
         walk.enter(&self.root, "", 0)
             .with_context(|| format!("the vault `{}` cannot be read", self.root.display()))?;
         let (notes, problems) = (walk.notes, walk.problems);
-        let same =
-            |(a, b): ((&String, &Known), (&String, &Known))| a.0 == b.0 && a.1.text == b.1.text;
+        let same = |(a, b): ((&String, &Known), (&String, &Known))| {
+            a.0 == b.0 && is_same(&a.1.text, &b.1.text)
+        };
         let changed = notes.len() != self.known.len() || !notes.iter().zip(&self.known).all(same);
         self.known = notes;
         let listed = |(path, known): (&String, &Known)| (path.clone(), Arc::clone(&known.text));
@@ -156,6 +157,11 @@ impl VaultFolder {
     }
 }
 
+/// Whether two texts are the same; most are one text, which need not be compared.
+pub(crate) fn is_same(one: &Arc<str>, other: &Arc<str>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
+}
+
 struct Walk<'a> {
     folder: &'a VaultFolder,
     notes: BTreeMap<String, Known>,
@@ -167,7 +173,7 @@ impl Walk<'_> {
     /// Reads a folder; `prefix` is its path inside the vault.
     fn enter(&mut self, folder: &Path, prefix: &str, depth: usize) -> io::Result<()> {
         let mut entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
-        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.sort_by_cached_key(fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with('.') || self.full {

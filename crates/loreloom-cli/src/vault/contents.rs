@@ -21,7 +21,7 @@ use super::{
     rest::{Refreshing, RestArguments, RestVault, is_address},
 };
 use crate::vault_folder::{
-    FolderLimits, Reading, VaultFolder,
+    FolderLimits, Reading, VaultFolder, is_same,
     watch::{Watch, watch},
 };
 
@@ -252,7 +252,7 @@ impl Source {
         let mut new = Vec::new();
         for (path, text) in files {
             match known.remove(&path) {
-                Some((old, note)) if *old == *text => {
+                Some((old, note)) if is_same(&old, &text) => {
                     self.read.insert(path, (text, note));
                 }
                 Some(_) | None => new.push((path, text)),

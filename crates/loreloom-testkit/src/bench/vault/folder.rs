@@ -92,7 +92,10 @@ fn live(vault: &Path, folder: &Path) -> Result<f64, String> {
     let (address, stop) = (server.address, AtomicBool::new(false));
     std::thread::scope(|scope| {
         // Somebody who plays on, whatever happens to the notes.
-        scope.spawn(|| while !stop.load(Ordering::Relaxed) && ask(address).is_ok() {});
+        scope.spawn(|| {
+            let asks = std::iter::repeat_with(|| ask(address));
+            asks.take_while(|asked| asked.is_ok() && !stop.load(Ordering::Relaxed)).for_each(drop);
+        });
         let mut version = 0;
         let measured = median(CHANGES, || {
             version += 1;
