@@ -10,8 +10,15 @@ use std::{
 
 use loreloom_core::{chat::Path, ids::ChatId};
 
-/// Messages of all paths that are kept; the story not told for longest goes first.
-const MOST_MESSAGES: usize = 20_000;
+/// Bytes of all paths that are kept; the story not told for longest goes first.
+const MOST_BYTES: usize = 16 << 20;
+
+/// What a message takes besides its text.
+const MESSAGE: usize = 256;
+
+fn size(path: &Path) -> usize {
+    path.items().iter().map(|item| MESSAGE + item.message.text.len()).sum()
+}
 
 /// The paths of the last turns, the newest last.
 #[derive(Debug, Default)]
@@ -30,11 +37,11 @@ impl Paths {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         paths.retain(|known| known.chat() != path.chat());
         paths.push_back(path);
-        let mut messages: usize = paths.iter().map(|path| path.items().len()).sum();
-        while messages > MOST_MESSAGES
+        let mut bytes: usize = paths.iter().map(size).sum();
+        while bytes > MOST_BYTES
             && let Some(oldest) = paths.pop_front()
         {
-            messages -= oldest.items().len();
+            bytes -= size(&oldest);
         }
     }
 }
@@ -64,12 +71,16 @@ mod tests {
     #[test]
     fn the_story_not_told_for_longest_makes_room() {
         let paths = Paths::default();
-        for (chat, messages) in [("a", 10), ("b", 10), ("c", MOST_MESSAGES - 15)] {
-            paths.put(path(chat, messages));
+        let long = |chat: &str, bytes: usize| {
+            let message = Message::new(Role::User, None, "x".repeat(bytes));
+            Path::of(ChatId::from(chat), [message])
+        };
+        for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES - 2000)] {
+            paths.put(long(chat, bytes));
         }
         assert_eq!(paths.take(&ChatId::from("a")), None);
         assert!(paths.take(&ChatId::from("b")).is_some());
-        paths.put(path("huge", MOST_MESSAGES + 1));
+        paths.put(long("huge", MOST_BYTES));
         assert_eq!(paths.take(&ChatId::from("huge")), None);
     }
 }

@@ -92,10 +92,13 @@ impl App {
         let longest = self.live().weaving.deadline / 2;
         let reason = match asking {
             Remembering::Off => return TurnMemory::default(),
-            Remembering::AtHand(question) => match question.answer().await {
-                Ok(remembered) => return remembered,
-                Err(error) => error.to_string(),
-            },
+            Remembering::AtHand(question) => {
+                match tokio::time::timeout(longest, question.answer()).await {
+                    Ok(Ok(remembered)) => return remembered,
+                    Ok(Err(error)) => error.to_string(),
+                    Err(_elapsed) => "memory took too long".to_owned(),
+                }
+            }
             Remembering::Asked(asking) => match tokio::time::timeout(longest, asking).await {
                 Ok(Ok(Ok(remembered))) => return remembered,
                 Ok(Ok(Err(error))) => error.to_string(),

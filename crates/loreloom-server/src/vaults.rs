@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::app::App;
 
 /// Names of vaults on the desk begin so.
-const VAULTS: &str = "vault/";
+pub(crate) const VAULTS: &str = "vault/";
 
 /// A vault that was registered.
 #[derive(Clone, Debug, PartialEq, Eq)]

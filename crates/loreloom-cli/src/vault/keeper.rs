@@ -58,7 +58,11 @@ impl Keeper {
         let registered = RegisteredVault::all(app.store.as_ref(), &app.tenant).await?;
         let mut work = self.work.lock().await;
         work.app = Some(app.clone());
-        self.take_up(&mut work, registered).await
+        let Err(error) = self.take_up(&mut work, registered).await else { return Ok(()) };
+        // Whoever named a vault at start wants to know that it cannot be used. One that was
+        // registered some day must not keep the server from starting.
+        tracing::error!("the registered vaults are left out: {error:#}");
+        self.take_up(&mut work, Vec::new()).await
     }
 
     /// Lets go of everything, so that the store can be closed.
@@ -84,15 +88,17 @@ impl Keeper {
         }
         for RegisteredVault { name, folder, .. } in &registered {
             let is_taken = open.iter().any(|other| other.name == *name);
-            if is_taken || !Path::new(folder).is_dir() {
-                tracing::warn!(vault = %name, "a registered vault is not there, or its name is taken");
+            if is_taken || std::fs::read_dir(folder).is_err() {
+                tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
                 continue;
             }
             let (name, folder) = (name.clone(), folder.clone());
             places.push(VaultPlace { name: Some(name.clone()), folder: PathBuf::from(&folder) });
             open.push(OpenVault { name, place: folder, registered: true });
         }
-        let watching = if places.is_empty() {
+        // Before anything new is taken up: an old watch would put back what it knows.
+        close(work.watching.take()).await;
+        work.watching = if places.is_empty() {
             app.stacks.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
             None
         } else {
@@ -101,7 +107,6 @@ impl Keeper {
             let vaults = tokio::task::spawn_blocking(opening).await??;
             Some(follow(&app, vaults).await?)
         };
-        close(std::mem::replace(&mut work.watching, watching)).await;
         work.registered = registered;
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
         Ok(())
@@ -128,6 +133,13 @@ impl VaultKeeper for Keeper {
 
     async fn keep(&self, registered: Vec<RegisteredVault>) -> Result<(), String> {
         let mut work = self.work.lock().await;
+        // Others may have changed what is registered while this waited for its turn.
+        let registered = match &work.app {
+            Some(app) => RegisteredVault::all(app.store.as_ref(), &app.tenant)
+                .await
+                .map_err(|error| error.to_string())?,
+            None => registered,
+        };
         self.take_up(&mut work, registered).await.map_err(|error| format!("{error:#}"))
     }
 

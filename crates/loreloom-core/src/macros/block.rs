@@ -1,6 +1,8 @@
 //! Macros that take in the text up to their end: conditions and long comments.
 
-use super::{Expansion, macro_length};
+use super::Expansion;
+
+const COMMENT_END: &str = "{{///}}";
 
 /// `{{if c}}then{{else}}otherwise{{/if}}` as `SillyTavern` writes it,
 /// `{{#if c}}then{{:else}}otherwise{{/if}}` as `RisuAI` does, or `{{//}}…{{///}}`.
@@ -56,7 +58,7 @@ impl Kind {
         match self {
             Self::If => inner == "/if",
             Self::HashIf => inner.starts_with('/') && !inner.starts_with("//"),
-            Self::Comment => inner == "///",
+            Self::Comment => false,
         }
     }
 }
@@ -64,19 +66,22 @@ impl Kind {
 impl<'text> Block<'text> {
     /// The block whose opening macro takes the first `opening` bytes; `None` if it opens none
     /// or the block is not closed.
-    pub(super) fn find(text: &'text str, opening: usize) -> Option<Self> {
+    pub(super) fn find(
+        expansion: &Expansion<'_, '_>,
+        text: &'text str,
+        opening: usize,
+    ) -> Option<Self> {
         let (kind, condition) = Kind::of(&text[2..opening - 2])?;
+        if kind == Kind::Comment {
+            // Inside a comment nothing counts but its end.
+            let end = expansion.find(&text[opening..], COMMENT_END)?;
+            let length = opening + end + COMMENT_END.len();
+            return Some(Self { kind, condition, then: "", otherwise: "", length });
+        }
         let (mut at, mut open, mut middle) = (opening, 1, None);
         loop {
-            let next = at + text[at..].find("{{")?;
-            let Some(length) = macro_length(&text[next..]).filter(|_| kind != Kind::Comment) else {
-                // Inside a comment nothing counts but its end.
-                const END: &str = "{{///}}";
-                if kind == Kind::Comment && text[next..].starts_with(END) {
-                    let (then, otherwise) = ("", "");
-                    let length = next + END.len();
-                    return Some(Self { kind, condition, then, otherwise, length });
-                }
+            let next = at + expansion.find(&text[at..], "{{")?;
+            let Some(length) = expansion.macro_length(&text[next..]) else {
                 at = next + 2;
                 continue;
             };
@@ -116,6 +121,16 @@ impl<'text> Block<'text> {
 }
 
 impl Expansion<'_, '_> {
+    /// Where something stands in a text, as long as looking for it is afforded.
+    fn find(&self, text: &str, what: &str) -> Option<usize> {
+        if self.reading.get() == 0 {
+            return None;
+        }
+        let found = text.find(what);
+        self.reading.set(self.reading.get().saturating_sub(found.unwrap_or(text.len())));
+        found
+    }
+
     /// Whether a condition of `{{if}}` holds.
     fn holds(&self, condition: &str, depth: usize) -> bool {
         let (negated, condition) = match condition.trim().strip_prefix('!') {

@@ -30,6 +30,10 @@ const MAX_DEPTH: usize = 20;
 const MOST_MACROS: u32 = 10_000;
 const MOST_BYTES: usize = 1 << 20;
 
+/// Bytes that are looked through for the ends of macros. Without a limit a text of nothing but
+/// beginnings would be read from each of them to its end.
+const MOST_READ: usize = 16 << 20;
+
 /// What macros stand for this turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MacroValues<'a> {
@@ -82,6 +86,8 @@ struct Expansion<'values, 'roller> {
     drawn: RefCell<u32>,
     /// Macros and bytes put in that are left.
     left: Cell<(u32, usize)>,
+    /// Bytes to look through that are left.
+    reading: Cell<usize>,
 }
 
 /// Whether expanding might change this text.
@@ -146,6 +152,7 @@ impl MacroValues<'_> {
             writes: None,
             drawn: RefCell::default(),
             left: Cell::new((MOST_MACROS, MOST_BYTES)),
+            reading: Cell::new(MOST_READ),
         }
     }
 }
@@ -185,9 +192,9 @@ impl Expansion<'_, '_> {
             }
         }
         if depth < MAX_DEPTH
-            && let Some(length) = macro_length(text)
+            && let Some(length) = self.macro_length(text)
         {
-            if let Some(block) = Block::find(text, length) {
+            if let Some(block) = Block::find(self, text, length) {
                 out.push_str(&self.write(block.chosen(self, depth + 1), depth + 1));
                 return block.length;
             }
@@ -201,6 +208,17 @@ impl Expansion<'_, '_> {
         let first = text.chars().next().map_or(0, char::len_utf8);
         out.push_str(&text[..first]);
         first
+    }
+
+    /// The length of the macro that `text` starts with, as long as looking for it is afforded.
+    fn macro_length(&self, text: &str) -> Option<usize> {
+        if self.reading.get() == 0 {
+            return None;
+        }
+        let length = macro_length(text);
+        let read = if text.starts_with("{{") { length.unwrap_or(text.len()) } else { 0 };
+        self.reading.set(self.reading.get().saturating_sub(read));
+        length
     }
 
     /// Whether one more macro with this value fits into what a text may become.
@@ -386,6 +404,16 @@ mod tests {
         assert_eq!(expanded.len(), 1048 * 1000 + (2000 - 1048) * "{{char}}".len());
         let noop = values.expand(&"{{noop}}".repeat(10_001)).into_owned();
         assert_eq!(noop, "{{noop}}");
+    }
+
+    #[test]
+    fn nothing_but_beginnings_is_read_in_bounded_time() {
+        let values = MacroValues::default();
+        for text in ["{{if x}}".repeat(3000) + &"{{".repeat(9000), "{{//}}{{".repeat(9000)] {
+            let expansion = values.expansion();
+            expansion.expand(&text);
+            assert_eq!(expansion.reading.get(), 0, "{} bytes", text.len());
+        }
     }
 
     #[test]

@@ -87,6 +87,7 @@ fn read(text: &str) -> Option<i64> {
     let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && year.abs() < 10_000;
     let [hour, minute, second] = clock[..] else { return None };
     let fits = fits && (0..24).contains(&hour) && (0..60).contains(&minute);
+    let fits = fits && (0..60).contains(&second);
     fits.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
@@ -101,7 +102,8 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 
 /// `UTC+2` as hours.
 fn utc_offset(argument: &str) -> Option<i64> {
-    argument.trim().strip_prefix("UTC")?.parse().ok()
+    let hours: i64 = argument.trim().strip_prefix("UTC")?.parse().ok()?;
+    (-24..=24).contains(&hours).then_some(hours)
 }
 
 /// A moment in parts.

@@ -1,7 +1,10 @@
 //! Telling people of a story something: who knows what, by hand.
 
 use axum::extract::State;
-use loreloom_core::ids::{ChatId, MessageId};
+use loreloom_core::{
+    digest::Hasher,
+    ids::{ChatId, MessageId},
+};
 use loreloom_memory::{
     event::{RecordKey, RecordKind},
     record::InsightKind,
@@ -62,7 +65,8 @@ async fn note(
     Json(body): Json<NewKnowledge>,
 ) -> Result<Json<KnowledgeWrote>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
-    for (field, text) in [("subject", &body.subject), ("content", &body.content)] {
+    let texts = [("who", &body.who), ("subject", &body.subject), ("content", &body.content)];
+    for (field, text) in texts {
         if text.trim().is_empty() {
             return Err(Problem::value(field, "must not be empty", text.as_str()));
         }
@@ -71,9 +75,11 @@ async fn note(
     let receipts: Vec<MessageId> = path.last().map(|item| item.id).into_iter().collect();
     let now = app.clock.now().0;
     let owner = Who::named(&body.who).owner();
-    let known = memory.records(&caller.tenant, &owner).await?;
-    let taken = known.iter().filter(|(key, _)| key.kind == RecordKind::Insight).count();
-    let id = format!("hand-{now}-{taken}");
+    // The same words of the same moment are the same knowledge.
+    let said = [body.subject.trim(), body.content.trim()];
+    let said =
+        said.iter().fold(Hasher::new("knowledge"), |hasher, text| hasher.field(text.as_bytes()));
+    let id = format!("hand-{now}-{}", said.finish());
     let mut fields = Map::new();
     fields.insert("id".to_owned(), json!(id));
     fields.insert("type".to_owned(), json!(body.kind));

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    caller::Caller,
+    caller::Admin,
     extract::Json,
     problem::{Code, Problem},
 };
@@ -66,7 +66,7 @@ struct TrialView {
 )]
 async fn trial(
     State(app): State<App>,
-    _caller: Caller,
+    _admin: Admin,
     Json(body): Json<TrialBody>,
 ) -> Result<Json<TrialView>, Problem> {
     let connection = match &body.connection {

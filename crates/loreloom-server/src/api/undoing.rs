@@ -18,7 +18,7 @@ use super::{
     paging::{self, Page},
     problem::{Code, Problem},
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::Happened, vaults::VAULTS};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(undo)).routes(routes!(revisions))
@@ -154,10 +154,13 @@ struct ChangedView {
 }
 
 impl RevisionView {
-    fn of(revision: Revision) -> Self {
+    /// Where vaults are is for those who may say so.
+    fn of(revision: Revision, administers: bool) -> Self {
         let Revision { number, created, undoes, changes } = revision;
         let changes = changes.into_iter().map(|one| {
-            let shown = !one.key.starts_with("secret");
+            let hidden =
+                one.key.starts_with("secret") || (one.key.starts_with(VAULTS) && !administers);
+            let shown = !hidden;
             let (before, after) = (one.before.filter(|_| shown), one.after.filter(|_| shown));
             ChangedView { key: one.key, before, after }
         });
@@ -196,5 +199,6 @@ async fn revisions(
     }
     let key = |one: &Revision| std::cmp::Reverse(one.number);
     let page = paging::page(revisions, params.cursor.as_deref(), params.limit, key)?;
-    Ok(Json(page.map(RevisionView::of)))
+    let administers = caller.must_administer().is_ok();
+    Ok(Json(page.map(|revision| RevisionView::of(revision, administers))))
 }

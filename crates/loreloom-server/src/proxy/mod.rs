@@ -75,7 +75,14 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
     let (body, named) = match named {
         Some(named) => (body, Some(named)),
         None => match addressed(&app.connections, &body) {
-            Some((body, connection)) => (body, Some(connection)),
+            Some((body, connection)) => {
+                // The front end's key is the default connection's; nobody else is told.
+                if connection.holding.is_none() && connection.name != app.connections.default().name
+                {
+                    parts.headers.remove(AUTHORIZATION);
+                }
+                (body, Some(connection))
+            }
             None => (body, None),
         },
     };

@@ -133,7 +133,9 @@ pub(super) async fn keep_pieces(
 ) -> Result<(), StoreError> {
     let doing = "keeping a book";
     let all: Vec<&[u8]> = pieces.iter().map(|piece| piece.hash.0.as_slice()).collect();
-    let find = "SELECT hash FROM pieces WHERE tenant = $1 AND hash = ANY($2::bytea[])";
+    // The lock waits for whoever is taking unused pieces away, and then does not find them.
+    let find =
+        "SELECT hash FROM pieces WHERE tenant = $1 AND hash = ANY($2::bytea[]) FOR KEY SHARE";
     let find = client.prepare_cached(find).await.doing(doing)?;
     let kept = client.query(&find, &[&tenant.as_str(), &all]).await.doing(doing)?;
     let kept: FxHashSet<Vec<u8>> = kept.iter().map(|row| row.get(0)).collect();
