@@ -8,6 +8,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
+use loreloom_memory::ports::{Change, Desk as _};
 use loreloom_server::{Access, Bookcase, Happened, KeyCabinet, Limits, Origins, Scope};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
@@ -117,6 +118,16 @@ async fn only_an_administrators_key_changes_settings_and_tries_connections() {
     assert_eq!(call("POST", "/api/v1/undo", &admin, undo).await.0, 200);
     for (key, status) in [(&writer, 403), (&admin, 200)] {
         assert_eq!(call("POST", "/api/v1/connections/test", key, json!({})).await.0, status);
+    }
+    let trial = json!({"trial": "session", "model": "m"});
+    assert_eq!(call("POST", "/api/v1/connections/trial", &writer, trial).await.0, 403);
+    let vault =
+        [Change { key: "vault/notes".to_owned(), value: Some(json!({"folder": "/private"})) }];
+    store.change(&TenantId::local(), &vault, None, Timestamp(1)).await.unwrap();
+    let vaults = "/api/v1/revisions?key=vault/";
+    for (key, shown) in [(&writer, Value::Null), (&admin, json!({"folder": "/private"}))] {
+        let (_, found) = call("GET", vaults, key, Value::Null).await;
+        assert_eq!(found["items"][0]["changes"][0]["after"], shown);
     }
     let chat = json!({"id": "hall"});
     assert_eq!(call("POST", "/api/v1/chats", &writer, chat).await.0, 201);
