@@ -190,16 +190,7 @@ fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
         delta: StateDelta::default(),
         injections: Vec::new(),
         prompt: Vec::new(),
-        report: Report {
-            selection: None,
-            facts,
-            budgets: Vec::new(),
-            verdicts: Vec::new(),
-            untouched: 0,
-            spans: Vec::new(),
-            warnings: Vec::new(),
-            cache: None,
-        },
+        report: Report::undecided(facts),
         created: now,
         given: None,
     }

@@ -55,6 +55,22 @@ pub struct Report {
     pub selection: Option<SelectionUse>,
 }
 
+impl Report {
+    /// The report of a turn that decided nothing: an edit, or one told elsewhere.
+    pub fn undecided(facts: TurnFacts) -> Self {
+        Self {
+            facts,
+            budgets: Vec::new(),
+            verdicts: Vec::new(),
+            untouched: 0,
+            spans: Vec::new(),
+            warnings: Vec::new(),
+            cache: None,
+            selection: None,
+        }
+    }
+}
+
 /// What a prompt kept of the one sent before, and what it is estimated to cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

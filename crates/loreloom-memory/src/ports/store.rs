@@ -168,16 +168,7 @@ impl TurnRecord {
             library: LibraryVersion::default(),
             at: None,
         };
-        let report = Report {
-            facts,
-            budgets: Vec::new(),
-            verdicts: Vec::new(),
-            untouched: 0,
-            spans: Vec::new(),
-            warnings: Vec::new(),
-            cache: None,
-            selection: None,
-        };
+        let report = Report::undecided(facts);
         Self {
             chat,
             at,
