@@ -31,7 +31,7 @@ use loreloom_core::{
     recognise::wire,
 };
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 pub(crate) use self::problem::problem;
 use self::{
@@ -222,7 +222,8 @@ fn told(
         return answer(app, reply, framing, None);
     };
     let cutter = decided.lore.rules().notebooks.cutter();
-    let turn = decided.is_story.then(|| commit(app, decided, sent));
+    let (waiting, passed) = oneshot::channel();
+    let turn = decided.is_story.then(|| commit(app, decided, sent, passed));
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
         return answer(app, reply, framing, None);
@@ -232,7 +233,7 @@ fn told(
     let complete = complete(app, turn, telling);
     let hiding = cutter.map(|cutter| upstream.hiding(content_type.unwrap_or_default(), cutter));
     let copying = |body| -> BodyStream {
-        let copied = Box::pin(Tee::new(body, reading, complete));
+        let copied = Box::pin(Tee::new(body, reading, waiting, complete));
         match hiding {
             Some(hiding) => Box::pin(Hidden::new(copied, hiding)),
             None => copied,
@@ -241,10 +242,17 @@ fn told(
     answer(app, reply, framing, Some(Box::new(copying)))
 }
 
-/// Stores a turn beside the stream.
-fn commit(app: &App, decided: Decided, sent: Sent) -> JoinHandle<Option<Committed>> {
+/// Stores a turn beside the stream, once its first chunk has passed: the reader waits for that
+/// and for nothing else.
+fn commit(
+    app: &App,
+    decided: Decided,
+    sent: Sent,
+    passed: oneshot::Receiver<()>,
+) -> JoinHandle<Option<Committed>> {
     let committing = app.clone();
     app.tasks.spawn(async move {
+        let _passed = passed.await;
         let chat = decided.path.chat().clone();
         match committing.commit(decided, sent).await {
             Ok(committed) => Some(committed),
