@@ -38,6 +38,7 @@ mod router;
 mod serve;
 mod stacks;
 mod story;
+mod timings;
 mod trying;
 mod vaults;
 
