@@ -26,6 +26,7 @@ use crate::{
     limits::Limits,
     lore::LoreError,
     notices::{Happened, Notice, Notices},
+    pace::Pace,
     paths::Paths,
     recogniser::Recogniser,
     stacks::Stacks,
@@ -40,6 +41,7 @@ struct Shared {
     parts: AppParts,
     api: ApiState,
     paths: Paths,
+    pace: Pace,
 }
 
 /// What an [`App`] is made of.
@@ -130,7 +132,8 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self(Arc::new(Shared { parts, api: ApiState::default(), paths: Paths::default() }))
+        let (api, paths, pace) = (ApiState::default(), Paths::default(), Pace::default());
+        Self(Arc::new(Shared { parts, api, paths, pace }))
     }
 }
 
@@ -143,6 +146,11 @@ impl App {
     /// The stories that were told lately.
     pub(crate) fn paths(&self) -> &Paths {
         &self.0.paths
+    }
+
+    /// How turns have been going.
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.0.pace
     }
 
     /// What the API keeps between calls.

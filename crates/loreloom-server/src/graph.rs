@@ -223,10 +223,10 @@ impl Graph {
                 }
             }
             for row in rows {
-                let text = folding.apply(row.content());
+                let text = folding.pad(row.content());
                 let mut found: BTreeSet<usize> = BTreeSet::new();
                 index.scan(&text, |pattern, start, end| {
-                    let is_word = || rules.world_info.words.is_word(&text, start, end);
+                    let is_word = || rules.world_info.words.is_word(text.as_str(), start, end);
                     let hit = of.get(&pattern).into_iter().flatten();
                     found.extend(hit.filter(|at| !keys[**at].whole_words || is_word()));
                 });

@@ -27,6 +27,7 @@ mod metrics;
 mod models;
 mod notices;
 mod noting;
+mod pace;
 mod pages;
 mod paths;
 mod prompt_map;

@@ -77,6 +77,16 @@ impl Folding {
         }
     }
 
+    /// The text to search, as an index scans it.
+    pub fn pad(self, text: &str) -> Padded {
+        if self == Self::Lower && text.is_ascii() {
+            let mut padded = Padded::from(text);
+            padded.0.make_ascii_lowercase();
+            return padded;
+        }
+        Padded::from(&*self.apply(text))
+    }
+
     /// The text to search.
     pub fn apply(self, text: &str) -> Cow<'_, str> {
         let cased = match self.lowers() {
@@ -89,6 +99,34 @@ impl Folding {
             Blanks::Collapsed => Cow::Owned(collapsed(&cased)),
             Blanks::Squashed => Cow::Owned(cased.replace(' ', "")),
         }
+    }
+}
+
+/// A text with room behind it, so that a scan may read past its end.
+#[derive(Clone, Debug)]
+pub struct Padded(String);
+
+impl Padded {
+    /// Bytes behind the text.
+    pub(super) const PAD: usize = 15;
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.0[..self.0.len() - Self::PAD]
+    }
+
+    /// The text with what is behind it.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl From<&str> for Padded {
+    fn from(text: &str) -> Self {
+        let mut padded = String::with_capacity(text.len() + Self::PAD);
+        padded.push_str(text);
+        padded.extend(std::iter::repeat_n('\0', Self::PAD));
+        Self(padded)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{hash::Hasher as _, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::{Blanks, Folding, LiteralIndex, PatternId, WordRule, raw_span};
+use super::{Blanks, Folding, LiteralIndex, PatternId, WordRule, raw_span, tally::Seen};
 
 /// A text that is scanned, with its hash so that an unchanged message costs nothing.
 #[derive(Clone, Debug)]
@@ -65,15 +65,15 @@ impl Hits {
         if index.is_empty() {
             return Self::default();
         }
-        let folded = folding.apply(text);
+        let folded = folding.pad(text);
         let mut hits: Vec<Hit> = Vec::new();
-        let mut seen: FxHashMap<PatternId, usize> = FxHashMap::default();
+        let mut seen = Seen::default();
         index.scan(&folded, |pattern, start, end| {
-            let at = *seen.entry(pattern).or_insert_with(|| {
+            let at = seen.place(pattern, &hits, |hit| hit.pattern);
+            if at == hits.len() {
                 hits.push(Hit { pattern, any: span(start, end), word: None });
-                hits.len() - 1
-            });
-            if hits[at].word.is_none() && words.is_word(&folded, start, end) {
+            }
+            if hits[at].word.is_none() && words.is_word(folded.as_str(), start, end) {
                 hits[at].word = Some(span(start, end));
             }
         });

@@ -1,8 +1,8 @@
 //! Every literal key of every book, searched in one pass.
 //!
 //! Each pattern is filed under its first 16, 12, 10, 8, 6, 4, 2 or 1 bytes. At every byte of the
-//! text a bitmap of the patterns' first four bytes is asked; only where its bit is set are
-//! the bitmaps of the length classes and then the exact table asked, once for each pattern
+//! text a table of the patterns' first four bytes is asked; only where it says yes are the
+//! bitmaps of the length classes and then the exact table asked, once for each pattern
 //! length filed there. Compared with an Aho-Corasick automaton this touches a few kilobytes
 //! instead of megabytes of states, builds in milliseconds and takes new patterns one at a
 //! time; the price is a slower scan of texts that are dense with near-misses.
@@ -10,12 +10,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Padded;
+
 /// A distinct pattern of a [`LiteralIndex`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PatternId(pub u32);
 
-/// Bytes that a scan may read past the end of the text.
-const PAD: usize = 15;
 /// The end of a chain.
 const LAST: u32 = u32::MAX;
 
@@ -23,8 +23,8 @@ const LAST: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct LiteralIndex {
     ids: FxHashMap<Box<[u8]>, PatternId>,
-    /// The first four bytes of every pattern that has them.
-    heads: Bitmap,
+    /// The first four bytes of every pattern that has them; `None` if none has.
+    heads: Option<Heads>,
     /// Patterns of four bytes and more, in the order they are told at one byte.
     long: Box<[Class; 6]>,
     /// Shorter ones.
@@ -110,7 +110,7 @@ impl LiteralIndex {
             class.freeze();
         }
         let long = self.ids.keys().filter_map(|bytes| bytes.first_chunk::<4>());
-        self.heads = Bitmap::of(long.map(|head| u64::from(u32::from_le_bytes(*head))));
+        self.heads = Heads::of(long.map(|head| u32::from_le_bytes(*head)));
     }
 
     /// How many distinct patterns there are.
@@ -130,27 +130,28 @@ impl LiteralIndex {
 
     /// Calls `hit` with pattern, first byte and end of every occurrence, overlapping ones
     /// too; long patterns before those of less than four bytes, each by first byte.
-    pub fn scan(&self, text: &str, mut hit: impl FnMut(PatternId, usize, usize)) {
+    pub fn scan(&self, text: &Padded, mut hit: impl FnMut(PatternId, usize, usize)) {
         if self.is_empty() {
             return;
         }
-        let mut padded = Vec::with_capacity(text.len() + PAD);
-        padded.extend_from_slice(text.as_bytes());
-        padded.resize(text.len() + PAD, 0);
-        let mut sieve = Sieve::default();
-        for start in (0..text.len()).step_by(CHUNK) {
-            let chunk = &padded[start..padded.len().min(start + CHUNK + PAD)];
-            for (offset, classes) in sieve.long(self, chunk) {
-                for class in self.long.iter().enumerate().filter(|(at, _)| classes >> at & 1 == 1) {
-                    self.verify(class.1, &padded, start + offset, &mut hit);
+        let (padded, length) = (text.bytes(), text.as_str().len());
+        if let Some(heads) = &self.heads {
+            let mut sieve = Sieve::default();
+            for start in (0..length).step_by(CHUNK) {
+                let chunk = &padded[start..padded.len().min(start + CHUNK + Padded::PAD)];
+                for (offset, classes) in sieve.long(heads, &self.long, chunk) {
+                    let asked = self.long.iter().enumerate();
+                    for (_, class) in asked.filter(|(at, _)| classes >> at & 1 == 1) {
+                        self.verify(class, padded, start + offset, &mut hit);
+                    }
                 }
             }
         }
         if self.short.iter().any(|class| !class.shortest.is_empty()) {
-            for at in 0..text.len() {
+            for at in 0..length {
                 for class in self.short.iter() {
                     if class.bitmap.may_hold(class.width.window(words(&padded[at..]))) {
-                        self.verify(class, &padded, at, &mut hit);
+                        self.verify(class, padded, at, &mut hit);
                     }
                 }
             }
@@ -165,7 +166,7 @@ impl LiteralIndex {
         at: usize,
         hit: &mut impl FnMut(PatternId, usize, usize),
     ) {
-        let end = padded.len() - PAD;
+        let end = padded.len() - Padded::PAD;
         let window = class.width.window(words(&padded[at..]));
         let mut next = class.shortest.get(&window);
         while let Some(filed) = next {
@@ -234,7 +235,7 @@ impl Default for LiteralIndex {
         use Width::{Eight, Four, One, Six, Sixteen, Ten, Twelve, Two};
         Self {
             ids: FxHashMap::default(),
-            heads: Bitmap::default(),
+            heads: None,
             long: Box::new([Eight, Ten, Twelve, Sixteen, Four, Six].map(Class::of_width)),
             short: Box::new([Two, One].map(Class::of_width)),
         }
@@ -279,16 +280,17 @@ impl Sieve {
     /// The places of a chunk at which a long pattern may begin, and the bits of its classes.
     fn long(
         &mut self,
-        index: &LiteralIndex,
+        heads: &Heads,
+        long: &[Class; 6],
         chunk: &[u8],
     ) -> impl Iterator<Item = (usize, u8)> + use<'_> {
         let mut passed = 0;
         for (at, bytes) in (0..).zip(chunk.array_windows::<16>()) {
             self.0[passed % CHUNK].0 = at;
             let head = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-            passed += usize::from(index.heads.may_hold(u64::from(head)));
+            passed += heads.may_hold(head);
         }
-        let [eight, ten, twelve, sixteen, four, six] = &*index.long;
+        let [eight, ten, twelve, sixteen, four, six] = long;
         let mut kept = 0;
         for one in 0..passed {
             let at = self.0[one].0;
@@ -305,6 +307,39 @@ impl Sieve {
             kept += usize::from(classes != 0);
         }
         self.0[..kept].iter().map(|&(at, classes)| (usize::from(at), classes))
+    }
+}
+
+/// The first four bytes of patterns: a set that may say yes too often, never no too often.
+/// Every byte of every text asks it, so it has a byte, not a bit, for each of as many places
+/// as sixteen bits can tell: no length to compare with and nothing to shift.
+#[derive(Clone, Debug)]
+struct Heads(Box<[u8; Heads::PLACES]>);
+
+impl Heads {
+    const PLACES: usize = 1 << 16;
+
+    /// The set of these, if there are any.
+    fn of(heads: impl Iterator<Item = u32>) -> Option<Self> {
+        let mut heads = heads.peekable();
+        heads.peek()?;
+        let mut set = vec![0; Self::PLACES].into_boxed_slice();
+        for head in heads {
+            set[Self::place(head)] = 1;
+        }
+        set.try_into().ok().map(Self)
+    }
+
+    /// 1 or 0.
+    #[inline]
+    fn may_hold(&self, head: u32) -> usize {
+        usize::from(self.0[Self::place(head)])
+    }
+
+    /// Fibonacci hashing: the top bits of the product depend on all bits.
+    #[inline]
+    fn place(head: u32) -> usize {
+        (head.wrapping_mul(0x9e37_79b1) >> 16) as usize
     }
 }
 
@@ -380,7 +415,9 @@ mod tests {
     fn found(patterns: &[&str], text: &str) -> Vec<(String, usize)> {
         let index = LiteralIndex::build(patterns.iter().copied());
         let mut hits = Vec::new();
-        index.scan(text, |_, start, end| hits.push((text[start..end].to_owned(), start)));
+        index.scan(&Padded::from(text), |_, start, end| {
+            hits.push((text[start..end].to_owned(), start));
+        });
         hits
     }
 
@@ -442,7 +479,7 @@ mod tests {
         index.freeze();
         for pattern in ["harbour", "harbour wall of the old town"].into_iter().chain(later) {
             let mut found = Vec::new();
-            index.scan(pattern, |_, start, end| found.push((start, end)));
+            index.scan(&Padded::from(pattern), |_, start, end| found.push((start, end)));
             assert!(found.contains(&(0, pattern.len())), "{pattern}: {found:?}");
         }
     }

@@ -12,7 +12,7 @@ mod tally;
 mod word;
 
 pub use self::{
-    fold::{Blanks, Folding, raw_span},
+    fold::{Blanks, Folding, Padded, raw_span},
     hits::{Hit, HitCache, Hits, ScanText},
     js_regex::{JsRegex, RegexMatch, RegexOutcome},
     literal::{LiteralIndex, PatternId},

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{LiteralIndex, PatternId, WordRule};
+use super::{LiteralIndex, Padded, PatternId, WordRule};
 
 /// One pattern in a text: how often, and where first. Occurrences do not overlap, the way
 /// a search that goes on after each match counts them.
@@ -43,11 +43,11 @@ pub struct Tallies(Vec<Tally>);
 
 impl Tallies {
     /// Counts the patterns of an index in a text that is folded already.
-    pub fn count(index: &LiteralIndex, words: WordRule, folded: &str) -> Self {
+    pub fn count(index: &LiteralIndex, words: WordRule, folded: &Padded) -> Self {
         let mut counting: Vec<Counting> = Vec::with_capacity(FEW / 2);
         let mut seen = Seen::default();
         index.scan(folded, |pattern, start, end| {
-            let at = seen.place(pattern, &counting);
+            let at = seen.place(pattern, &counting, |one| one.tally.pattern);
             if at == counting.len() {
                 let (first, length) = (offset(start), offset(end - start));
                 let tally = Tally { pattern, any: 0, word: 0, length, first, first_word: None };
@@ -58,7 +58,7 @@ impl Tallies {
                 tally.any += 1;
                 *any = end;
             }
-            if start >= *word && words.is_word(folded, start, end) {
+            if start >= *word && words.is_word(folded.as_str(), start, end) {
                 tally.word += 1;
                 tally.first_word.get_or_insert(offset(start));
                 *word = end;
@@ -95,26 +95,30 @@ struct Counting {
     word: usize,
 }
 
-/// Where each pattern's tally is. A message holds a few, which are found sooner by looking
-/// through them than by a table that has to be made first.
+/// Where each pattern that was found is listed. A message holds a few, which are found sooner
+/// by looking through them than by a table that has to be made first.
 #[derive(Default)]
-struct Seen(FxHashMap<PatternId, usize>);
+pub(super) struct Seen(FxHashMap<PatternId, usize>);
 
-/// Up to so many tallies are looked through.
+/// Up to so many are looked through.
 const FEW: usize = 32;
 
 impl Seen {
-    /// Where a pattern's tally is, or is to be put: behind all others.
-    fn place(&mut self, pattern: PatternId, counting: &[Counting]) -> usize {
-        let pattern_of = |one: &Counting| one.tally.pattern;
-        if counting.len() < FEW {
-            let known = counting.iter().position(|one| pattern_of(one) == pattern);
-            return known.unwrap_or(counting.len());
+    /// Where a pattern is listed, or is to be put: behind all others.
+    pub(super) fn place<One>(
+        &mut self,
+        pattern: PatternId,
+        listed: &[One],
+        pattern_of: impl Fn(&One) -> PatternId,
+    ) -> usize {
+        if listed.len() < FEW {
+            let known = listed.iter().position(|one| pattern_of(one) == pattern);
+            return known.unwrap_or(listed.len());
         }
         if self.0.is_empty() {
-            self.0.extend(counting.iter().map(pattern_of).zip(0..));
+            self.0.extend(listed.iter().map(pattern_of).zip(0..));
         }
-        *self.0.entry(pattern).or_insert(counting.len())
+        *self.0.entry(pattern).or_insert(listed.len())
     }
 }
 
@@ -140,7 +144,7 @@ mod tests {
         let keys: Vec<String> = (0..3 * FEW).map(|at| format!("key{at:03}")).collect();
         let index = LiteralIndex::build(keys.iter().map(String::as_str));
         let text = format!("{} {}", keys.join(" "), keys.join(" "));
-        let tallies = Tallies::count(&index, WordRule::Ascii, &text);
+        let tallies = Tallies::count(&index, WordRule::Ascii, &text.as_str().into());
         assert_eq!(tallies.len(), keys.len());
         assert!(tallies.iter().all(|tally| (tally.any, tally.word) == (2, 2)));
         assert!(tallies.iter().zip(0..).all(|(tally, at)| tally.pattern == PatternId(at)));
@@ -154,7 +158,7 @@ mod tests {
             ("aa aaa aa", 0, 3, 2, Some(0)),
             ("the cart departs; art is long", 1, 3, 1, Some(18)),
         ] {
-            let tallies = Tallies::count(&index, WordRule::Ascii, text);
+            let tallies = Tallies::count(&index, WordRule::Ascii, &text.into());
             let tally = tallies.get(PatternId(pattern)).unwrap();
             assert_eq!(
                 (tally.any, tally.word, tally.first_word),

@@ -13,7 +13,7 @@ use crate::{
     book::is_js_space,
     ids::EntryId,
     library::{EntryIx, KeyIndex, spans_texts},
-    scan::{Folding, LiteralIndex, PatternId, Tallies, WordRule},
+    scan::{Folding, LiteralIndex, Padded, PatternId, Tallies, WordRule},
     tokens::TokenCounter,
     units::Tokens,
 };
@@ -105,6 +105,14 @@ impl TextFolding {
     /// Whether offsets in the folded text can be traced back.
     pub(super) fn is_traceable(self, text: &str) -> bool {
         !self.compose || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
+    }
+
+    /// The text to search, as an index scans it.
+    fn pad(self, text: &str) -> Padded {
+        if self.is_traceable(text) {
+            return self.case.pad(text);
+        }
+        Padded::from(&*self.apply(text))
     }
 
     /// The text to search. Text without marks, which is most, is not copied to compose it.
@@ -273,7 +281,7 @@ impl Vault {
 
     /// What is found in a text.
     pub(super) fn tally(&self, text: &str) -> Tallies {
-        Tallies::count(&self.keys.literals, self.words, &self.folding.apply(text))
+        Tallies::count(&self.keys.literals, self.words, &self.folding.pad(text))
     }
 }
 

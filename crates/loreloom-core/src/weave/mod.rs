@@ -55,7 +55,7 @@ pub fn weave(
         place: place_of(&one.bucket),
         role: role_of(&one.bucket),
         text: one.text.to_string(),
-        tokens: sent_tokens(one, instruments.counter),
+        tokens: sent_tokens(library, one, instruments.counter),
         source: source_of(library, one.activated.ix),
     };
     let mut injections: Vec<Injection> = placed.iter().map(injection).collect();
@@ -291,8 +291,8 @@ fn warnings(
 }
 
 /// The tokens of a text as it is sent: counted again only if it changed on its way.
-fn sent_tokens(placed: &Placed<'_>, counter: &dyn TokenCounter) -> Tokens {
-    if Arc::ptr_eq(&placed.text, &placed.activated.text) {
+fn sent_tokens(library: &Library, placed: &Placed<'_>, counter: &dyn TokenCounter) -> Tokens {
+    if Arc::ptr_eq(&placed.text, placed.activated.text(library)) {
         placed.activated.tokens
     } else {
         counter.count(&placed.text)

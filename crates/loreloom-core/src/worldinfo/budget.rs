@@ -6,7 +6,7 @@ use super::{
     cause::Cause,
     output::bucket_of,
     pass::{Activated, Scanner},
-    seat::Seat,
+    seat::{Rendered, Seat},
 };
 use crate::{
     dice::Roll,
@@ -16,14 +16,6 @@ use crate::{
     units::Tokens,
     wrap::{Wrapping, fields_of},
 };
-
-/// A candidate after the pass, with its text: macros are expanded only in those reached.
-pub(super) struct Rendered {
-    pub(super) seat: Seat,
-    pub(super) text: Arc<str>,
-    /// The measure of the text in its wrapper, if it has one.
-    pub(super) wrapped: Option<Measure>,
-}
 
 /// A candidate's wrapper, made before it is known whether the candidate fits.
 struct Candidate {
@@ -35,16 +27,15 @@ struct Candidate {
 
 impl Scanner<'_> {
     /// Rolls for the candidates and fits them into the budget, in order. The first that does
-    /// not fit closes it, except for those that ignore it.
-    pub(super) fn fit(&mut self, candidates: Vec<Seat>) -> Vec<Rendered> {
+    /// not fit closes it, except for those that ignore it. Macros are expanded only in those
+    /// reached.
+    pub(super) fn fit(&mut self, candidates: &mut [Seat]) {
         let base = self.counter.tokens(self.running);
         let newline = self.counter.measure("\n");
         let mut taken = Measure::default();
         let ignores = |seat: &&Seat| seat.ignores_budget(self.library);
         let mut ignoring = candidates.iter().filter(ignores).count();
         self.activated.reserve(candidates.len());
-        self.places.reserve(candidates.len());
-        let mut rendered = Vec::with_capacity(candidates.len());
         let mut closed = false;
         for seat in candidates {
             let ignore = seat.ignores_budget(self.library);
@@ -52,26 +43,29 @@ impl Scanner<'_> {
             closed |= self.overflowed && !ignore && ignoring == 0;
             if closed || (self.overflowed && !ignore) {
                 let body = seat.body(self.library);
-                let needed = match self.wrapped(&seat, body) {
+                let needed = match self.wrapped(seat, body) {
                     Some(wrapped) => wrapped.tokens,
                     None => self.counter.count(body),
                 };
                 self.stop(seat.key, Stop::BudgetClosed { needed });
-                let text = seat.body(self.library).into();
-                rendered.push(Rendered { seat, text, wrapped: None });
                 continue;
             }
-            if let Err(stop) = self.roll(&seat) {
+            if let Err(stop) = self.roll(seat) {
                 self.failed.insert(seat.key);
                 self.stop(seat.key, stop);
-                let text = seat.body(self.library).into();
-                rendered.push(Rendered { seat, text, wrapped: None });
                 continue;
             }
-            let (text, writes) = self.render(&seat);
-            let wrapped = self.wrapped(&seat, &text);
-            let wrapped_measure = wrapped.as_ref().map(|one| one.measure);
-            let measure = wrapped_measure.unwrap_or_else(|| self.counter.measure(&text));
+            let (text, writes) = self.render(seat).unzip();
+            let said = text.as_deref().unwrap_or_else(|| seat.body(self.library));
+            let wrapped = self.wrapped(seat, said);
+            let measure = match &wrapped {
+                Some(wrapped) => wrapped.measure,
+                None => self.counter.measure(said),
+            };
+            if text.is_some() || wrapped.is_some() {
+                let wrapped = wrapped.as_ref().map(|one| one.measure);
+                seat.rendered = Some(Box::new(Rendered { text: text.clone(), wrapped }));
+            }
             taken += measure + newline;
             let total = base.saturating_add(self.counter.tokens(taken));
             if !ignore && total >= self.budget {
@@ -84,12 +78,10 @@ impl Scanner<'_> {
                 let (left, over) = (left.unwrap_or_default(), over.unwrap_or_default());
                 self.stop(seat.key, Stop::Budget { needed, left, over });
             } else {
-                self.activate(&seat, &text, wrapped);
-                self.write(&writes);
+                self.activate(seat, text, wrapped);
+                self.write(&writes.unwrap_or_default());
             }
-            rendered.push(Rendered { seat, text, wrapped: wrapped_measure });
         }
-        rendered
     }
 
     /// Keeps what an activated entry writes to variables, for keys and texts after it.
@@ -115,13 +107,13 @@ impl Scanner<'_> {
         if roll <= probability { Ok(()) } else { Err(Stop::Chance { roll, probability }) }
     }
 
-    /// A candidate's text, and what it writes if it is sent.
-    fn render(&mut self, seat: &Seat) -> (Arc<str>, VariableChanges) {
-        let mut writes = VariableChanges::default();
-        let compiled = self.library.compiled(seat.ix);
-        if !seat.is_sent() && !compiled.dynamic {
-            return (Arc::clone(&compiled.body), writes);
+    /// A candidate's text and what it writes if it is sent, unless it is the stored text as
+    /// it is.
+    fn render(&mut self, seat: &Seat) -> Option<(Arc<str>, VariableChanges)> {
+        if !seat.is_sent() && !self.library.compiled(seat.ix).dynamic {
+            return None;
         }
+        let mut writes = VariableChanges::default();
         let entry = &seat.entry(self.library).id;
         let dice = &mut *self.dice;
         let mut roll = |draw: Draw| {
@@ -133,7 +125,7 @@ impl Scanner<'_> {
         };
         let (body, variables) = (seat.body(self.library), &self.effects.state.variables);
         let text = self.macros.expand_rolling(body, variables, &mut writes, &mut roll).into();
-        (text, writes)
+        Some((text, writes))
     }
 
     /// The candidate as it would be sent, where entries are wrapped.
@@ -155,25 +147,31 @@ impl Scanner<'_> {
         Some(Candidate { cause, wrapping, measure, tokens })
     }
 
-    fn activate(&mut self, seat: &Seat, text: &Arc<str>, wrapped: Option<Candidate>) {
-        let slot = seat.slot;
-        let (cause, wrapping, tokens) = match wrapped {
-            Some(Candidate { cause, wrapping, tokens, .. }) => (cause, Some(wrapping), tokens),
-            None => (self.cause(seat), None, self.counter.count(text)),
-        };
+    fn activate(&mut self, seat: &Seat, text: Option<Arc<str>>, wrapped: Option<Candidate>) {
+        let (cause, wrapping, tokens) =
+            if let Some(Candidate { cause, wrapping, tokens, .. }) = wrapped {
+                (cause, Some(wrapping), tokens)
+            } else {
+                let said = text.as_deref().unwrap_or_else(|| seat.body(self.library));
+                (self.cause(seat), None, self.counter.count(said))
+            };
         let activated = Activated {
             ix: seat.ix,
             instead: seat.sent().cloned(),
-            text: Arc::clone(text),
+            made: text,
             tokens,
             cause,
             wrapping,
         };
         self.stops.remove(&seat.key);
-        if let Some(&at) = self.places.get(&slot) {
-            self.activated[at] = activated;
+        let placed = &mut self.placed[seat.slot.0 as usize];
+        if std::mem::replace(placed, true) {
+            let slot = |one: &&mut Activated| self.library.compiled(one.ix).slot == seat.slot;
+            // Entries that share a slot are few: the later one replaces the earlier.
+            if let Some(before) = self.activated.iter_mut().find(slot) {
+                *before = activated;
+            }
         } else {
-            self.places.insert(slot, self.activated.len());
             self.activated.push(activated);
         }
     }

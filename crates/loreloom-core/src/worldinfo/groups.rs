@@ -123,7 +123,7 @@ impl Scanner<'_> {
 
     /// Whether a candidate is there because it stays.
     pub(super) fn is_sticky(&self, seat: &Seat) -> bool {
-        seat.recognised && self.effects.sticky(seat.ix).is_some()
+        !seat.plain && seat.recognised && self.effects.sticky(seat.ix).is_some()
     }
 
     /// Members that match fewer keys than the best lose, where scoring is on.

@@ -69,7 +69,7 @@ pub fn place<'scan>(
     let mut placed = Vec::with_capacity(walk.len());
     for one in walk {
         let Some(bucket) = bucket_of(&one.entry(library).placement) else { continue };
-        let text = rewrite(&one.text, &bucket, scripts, macros);
+        let text = rewrite(one.text(library), &bucket, scripts, macros);
         if !text.is_empty() {
             let text = match &one.wrapping {
                 Some(wrapping) => wrapping.wrap(&text).into(),

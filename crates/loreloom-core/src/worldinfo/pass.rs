@@ -6,7 +6,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     WorldInfoRules,
-    budget::Rendered,
     cause::Cause,
     near::Nearness,
     seat::{Seat, SeatKey},
@@ -50,8 +49,8 @@ pub struct Activated {
     pub ix: EntryIx,
     /// What the host sent in its place.
     pub instead: Option<Arc<Entry>>,
-    /// Its text, macros expanded.
-    pub text: Arc<str>,
+    /// What macros made of its text; `None` is the stored text as it is.
+    pub(super) made: Option<Arc<str>>,
     /// The tokens of its text, with its wrapper.
     pub tokens: Tokens,
     pub(super) cause: Cause,
@@ -63,9 +62,12 @@ impl Activated {
     pub fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
         self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
     }
-}
 
-impl Activated {
+    /// Its text, macros expanded.
+    pub fn text<'a>(&'a self, library: &'a Library) -> &'a Arc<str> {
+        self.made.as_ref().unwrap_or_else(|| &library.compiled(self.ix).body)
+    }
+
     /// How it came to fire.
     pub fn trigger(&self, library: &Library, turn: &Turn<'_>) -> Trigger {
         self.cause.trigger(self.ix, library, turn)
@@ -165,7 +167,9 @@ pub(super) struct Scanner<'a> {
     pub(super) running: Measure,
     pub(super) overflowed: bool,
     pub(super) activated: Vec<Activated>,
-    pub(super) places: FxHashMap<EntryIx, usize>,
+    /// By entry: whether it, or one that shares its result, is activated. Dense, because
+    /// every pass asks for all of them.
+    pub(super) placed: Vec<bool>,
     pub(super) failed: FxHashSet<SeatKey>,
     pub(super) stops: FxHashMap<SeatKey, Stop>,
     passes: Vec<Pass>,
@@ -229,7 +233,7 @@ impl<'a> Scanner<'a> {
             running: Measure::default(),
             overflowed: false,
             activated: Vec::new(),
-            places: FxHashMap::default(),
+            placed: vec![false; library.len()],
             failed: FxHashSet::default(),
             stops: FxHashMap::default(),
             passes: Vec::new(),
@@ -255,19 +259,18 @@ impl<'a> Scanner<'a> {
         self.take_touched();
         let mut candidates = self.candidates();
         candidates.sort_by_key(|seat| (!self.is_sticky(seat), seat.key));
-        let candidates = self.settle_groups(candidates);
-        let rendered = self.fit(candidates);
-        let successful: Vec<&Rendered> =
-            rendered.iter().filter(|one| !self.failed.contains(&one.seat.key)).collect();
-        let feeds =
-            |one: &&Rendered| one.seat.plain || !one.seat.entry(self.library).recursion.prevent;
-        let feeding = successful.iter().copied().filter(feeds);
+        let mut candidates = self.settle_groups(candidates);
+        self.fit(&mut candidates);
+        let library = self.library;
+        let successful = candidates.iter().filter(|seat| !self.failed.contains(&seat.key));
+        let feeds = |seat: &&Seat| seat.plain || !seat.entry(library).recursion.prevent;
+        let feeding = successful.clone().filter(feeds);
         let any = feeding.clone().next().is_some();
         let mut pass = Pass {
             phase: self.phase,
             next: None,
-            candidates: rendered.iter().map(|one| one.seat.slot).collect(),
-            successful: successful.iter().map(|one| one.seat.slot).collect(),
+            candidates: candidates.iter().map(|seat| seat.slot).collect(),
+            successful: successful.map(|seat| seat.slot).collect(),
             total: self.activated.len(),
             overflowed: self.overflowed,
             level: 0,
@@ -275,7 +278,8 @@ impl<'a> Scanner<'a> {
         let may_feed =
             self.rules.recursive || !self.levels.is_empty() || self.rules.min_activations > 0;
         let fed: Vec<Fed> = if may_feed {
-            feeding.map(|one| (one.seat.ix, Arc::clone(&one.text), one.wrapped)).collect()
+            let wrapped = |seat: &Seat| seat.rendered.as_ref().and_then(|one| one.wrapped);
+            feeding.map(|seat| (seat.ix, seat.text(library), wrapped(seat))).collect()
         } else {
             Vec::new()
         };
@@ -296,13 +300,12 @@ impl<'a> Scanner<'a> {
     }
 
     fn candidates(&mut self) -> Vec<Seat> {
-        let live = std::mem::take(&mut self.live);
-        let mut candidates: Vec<Seat> = Vec::new();
+        let mut live = std::mem::take(&mut self.live);
+        // What is activated stays so, and what failed its roll does not roll again.
+        live.retain(|&rank| !self.is_placed(rank) && !self.failed.contains(&SeatKey::Rank(rank)));
+        let mut candidates: Vec<Seat> = Vec::with_capacity(live.len());
         for &rank in &live {
             let key = SeatKey::Rank(rank);
-            if self.failed.contains(&key) || self.is_placed(rank) {
-                continue;
-            }
             match self.judge(rank) {
                 // What the host sent for several entries of one number is one object.
                 Ok(seat) if seat.is_sent() && candidates.iter().any(|one| seat.is_same(one)) => {}
@@ -316,8 +319,7 @@ impl<'a> Scanner<'a> {
 
     /// Whether the entry at a rank, or one that shares its result, is activated.
     fn is_placed(&self, rank: u32) -> bool {
-        !self.places.is_empty()
-            && self.places.contains_key(&self.library.compiled(self.roster.at(rank)).slot)
+        self.placed[self.library.compiled(self.roster.at(rank)).slot.0 as usize]
     }
 
     /// Remembers why an entry was stopped: the rule that stopped it when it got furthest.
@@ -382,11 +384,9 @@ impl<'a> Scanner<'a> {
             }
         }
         let used = self.activated.iter().map(|one| one.tokens).sum();
-        let (places, library, roster) = (&self.places, self.library, self.roster);
-        let placed =
-            |key: SeatKey| places.contains_key(&library.compiled(roster.at(key.rank())).slot);
+        let stops = std::mem::take(&mut self.stops).into_iter();
         let mut stopped: Vec<(SeatKey, Stop)> =
-            self.stops.into_iter().filter(|(key, _)| !placed(*key)).collect();
+            stops.filter(|(key, _)| !self.is_placed(key.rank())).collect();
         stopped.sort_by_key(|(key, _)| *key);
         let stopped = stopped.into_iter().map(|(key, stop)| (self.roster.at(key.rank()), stop));
         Scan {

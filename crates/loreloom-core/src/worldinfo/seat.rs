@@ -6,6 +6,7 @@ use super::{activation::Found, fingerprint::sent_fingerprint};
 use crate::{
     book::Entry,
     library::{CompiledEntry, EntryIx, Library, group_names},
+    tokens::Measure,
 };
 
 /// A candidate: an entry of the roster, or an object the host sent in its place.
@@ -21,6 +22,17 @@ pub(super) struct Seat {
     instead: Option<Arc<Entry>>,
     /// Whether it is the stored entry to timed effects, which go by fingerprints.
     pub(super) recognised: bool,
+    /// What it says, where that is not the stored text as it is.
+    pub(super) rendered: Option<Box<Rendered>>,
+}
+
+/// What a candidate says.
+#[derive(Clone, Debug)]
+pub(super) struct Rendered {
+    /// The text after macros; `None` is the stored text.
+    pub(super) text: Option<Arc<str>>,
+    /// The measure of the text in its wrapper, if it has one.
+    pub(super) wrapped: Option<Measure>,
 }
 
 /// Which candidate a roll belongs to. An object sent by the host is not the stored entry,
@@ -45,13 +57,13 @@ impl Seat {
     pub(super) fn stored(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
         let CompiledEntry { slot, plain, .. } = *compiled;
         let key = SeatKey::Rank(rank);
-        Self { key, ix, slot, plain, found, instead: None, recognised: true }
+        Self { key, ix, slot, plain, found, instead: None, recognised: true, rendered: None }
     }
 
     /// The stored entry at a rank, put before all others.
     pub(super) fn first(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
-        let (key, slot) = (SeatKey::Sent(rank), compiled.slot);
-        Self { key, ix, slot, plain: false, found, instead: None, recognised: true }
+        let stored = Self::stored(rank, ix, compiled, found);
+        Self { key: SeatKey::Sent(rank), plain: false, ..stored }
     }
 
     /// What the host sent in place of the entry at a rank.
@@ -61,10 +73,10 @@ impl Seat {
         entry: &Arc<Entry>,
         found: Found,
     ) -> Self {
-        let (key, instead) = (SeatKey::Sent(rank), Some(Arc::clone(entry)));
         let print = sent_fingerprint(entry);
         let recognised = print.is_some() && print == compiled.fingerprint;
-        Self { key, ix, slot: compiled.slot, plain: false, found, instead, recognised }
+        let first = Self::first(rank, ix, compiled, found);
+        Self { instead: Some(Arc::clone(entry)), recognised, ..first }
     }
 
     /// The entry whose rules hold for this candidate.
@@ -96,6 +108,15 @@ impl Seat {
             Some(entry) => &entry.content,
             None => &library.compiled(self.ix).body,
         }
+    }
+
+    /// The text as it was made for this turn, else as it is stored.
+    pub(super) fn text(&self, library: &Library) -> Arc<str> {
+        let made = self.rendered.as_ref().and_then(|rendered| rendered.text.clone());
+        made.unwrap_or_else(|| match &self.instead {
+            Some(entry) => entry.content.as_str().into(),
+            None => Arc::clone(&library.compiled(self.ix).body),
+        })
     }
 
     /// The inclusion groups it competes in.

@@ -33,7 +33,7 @@ use loreloom_core::{
     recognise::wire,
 };
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 pub(crate) use self::problem::problem;
 use self::{
@@ -234,7 +234,8 @@ fn told(
     let Some(Woven { decided, sent, telling }) = woven else {
         return answer(app, reply, framing, None);
     };
-    let turn = decided.is_story.then(|| commit(app, decided, sent));
+    let (waiting, passed) = oneshot::channel();
+    let turn = decided.is_story.then(|| commit(app, decided, sent, passed));
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
         return answer(app, reply, framing, None);
@@ -242,13 +243,20 @@ fn told(
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let reading = upstream.reading(content_type.unwrap_or_default());
     let complete = complete(app, turn, telling, times);
-    answer(app, reply, framing, Some(Box::new(|body| Tee::new(body, reading, complete))))
+    answer(app, reply, framing, Some(Box::new(|body| Tee::new(body, reading, waiting, complete))))
 }
 
-/// Stores a turn beside the stream.
-fn commit(app: &App, decided: Decided, sent: Sent) -> JoinHandle<Option<Committed>> {
+/// Stores a turn beside the stream, once its first chunk has passed: the reader waits for that
+/// and for nothing else.
+fn commit(
+    app: &App,
+    decided: Decided,
+    sent: Sent,
+    passed: oneshot::Receiver<()>,
+) -> JoinHandle<Option<Committed>> {
     let committing = app.clone();
     app.tasks.spawn(async move {
+        let _passed = passed.await;
         let chat = decided.path.chat().clone();
         match committing.commit(decided, sent).await {
             Ok(committed) => Some(committed),

@@ -8,7 +8,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use loreloom_memory::ports::{BodyStream, ReplyReading, UpstreamError};
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 /// Called with the text of each choice once all of the reply has passed; the task stores
 /// it. Not called for a reply that was cut off, by the upstream or by a front end that hung
@@ -21,25 +21,47 @@ pub(super) type WhenComplete = Box<dyn FnOnce(Vec<String>) -> JoinHandle<()> + S
 pub(super) struct Tee {
     body: BodyStream,
     copy: Option<(Box<dyn ReplyReading>, WhenComplete)>,
+    /// What has passed and is not read yet: the front end waits for no reading.
+    unread: Vec<u8>,
+    /// Dropped when the first chunk has passed.
+    waiting: Option<oneshot::Sender<()>>,
     storing: Option<JoinHandle<()>>,
     ended: bool,
 }
 
+/// Bytes that wait to be read, at the most.
+const UNREAD: usize = 4096;
+
 impl Tee {
-    /// Copies a body.
+    /// Copies a body. Whoever waits for the other end of `waiting` goes on when the first
+    /// chunk has passed, or none will.
     pub(super) fn new(
         body: BodyStream,
         reading: Box<dyn ReplyReading>,
+        waiting: oneshot::Sender<()>,
         complete: WhenComplete,
     ) -> Self {
-        Self { body, copy: Some((reading, complete)), storing: None, ended: false }
+        let copy = Some((reading, complete));
+        Self { body, copy, unread: Vec::new(), waiting: Some(waiting), storing: None, ended: false }
+    }
+
+    /// Copies a chunk.
+    fn copy_chunk(&mut self, bytes: &Bytes) {
+        self.waiting = None;
+        let Some((reading, _)) = &mut self.copy else { return };
+        self.unread.extend_from_slice(bytes);
+        if self.unread.len() >= UNREAD {
+            reading.push(&self.unread);
+            self.unread.clear();
+        }
     }
 
     /// Stores what has passed, if it is a whole reply.
     fn finish(&mut self) {
-        if let Some((reading, complete)) = self.copy.take()
-            && let Some(texts) = reading.finish()
-        {
+        self.waiting = None;
+        let Some((mut reading, complete)) = self.copy.take() else { return };
+        reading.push(&std::mem::take(&mut self.unread));
+        if let Some(texts) = reading.finish() {
             self.storing = Some(complete(texts));
         }
     }
@@ -69,9 +91,7 @@ impl Stream for Tee {
         }
         match std::task::ready!(self.body.poll_next_unpin(context)) {
             Some(Ok(bytes)) => {
-                if let Some((reading, _)) = &mut self.copy {
-                    reading.push(&bytes);
-                }
+                self.copy_chunk(&bytes);
                 Poll::Ready(Some(Ok(bytes)))
             }
             Some(Err(error)) => {

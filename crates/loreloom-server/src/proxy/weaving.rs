@@ -1,6 +1,7 @@
-//! Weaving lore into a request, in its own thread and in bounded time.
+//! Weaving lore into a request, in bounded time and in no other chat's way.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -8,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
 use loreloom_core::assemble::Assembled;
-use tokio::runtime::Handle;
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::{block_in_place, spawn_blocking},
+};
 
 use super::body::Body;
 use crate::{
@@ -39,8 +43,9 @@ pub(super) struct Woven {
 
 /// Weaves lore into a request, or says why it goes on without.
 ///
-/// The engine works on a thread of its own, so that a slow turn delays no other chat, and
-/// under a deadline. A turn that misses it is decided in vain.
+/// The engine has a thread to itself, so that a slow turn delays no other chat, and works
+/// under a deadline. A turn that misses it is decided in vain. Where turns have been quick,
+/// that thread is the one the request came on: its other requests go on elsewhere.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -51,16 +56,20 @@ pub(super) async fn weave(
     let waiting = Arc::new(Waiting::new(&live.weaving.room));
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
-        let (app, body) = (app.clone(), body.clone());
-        let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
-        let (runtime, waiting) = (Handle::current(), Arc::clone(&waiting));
-        let named = named.cloned();
-        let working = tokio::task::spawn_blocking(move || {
-            let prepared = prepare(&app, &runtime, &waiting, (&path, &headers, &body), named);
-            waiting.leave();
-            prepared
-        });
-        working.await.map_err(|_panicked| "the engine failed".to_owned())?
+        let runtime = Handle::current();
+        // A runtime of one thread has no other that could go on with its tasks.
+        let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
+        let working = Working { app: app.clone(), runtime, waiting: Arc::clone(&waiting) };
+        let (body, named) = (body.clone(), named.cloned());
+        let prepared = if may_stay && app.pace().is_brisk() {
+            let came = (parts.uri.path(), &parts.headers, &body);
+            let prepare = AssertUnwindSafe(|| working.prepare(came, named));
+            block_in_place(|| catch_unwind(prepare)).ok()
+        } else {
+            let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
+            spawn_blocking(move || working.prepare((&path, &headers, &body), named)).await.ok()
+        };
+        prepared.unwrap_or_else(|| Err("the engine failed".to_owned()))
     };
     in_time(live.weaving.deadline, &waiting, work).await
 }
@@ -88,6 +97,27 @@ async fn in_time<T>(
 
 /// More than loading a tokenizer takes, also on a slow machine.
 const LOADING: Duration = Duration::from_secs(10);
+
+/// What deciding a turn needs besides the request.
+struct Working {
+    app: App,
+    runtime: Handle,
+    waiting: Arc<Waiting>,
+}
+
+impl Working {
+    fn prepare(
+        &self,
+        came: (&str, &HeaderMap, &Bytes),
+        named: Option<Arc<Connection>>,
+    ) -> Result<Outgoing, String> {
+        let begun = Instant::now();
+        let prepared = prepare(&self.app, &self.runtime, &self.waiting, came, named);
+        self.app.pace().took(begun.elapsed());
+        self.waiting.leave();
+        prepared
+    }
+}
 
 /// Reads, recognises, decides and writes.
 fn prepare(

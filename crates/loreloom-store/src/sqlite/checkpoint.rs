@@ -7,7 +7,11 @@
 //! blocks nobody. Durability does not depend on it: the log is what makes a commit durable.
 
 use std::{
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
     thread::{Builder, JoinHandle},
     time::Duration,
 };
@@ -30,6 +34,8 @@ pub(super) const PAGES_AT_MOST: i64 = 20_000;
 /// The thread; dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
+    /// Commits since the log was last moved.
+    commits: Arc<AtomicU32>,
     nudge: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,20 +44,26 @@ impl Checkpointer {
     /// Starts the thread.
     pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
         let (nudge, nudged) = channel();
+        let commits = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&commits);
         let thread = Builder::new()
             .name("loreloom-checkpoint".to_owned())
-            .spawn(move || run(&connection, &nudged))
+            .spawn(move || run(&connection, &counted, &nudged))
             .map_err(|error| StoreError::Database {
                 doing: "starting the checkpoint thread",
                 source: error.into(),
             })?;
-        Ok(Self { nudge: Some(nudge), thread: Some(thread) })
+        Ok(Self { commits, nudge: Some(nudge), thread: Some(thread) })
     }
 
-    /// Counts a commit.
+    /// Counts a commit. The thread is woken by the first only, and when there are many: it
+    /// looks by itself whether there were more.
     pub(super) fn committed(&mut self) {
-        // A thread that is gone leaves the log to `PAGES_AT_MOST`.
-        self.nudge.take_if(|nudge| nudge.send(()).is_err());
+        let before = self.commits.fetch_add(1, Ordering::Relaxed);
+        if before == 0 || before + 1 == COMMITS {
+            // A thread that is gone leaves the log to `PAGES_AT_MOST`.
+            self.nudge.take_if(|nudge| nudge.send(()).is_err());
+        }
     }
 }
 
@@ -65,16 +77,23 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run(connection: &Connection, nudged: &Receiver<()>) {
+fn run(connection: &Connection, commits: &AtomicU32, nudged: &Receiver<()>) {
     while nudged.recv().is_ok() {
-        for _ in 1..COMMITS {
+        let mut seen = commits.load(Ordering::Relaxed);
+        while seen < COMMITS {
             match nudged.recv_timeout(PAUSE) {
-                Ok(()) => (),
-                Err(RecvTimeoutError::Timeout) => break,
+                Ok(()) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = commits.load(Ordering::Relaxed);
+                    if std::mem::replace(&mut seen, now) == now {
+                        break;
+                    }
+                }
                 // The last connection to close moves the log itself.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+        commits.store(0, Ordering::Relaxed);
         // A busy log is left to the next nudge.
         drop(checkpoint(connection));
     }

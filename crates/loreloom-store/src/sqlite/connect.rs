@@ -26,6 +26,9 @@ const BUSY: Duration = Duration::from_secs(30);
 /// Pages a connection may keep: a story of some thousand messages.
 const CACHE_KIB: i64 = 8 << 10;
 
+/// Pages a connection that only reads may keep: it forgets them at the next write anyway.
+const READ_CACHE_KIB: i64 = 2 << 10;
+
 /// Statements kept ready on each connection; more than the store has.
 const STATEMENTS: usize = 64;
 
@@ -49,6 +52,14 @@ pub(super) fn connect(location: &Location) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// Opens a connection that only reads.
+pub(super) fn connect_to_read(location: &Location) -> Result<Connection, StoreError> {
+    let connection = connect(location)?;
+    let smaller = connection.pragma_update(None, "cache_size", -READ_CACHE_KIB);
+    smaller.doing("opening the database")?;
+    Ok(connection)
+}
+
 /// Why a file could not be opened.
 fn unopened(connection: &Connection, error: rusqlite::Error) -> StoreError {
     match (error.sqlite_error_code(), connection.path()) {
@@ -61,6 +72,9 @@ fn unopened(connection: &Connection, error: rusqlite::Error) -> StoreError {
 
 /// `synchronous = FULL` makes a commit durable when it returns, also over a loss of power.
 ///
+/// What a write that is refused takes back is noted in memory: a turn's pages are few, and
+/// SQLite would make a file for them each time.
+///
 /// A plan does not depend on the values that are bound: otherwise SQLite plans a statement anew
 /// for each of them, which takes longer than to carry it out.
 fn settings(connection: &Connection) -> rusqlite::Result<()> {
@@ -68,6 +82,7 @@ fn settings(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", PAGES_AT_MOST)?;
     connection.pragma_update(None, "foreign_keys", true)

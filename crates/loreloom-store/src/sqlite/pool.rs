@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     checkpoint::Checkpointer,
-    connect::{Location, connect, prepare},
+    connect::{Location, connect, connect_to_read, prepare},
     rows::Doing,
     writer::Writer,
 };
@@ -53,7 +53,7 @@ impl Pool {
     fn with(mut connection: Connection, location: Location) -> Result<Self, StoreError> {
         prepare(&mut connection)?;
         let checkpointer = match &location {
-            Location::File(_) => Some(Checkpointer::start(connect(&location)?)?),
+            Location::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
             Location::Memory => None,
         };
         let writer = Writer::start(connection, checkpointer)?;
@@ -92,7 +92,7 @@ impl Pool {
             let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = match waiting {
                 Some(connection) => connection,
-                None => connect(&location)?,
+                None => connect_to_read(&location)?,
             };
             let result = read(&mut connection);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
