@@ -1,13 +1,13 @@
 //! One turn of a recognised story: decided, then stored with its reply.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     assemble::Seams,
     chat::{GenerationType, Message, Path, Role, identity::without_speaker},
     given::{Asked, Given},
     ids::ChatId,
-    macros::MacroValues,
+    macros::{IDLE, MacroValues, in_words},
     place::Provenance,
     prompt::PromptMessage,
     recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
@@ -16,7 +16,7 @@ use loreloom_core::{
     state::StoryState,
     told::Told,
     turn::{Near, Speaker, Transcript},
-    units::Tokens,
+    units::{Timestamp, Tokens},
     weave::Woven,
     wrap::strip_echo,
 };
@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
-    remembering::budget,
+    paths::Left, remembering::budget,
 };
 
 /// A turn that was decided but not yet stored.
@@ -61,6 +61,8 @@ pub(crate) struct Wish {
     pub(crate) asks: bool,
     /// The first message that the model sees.
     pub(crate) seen_from: usize,
+    /// When the message before the newest was written, where that is known.
+    pub(crate) left_at: Option<Timestamp>,
 }
 
 /// Who tells the story.
@@ -128,7 +130,7 @@ impl App {
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let story = std::mem::take(&mut found.path);
-        let (path, state) = self.told_so_far(runtime, chat, story, found)?;
+        let (path, state, left_at) = self.told_so_far(runtime, chat, story, found)?;
         let (speaker, names) = self.cast(found);
         let wish = Wish {
             path: Arc::new(path),
@@ -143,6 +145,7 @@ impl App {
             is_story: found.kind == Kind::Story,
             asks: true,
             seen_from: found.before,
+            left_at,
         };
         Ok(Some(self.decide_on(runtime, wish, line, waiting)))
     }
@@ -165,11 +168,12 @@ impl App {
         let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
+        let now = self.clock.now();
         let mut asked = Asked {
             generation,
             context: wish.context,
             seed: wish.seed,
-            at: Some(self.clock.now()),
+            at: Some(now),
             given: Given {
                 user,
                 speaker,
@@ -178,7 +182,7 @@ impl App {
                 dry_run,
                 scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
-                macros: holds.macros.clone().unwrap_or_default(),
+                macros: macros(&holds, wish.left_at, now),
                 ..Given::default()
             },
         };
@@ -258,12 +262,15 @@ impl App {
         chat: ChatId,
         mut story: Vec<Message>,
         found: &Recognition,
-    ) -> Result<(Path, StoryState), StoreError> {
+    ) -> Result<(Path, StoryState, Option<Timestamp>), StoreError> {
         for message in story.iter_mut().filter(|message| message.role == Role::User) {
             name(message, found.speakers.user.as_deref());
         }
         let newest = story.pop();
-        let known = self.paths().take(&chat).unwrap_or_else(|| Path::new(chat));
+        let (known, left_at) = match self.paths().take(&chat) {
+            Some(Left { path, at }) => (Arc::unwrap_or_clone(path), Some(at)),
+            None => (Path::new(chat), None),
+        };
         let (mut path, _taken_over) = known.grown(story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
@@ -274,7 +281,7 @@ impl App {
             }
             path.push(newest);
         }
-        Ok((path, state))
+        Ok((path, state, left_at))
     }
 
     /// Tells the recogniser how the model's messages read in the story: without the
@@ -391,11 +398,9 @@ impl App {
         }
         if let Some(path) = told {
             // The reply is stored: its reader need not wait for what memory makes of it.
-            let app = self.clone();
-            self.tasks.spawn(async move {
-                app.remember(&path, &names).await;
-                app.paths().put(path);
-            });
+            let (app, path) = (self.clone(), Arc::new(path));
+            self.paths().put(Left { path: Arc::clone(&path), at: self.clock.now() });
+            self.tasks.spawn(async move { app.remember(&path, &names).await });
         }
         Ok(())
     }
@@ -421,6 +426,17 @@ impl App {
         let reply = reply.map(|node| node.message.text);
         Ok(Some(LastTurn { chat, turn: summary.id, record, reply }))
     }
+}
+
+/// What macros stand for that only the host knows: what it was told, and how long nobody has
+/// written.
+fn macros(told: &Told, left_at: Option<Timestamp>, now: Timestamp) -> BTreeMap<String, String> {
+    let mut macros = told.macros.clone().unwrap_or_default();
+    if let Some(left_at) = left_at {
+        let idle = now.0.saturating_sub(left_at.0).max(0).unsigned_abs() / 1000;
+        macros.entry(IDLE.to_owned()).or_insert_with(|| in_words(idle));
+    }
+    macros
 }
 
 /// What a chat is called that nobody has named: how it begins.

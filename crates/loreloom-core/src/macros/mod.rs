@@ -18,6 +18,7 @@ use std::{
 use self::block::Block;
 pub use self::{
     chance::Draw,
+    time::in_words,
     variables::{VariableChanges, Variables},
 };
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -292,12 +293,20 @@ impl Expansion<'_, '_> {
             "reverse" => {
                 return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
             }
+            // Only the host knows when the last message was written.
+            IDLE => {
+                let told = values.more.and_then(|more| more.get(IDLE));
+                told.map_or("just now", String::as_str)
+            }
             "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),
         };
         Some(Cow::Borrowed(value))
     }
 }
+
+/// `{{idleDuration}}`: how long nobody has written, in words.
+pub const IDLE: &str = "idleduration";
 
 /// Stands for `{{trim}}` until the text around it is known. A private-use character that
 /// no text of its own accord holds next to another.
@@ -385,6 +394,7 @@ mod tests {
             ("{{#if 1}}a{{#if 0}}b{{/}}c{{/if}}d", "acd"),
             ("{{#when x}}a{{/when}}", "{{#when x}}a{{/when}}"),
             ("{{timeDiff::2026-01-02 12:00::2026-01-01 12:00}}", "in a day"),
+            ("{{idleDuration}} {{idle_duration}}", "just now just now"),
         ] {
             assert_eq!(values.expand(text), expanded, "{text}");
         }

@@ -47,7 +47,7 @@ pub(super) fn difference(argument: &str) -> Option<String> {
 
 /// A length of time as people say it. The steps are those of the library that front ends use,
 /// so that a card reads the same here.
-fn in_words(seconds: u64) -> String {
+pub fn in_words(seconds: u64) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;

@@ -1,7 +1,19 @@
 //! Who speaks, as far as a request tells.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::{Body, Request, instruct::template_of, text::speaker};
 use crate::chat::Role;
+
+/// What stands before names. Every message of every request is searched for these, so the
+/// search is prepared once.
+static MEMBERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Group members: "));
+static NEXT: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new("Write the next reply only as "));
+static PAIR: LazyLock<Finder<'static>> =
+    LazyLock::new(|| Finder::new("next reply in a fictional chat between "));
 
 /// Names found in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,15 +93,15 @@ impl Speakers {
     }
 
     fn read(&mut self, text: &str) {
-        if let Some(members) = between(text, "Group members: ", "]") {
+        if let Some(members) = between(text, &MEMBERS, "]") {
             members.split(", ").for_each(|member| self.add(member));
         }
-        if let Some(name) = between(text, "Write the next reply only as ", ".]") {
+        if let Some(name) = between(text, &NEXT, ".]") {
             self.add(name);
             self.next.get_or_insert_with(|| name.to_owned());
         }
         // The default main prompt of SillyTavern names both.
-        let pair = between(text, "next reply in a fictional chat between ", ".");
+        let pair = between(text, &PAIR, ".");
         if let Some((char, user)) = pair.and_then(|pair| pair.rsplit_once(" and ")) {
             self.add(char);
             self.add(user);
@@ -107,8 +119,8 @@ fn opens_user(prompt: &str) -> bool {
     })
 }
 
-fn between<'text>(text: &'text str, before: &str, after: &str) -> Option<&'text str> {
-    let start = text.find(before)? + before.len();
+fn between<'text>(text: &'text str, before: &Finder<'_>, after: &str) -> Option<&'text str> {
+    let start = before.find(text.as_bytes())? + before.needle().len();
     let end = text[start..].find(after)?;
     let found = &text[start..start + end];
     (!found.contains('\n') && found.len() <= 400).then_some(found)

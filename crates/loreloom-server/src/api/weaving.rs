@@ -177,6 +177,7 @@ async fn weave(
         // A preview is made at every key that is pressed: no model is asked for it.
         asks: !body.dry_run,
         seen_from: 0,
+        left_at: None,
     };
     let (deciding, runtime, over) = (app.clone(), Handle::current(), line.clone());
     let waiting = Waiting::new(&live.weaving.room);

@@ -2,12 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{chat::Role, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{
+    book::{Book, Entry},
+    chat::Role,
+    tokens::TokenCounter,
+    units::Tokens,
+};
 use loreloom_server::Happened;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::harness::Loreloom;
+use crate::harness::{Loreloom, Setup};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -63,6 +68,34 @@ async fn a_stream_arrives_byte_for_byte_and_enters_the_story() {
     assert_eq!(without_ids(&text(&woven)), without_ids(&text(&direct)));
     assert!(text(&woven).ends_with("data: [DONE]\n\n"));
     assert_eq!(loreloom.story(2).await[1].message.text, "It rings, грустно.");
+}
+
+#[tokio::test]
+async fn lore_can_say_how_long_nobody_has_written() {
+    let script = Script::new().on(CHAT, Reply::text("It rings.")).on(CHAT, Reply::text("Again."));
+    let model = ModelServer::start(script).unwrap();
+    let mut book = Book::new("idle", "Idle");
+    let mut entry = Entry::new("idle/0");
+    entry.activation.constant = true;
+    entry.content = "Last heard of: {{idleDuration}}.".to_owned();
+    book.entries.push(entry);
+    let setup = Setup { lore: Some(book), ..Setup::default() };
+    let loreloom = Loreloom::start(&model, setup).await;
+    let mut body = ask("Ring the bell!", false);
+    body["loreloom"] = json!({"chat": "inn"});
+    post(&loreloom, &body).await.bytes().await.unwrap();
+    let more = [("assistant", "It rings."), ("user", "Again!")];
+    for (role, text) in more {
+        let messages = body["messages"].as_array_mut().unwrap();
+        messages.push(json!({"role": role, "content": text}));
+    }
+    post(&loreloom, &body).await.bytes().await.unwrap();
+    let told: Vec<bool> = ["just now", "a few seconds"]
+        .iter()
+        .zip(model.received())
+        .map(|(idle, sent)| sent.json.to_string().contains(&format!("Last heard of: {idle}.")))
+        .collect();
+    assert_eq!(told, [true, true]);
 }
 
 /// The scripted server makes ids from the request, which lore has changed.

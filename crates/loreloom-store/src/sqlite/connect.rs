@@ -24,7 +24,7 @@ const MIGRATIONS: [&str; 5] = [
 const BUSY: Duration = Duration::from_secs(30);
 
 /// Pages a connection may keep: a story of some thousand messages.
-const CACHE_KIB: i64 = 8 << 10;
+const CACHE_KIB: i64 = 4 << 10;
 
 /// Pages a connection that only reads may keep: it forgets them at the next write anyway.
 const READ_CACHE_KIB: i64 = 2 << 10;
