@@ -27,7 +27,9 @@ use crate::{
     commands::runtime,
     config::{Config, RulesConfig},
     files,
-    vault::{Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
+    vault::{
+        Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults, is_address,
+    },
 };
 
 /// Which lore is used, and by which rules.
@@ -155,7 +157,10 @@ impl LoreArguments {
         let mut filled = self.clone();
         filled.rules.fill(&config.rules);
         for vault in &config.vaults {
-            filled.vaults.add(vault.name.clone(), config.path(&vault.folder));
+            // An address stays as it is.
+            let place = &vault.folder;
+            let place = if is_address(place) { place.clone() } else { config.path(place) };
+            filled.vaults.add(vault.name.clone(), place);
         }
         filled
     }
