@@ -72,7 +72,12 @@ impl<'bytes> Archive<'bytes> {
         let mut bytes = Vec::new();
         file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(broken)?;
         if bytes.len() > limit {
-            return Err(FormatError::TooLarge { limit, found: bytes.len() });
+            let ratio = self.limits.unpack_ratio;
+            return Err(if limit == by_ratio {
+                FormatError::Exploding { ratio, limit }
+            } else {
+                FormatError::TooLarge { limit, found: bytes.len() }
+            });
         }
         self.unpacked += bytes.len();
         Ok(bytes)
@@ -158,7 +163,8 @@ mod tests {
     fn a_file_that_unpacks_to_too_much_is_refused() {
         let bytes = archive(&[("card.json", &vec![b' '; 20 << 20])]);
         let mut open = Archive::open(&bytes, &Limits::default(), &mut Notes::default()).unwrap();
-        assert!(matches!(open.read("card.json"), Err(FormatError::TooLarge { .. })));
+        let error = open.read("card.json").unwrap_err();
+        assert!(matches!(error, FormatError::Exploding { ratio: 100, .. }), "{error}");
     }
 
     #[test]

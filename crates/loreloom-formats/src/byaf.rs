@@ -74,6 +74,10 @@ impl Schema for LoreItems {
         None
     }
 
+    fn distinct(&self) -> Option<&'static str> {
+        Some("key")
+    }
+
     fn has_extensions(&self) -> bool {
         false
     }

@@ -212,10 +212,10 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
     } else if has("character_book") || data.is_some_and(|data| data.get("character_book").is_some())
     {
         Some(Format::CardV2)
-    } else if has("char_name") {
-        Some(Format::Pygmalion)
     } else if has("name") && (has("first_mes") || has("description")) {
         Some(Format::CardV1)
+    } else if has("char_name") {
+        Some(Format::Pygmalion)
     } else {
         None
     }
@@ -328,6 +328,7 @@ mod tests {
             (r#"{"entries":[{"keywords":["a"],"entry":"b"}]}"#, Some(Format::Agnai)),
             (r#"{"data":{"name":"x","character_book":{}}}"#, Some(Format::CardV2)),
             (r#"{"char_name":"x"}"#, Some(Format::Pygmalion)),
+            (r#"{"char_name":"x","name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
             (r#"{"name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
             (r#"{"data":{"name":"x"}}"#, None),
             (r#"{"data":["name"]}"#, None),

@@ -14,6 +14,14 @@ pub enum FormatError {
         /// Bytes found.
         found: usize,
     },
+    /// Something packed that unpacks to far more than it is.
+    #[error("a file may have {ratio} times the bytes it is packed in, here {limit}, found more")]
+    Exploding {
+        /// How many times its packed size is allowed.
+        ratio: usize,
+        /// Bytes allowed here.
+        limit: usize,
+    },
     /// The text is not JSON.
     #[error("not valid JSON: {problem} at line {line}, column {column}")]
     Syntax {

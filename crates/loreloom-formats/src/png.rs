@@ -119,8 +119,9 @@ fn text_of<'chunk>(
 
 /// Unpacks, but not more than a text may have.
 fn inflate(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, FormatError> {
-    let limit =
-        limits.text_bytes.min(packed.len().saturating_mul(limits.unpack_ratio).max(1 << 16));
+    let ratio = limits.unpack_ratio;
+    let by_ratio = packed.len().saturating_mul(ratio).max(1 << 16);
+    let limit = limits.text_bytes.min(by_ratio);
     let mut unpacked = Vec::new();
     let mut reader = flate2::read::ZlibDecoder::new(packed).take(limit as u64 + 1);
     reader.read_to_end(&mut unpacked).map_err(|fault| FormatError::Container {
@@ -128,7 +129,11 @@ fn inflate(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, FormatError> {
         problem: format!("a packed text chunk cannot be unpacked: {fault}"),
     })?;
     if unpacked.len() > limit {
-        return Err(FormatError::TooLarge { limit, found: unpacked.len() });
+        return Err(if limit == by_ratio {
+            FormatError::Exploding { ratio, limit }
+        } else {
+            FormatError::TooLarge { limit, found: unpacked.len() }
+        });
     }
     Ok(unpacked)
 }
@@ -293,7 +298,7 @@ mod tests {
         assert_eq!(error.to_string(), "not a usable PNG: cut off in the chunk at byte 33");
         let bomb = [b"chara\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();
         let error = payloads(&picture(&[(*b"zTXt", bomb)]), &Limits::default()).unwrap_err();
-        assert!(matches!(error, FormatError::TooLarge { .. }), "{error}");
+        assert!(matches!(error, FormatError::Exploding { ratio: 100, .. }), "{error}");
         // Texts that are no lore are not unpacked, and all lore together has one limit.
         let other = [b"Title\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();
         assert_eq!(payloads(&picture(&[(*b"zTXt", other)]), &Limits::default()).unwrap().len(), 0);

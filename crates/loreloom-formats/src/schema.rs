@@ -45,6 +45,11 @@ pub(crate) trait Schema: Sync {
     /// The id that an entry of another format gets.
     fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)>;
 
+    /// A field that must be another in every row of a new file; commas at its end mean nothing.
+    fn distinct(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether entries and books have an `extensions` object that programs keep.
     fn has_extensions(&self) -> bool;
 

@@ -3,9 +3,10 @@
 use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
+use clap::{Args, ValueEnum};
 use loreloom_core::book::Container;
 use loreloom_formats::{
-    ExportOptions, Format, Imported, Loss, card_losses, export,
+    Decorators, ExportOptions, Format, Imported, Loss, card_losses, export,
     vault::{WrittenNote, file_name, notes_of},
 };
 use serde::Serialize;
@@ -60,6 +61,38 @@ impl Target {
     }
 }
 
+/// How lore is read and written when it crosses formats.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct CrossingArguments {
+    #[command(flatten)]
+    reading: ReadingArguments,
+
+    /// What becomes of decorators
+    #[arg(long, value_enum, default_value_t = DecoratorsName::Keep)]
+    decorators: DecoratorsName,
+}
+
+/// What becomes of decorators when a book crosses to another format.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DecoratorsName {
+    /// They stay in the text
+    Keep,
+    /// They become fields, for programs that do not read them
+    Lift,
+    /// Fields that the format has no word for become decorators, where its programs read them
+    Lower,
+}
+
+impl DecoratorsName {
+    fn meant(self) -> Decorators {
+        match self {
+            Self::Keep => Decorators::Keep,
+            Self::Lift => Decorators::Lift,
+            Self::Lower => Decorators::Lower,
+        }
+    }
+}
+
 /// A file in another format.
 pub(super) struct Converted {
     from: Format,
@@ -90,19 +123,20 @@ impl Converted {
     /// for.
     pub(super) fn of(
         from: &Path,
-        reading: ReadingArguments,
+        crossing: CrossingArguments,
         to: Option<&Path>,
         format: Option<&str>,
     ) -> anyhow::Result<Self> {
         let stem = files::stem(from);
         let named = format.map(Target::named).transpose()?;
-        let imported = reading.read(from, &stem, &stem)?;
+        let imported = crossing.reading.read(from, &stem, &stem)?;
         let target = match (named, to) {
             (Some(target), _) => target,
             (None, Some(to)) => Target::guessed(to, &imported)?,
             (None, None) => anyhow::bail!("`--format` says what `{}` becomes", from.display()),
         };
-        let (made, losses) = made(from, &imported, target)?;
+        let decorators = crossing.decorators.meant();
+        let (made, losses) = made(from, &imported, target, decorators)?;
         let entries = imported.book.entries.len();
         let name = Some(imported.book.name).filter(|name| !name.trim().is_empty());
         let name = file_name(&name.unwrap_or(stem));
@@ -156,7 +190,12 @@ impl Converted {
 }
 
 /// A book in another format, and what that has no place for.
-fn made(from: &Path, imported: &Imported, target: Target) -> anyhow::Result<(Made, Vec<Loss>)> {
+fn made(
+    from: &Path,
+    imported: &Imported,
+    target: Target,
+    decorators: Decorators,
+) -> anyhow::Result<(Made, Vec<Loss>)> {
     let format = match target {
         Target::File(format) => format,
         Target::Vault => {
@@ -173,6 +212,7 @@ fn made(from: &Path, imported: &Imported, target: Target) -> anyhow::Result<(Mad
     let options = ExportOptions {
         card: imported.card.as_ref(),
         original: original.as_deref(),
+        decorators,
         ..ExportOptions::default()
     };
     let exported = export(&imported.book, format, &options)
@@ -186,7 +226,7 @@ pub(super) fn losses(
     imported: &Imported,
     target: Target,
 ) -> anyhow::Result<Vec<Loss>> {
-    Ok(made(from, imported, target)?.1)
+    Ok(made(from, imported, target, Decorators::Keep)?.1)
 }
 
 /// A bar for so many files, drawn only on a terminal.

@@ -9,18 +9,17 @@ use std::{
 use serde_json::json;
 
 use super::{
-    conversion::{Converted, Target, progress},
+    conversion::{Converted, CrossingArguments, Target, progress},
     import::found::{self, Found},
     inspect::{is_chat_or_note, is_something_else},
 };
-use crate::lore::ReadingArguments;
 
 /// A folder whose files become files of another format, each at the place it had.
 pub(super) struct Batch<'a> {
     pub(super) from: &'a Path,
     pub(super) to: &'a Path,
     pub(super) format: Option<&'a str>,
-    pub(super) reading: ReadingArguments,
+    pub(super) crossing: CrossingArguments,
     /// Writes over files that are there.
     pub(super) force: bool,
     pub(super) json: bool,
@@ -75,7 +74,7 @@ impl Batch<'_> {
         taken: &mut HashSet<PathBuf>,
         told: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
-        let converted = Converted::of(&file.path, self.reading, None, self.format)?;
+        let converted = Converted::of(&file.path, self.crossing, None, self.format)?;
         let to = match target {
             Target::Vault => self.to.to_owned(),
             Target::File(format) => {

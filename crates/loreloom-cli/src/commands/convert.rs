@@ -4,8 +4,10 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 
-use super::{conversion::Converted, conversion_batch::Batch};
-use crate::lore::ReadingArguments;
+use super::{
+    conversion::{Converted, CrossingArguments},
+    conversion_batch::Batch,
+};
 
 /// Convert a lorebook or card to another format.
 ///
@@ -27,7 +29,7 @@ pub(crate) struct Convert {
     format: Option<String>,
 
     #[command(flatten)]
-    reading: ReadingArguments,
+    crossing: CrossingArguments,
 
     /// Write over a file that is there
     #[arg(long)]
@@ -41,12 +43,12 @@ pub(crate) struct Convert {
 impl Convert {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (format, force, json) = (self.format.as_deref(), self.force, self.json);
-        let reading = self.reading;
+        let crossing = self.crossing;
         if self.from.is_dir() {
-            let batch = Batch { from: &self.from, to: &self.to, format, reading, force, json };
+            let batch = Batch { from: &self.from, to: &self.to, format, crossing, force, json };
             return batch.run(out);
         }
-        let converted = Converted::of(&self.from, reading, Some(&self.to), format)?;
+        let converted = Converted::of(&self.from, crossing, Some(&self.to), format)?;
         converted.write(&self.to, self.force)?;
         converted.tell(Some(&self.to), self.json, out)
     }

@@ -9,8 +9,12 @@ use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_store::archive;
 
-use super::{conversion::Converted, conversion_batch::Batch, serve::runtime};
-use crate::{files, lore::ReadingArguments, store::StoreArguments};
+use super::{
+    conversion::{Converted, CrossingArguments},
+    conversion_batch::Batch,
+    serve::runtime,
+};
+use crate::{files, store::StoreArguments};
 
 /// The format of chats.
 const CHAT: &str = "loreloom-chat";
@@ -35,7 +39,7 @@ pub(crate) struct Export {
     format: Option<String>,
 
     #[command(flatten)]
-    reading: ReadingArguments,
+    crossing: CrossingArguments,
 
     /// Write over a file that is there
     #[arg(long)]
@@ -63,11 +67,11 @@ impl Export {
             let Some(to) = &self.file else {
                 anyhow::bail!("`{}` is a folder: say which folder its files go to", self.what)
             };
-            let (format, reading, json) = (self.format.as_deref(), self.reading, self.json);
-            return Batch { from, to, format, reading, force: self.force, json }.run(out);
+            let (format, crossing, json) = (self.format.as_deref(), self.crossing, self.json);
+            return Batch { from, to, format, crossing, force: self.force, json }.run(out);
         }
         let converted =
-            Converted::of(from, self.reading, self.file.as_deref(), self.format.as_deref())?;
+            Converted::of(from, self.crossing, self.file.as_deref(), self.format.as_deref())?;
         if let Some(file) = &self.file {
             converted.write(file, self.force)?;
             return converted.tell(Some(file), self.json, out);

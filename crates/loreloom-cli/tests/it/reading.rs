@@ -95,3 +95,31 @@ fn differences_and_conflicts_name_entries_by_their_titles() {
         "conflict in City (book/0): entry\n  base   \"Old.\"\n  ours   \"New.\"\n  theirs removed\n"
     );
 }
+
+#[test]
+fn decorators_become_fields_and_fields_decorators_when_asked() {
+    let home = TempDir::new().unwrap();
+    let decorated = r#"{"spec":"lorebook_v3","data":{"entries":[{"keys":["a"],"enabled":true,
+        "content":"@@depth 2\n@@role user\nText","insertion_order":1,"extensions":{}}],
+        "extensions":{}}}"#;
+    write(home.path(), "book.json", decorated);
+    let convert = |to: &str, format: &str, decorators: &str| {
+        let arguments =
+            ["convert", "book.json", to, "--format", format, "--decorators", decorators];
+        assert_eq!(run(home.path(), &arguments).status.code(), Some(0), "{arguments:?}");
+        serde_json::from_str::<serde_json::Value>(&read(home.path(), to)).unwrap()
+    };
+    let kept = convert("kept.json", "sillytavern", "keep");
+    assert_eq!(kept["entries"]["0"]["content"], "@@depth 2\n@@role user\nText");
+    let lifted = convert("lifted.json", "sillytavern", "lift");
+    let entry = &lifted["entries"]["0"];
+    assert_eq!(
+        (&entry["content"], &entry["position"], &entry["depth"], &entry["role"]),
+        (&"Text".into(), &4.into(), &2.into(), &1.into())
+    );
+    let world = r#"{"entries":{"0":{"uid":0,"key":["a"],"content":"Text","position":4,"depth":3,
+        "role":2}}}"#;
+    write(home.path(), "book.json", world);
+    let lowered = convert("lowered.json", "risu", "lower");
+    assert_eq!(lowered["data"][0]["content"], "@@depth 3\n@@role assistant\nText");
+}

@@ -4,6 +4,7 @@ use loreloom_core::{
     book::{Book, Entry, OriginalId, TextStyle},
     ids::EntryId,
 };
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value, json};
 
 use super::{Decorators, ExportOptions, Loss, container, row};
@@ -238,9 +239,17 @@ impl CrossedRows<'_> {
     fn written(&self, losses: &mut Vec<Loss>) -> impl Iterator<Item = (u64, Map<String, Value>)> {
         let Self { schema, book, format, lowers } = *self;
         let entries = book.entries.iter().zip(new_numbers(&book.entries));
+        let mut said: FxHashMap<String, usize> = FxHashMap::default();
         entries.enumerate().map(move |(at, (entry, number))| {
             let crossed = CrossedEntry { origin: origin_of(book), format, number, at, lowers };
-            (number, crossed.row(schema, entry, losses))
+            let mut row = crossed.row(schema, entry, losses);
+            let distinct = schema.distinct().and_then(|field| row.get_mut(field));
+            if let Some(Value::String(text)) = distinct {
+                let before = said.entry(text.clone()).or_default();
+                text.extend(std::iter::repeat_n(',', *before));
+                *before += 1;
+            }
+            (number, row)
         })
     }
 }

@@ -10,7 +10,8 @@ use loreloom_core::{
     units::Depth,
 };
 use loreloom_formats::{
-    CardVersion, DepthPrompt, ExportOptions, ImportOptions, Imported, OddValues, export, import,
+    CardVersion, DepthPrompt, ExportOptions, Format, ImportOptions, Imported, OddValues, export,
+    import,
 };
 use serde_json::{Value, json};
 
@@ -381,5 +382,24 @@ fn comments_and_commas_too_many_are_overlooked_only_when_asked() -> Outcome {
     let options = ExportOptions { original: Some(text.as_bytes()), ..ExportOptions::default() };
     let same = export(&imported.book, imported.format, &options)?.bytes;
     assert_eq!(String::from_utf8(same)?, text);
+    Ok(())
+}
+
+#[test]
+fn a_new_backyard_character_has_no_key_twice() -> Outcome {
+    let file = json!({"entries": {
+        "0": {"uid": 0, "key": ["quay", "pier"], "content": "a"},
+        "1": {"uid": 1, "key": ["quay", "pier"], "content": "b"},
+        "2": {"uid": 2, "key": [], "content": "c"},
+        "3": {"uid": 3, "key": [], "content": "d"},
+    }});
+    let book = import(file.to_string().as_bytes(), &ImportOptions::new("b"))?.book;
+    let written = export(&book, Format::ByafCharacter, &ExportOptions::default())?.bytes;
+    let tree: Value = serde_json::from_slice(&written)?;
+    let said: Vec<&Value> = (0..4).map(|at| &tree["loreItems"][at]["key"]).collect();
+    assert_eq!(said, ["quay, pier", "quay, pier,", "", ","]);
+    let again = import(&written, &ImportOptions::new("b"))?.book;
+    assert_eq!(keys(&again.entries[1].activation.keys), ["quay", "pier"]);
+    assert!(again.entries[3].activation.keys.is_empty());
     Ok(())
 }
