@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { axe, book, expect, json, shot, test, url } from './kit';
+import { serve } from './server';
 
 test.beforeAll(async () => {
   await book('harbour', [
@@ -174,6 +178,38 @@ test('a book and its first entry are made', async ({ page }) => {
   await page.getByRole('button', { name: 'Delete' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Deleted');
   await json('/books/Ships-tides', { method: 'DELETE' });
+});
+
+test('a folder of notes is taken up, shown, and taken out again', async ({ page }) => {
+  const before = process.env.LORELOOM_URL;
+  const folder = mkdtempSync(join(tmpdir(), 'vault-'));
+  writeFileSync(join(folder, 'Gulls.md'), '---\ntags: [lorebook]\nkeys: [gull]\n---\nGulls know.\n');
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-vaults-'));
+  const server = await serve('serve', '--port', '0', '--data', data);
+  process.env.LORELOOM_URL = server.address;
+  try {
+    await page.goto(`${server.address}/lore`);
+    await page.getByRole('button', { name: 'Add a vault…' }).click();
+    await page.getByLabel('Folder on the server’s machine').fill(join(folder, 'nowhere'));
+    await page.getByRole('button', { name: 'Read and watch it' }).click();
+    await expect(page.locator('[data-notice]')).toContainText('nowhere');
+    await page.getByLabel('Folder on the server’s machine').fill(folder);
+    await page.getByLabel('Name', { exact: true }).fill('shore');
+    await axe(page);
+    await page.getByRole('button', { name: 'Read and watch it' }).click();
+    await expect(page.locator('[data-notice]')).toContainText('Vault “shore” is read');
+    await page.getByRole('button', { name: /shore.*1 note/ }).click();
+    await expect(page.locator('.vr', { hasText: 'Gulls' })).toBeVisible();
+    await axe(page);
+    await shot(page, 'vault-light');
+    await page.getByRole('button', { name: 'Take vault “shore” out' }).click();
+    await expect(page.getByRole('button', { name: /shore.*1 note/ })).toHaveCount(0);
+  } finally {
+    server.stop();
+    process.env.LORELOOM_URL = before;
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(data, { recursive: true, force: true });
+  }
 });
 
 test('a file that is no book is refused in words', async ({ page }) => {

@@ -113,6 +113,58 @@ test('what was replaced is a chain, and several memories become one', async ({ p
   await expect(page.locator('.fact', { hasText: 'The harbour book' })).toBeVisible();
 });
 
+test('memory of then is compared with now, a fact ends at a message, or was never true', async ({ page }) => {
+  const tree = await json<{ nodes: { message: string; number: number }[] }>(`/chats/${c}/tree`);
+  const note = { owner: { chat: CHAT }, content: 'The tide turns at midnight.', receipts: tree.nodes.filter((node) => node.number === 5).map((node) => node.message) };
+  await json('/memory/records', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(note) });
+  const fact = page.locator('.fact:not(.gone)', { hasText: 'The tide turns' });
+  const row = (mark: string) => page.locator(`.factrow.diff-${mark}`, { hasText: 'The tide turns' });
+  await page.goto(`/c/${c}/memory`);
+  const slider = page.getByLabel('As of message');
+  const to = async (number: number) => {
+    await slider.focus();
+    await page.keyboard.press('Home');
+    for (let at = 1; at < number; at += 1) await page.keyboard.press('ArrowRight');
+    await expect(page.locator('output')).toHaveText(`#${number}`);
+  };
+  await to(4);
+  await expect(fact).toHaveCount(0);
+  await page.getByLabel('Compare with now').check();
+  await expect(row('came')).toBeVisible();
+  await expect(page.locator('.since')).toContainText('learned');
+  await axe(page);
+  await shot(page, 'memory-compare-light');
+  // It ends at the seventh message: before that it is true.
+  await to(7);
+  await fact.click();
+  await page.locator('.side').getByRole('button', { name: 'Retire from #7 on' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Retired');
+  await expect(fact).toHaveCount(0);
+  await to(6);
+  await expect(row('went')).toBeVisible();
+  await axe(page);
+  await page.keyboard.press('Control+z');
+  await expect(row('went')).toHaveCount(0);
+  await expect(fact).toBeVisible();
+  // What was never true is gone from every message.
+  await page.locator('.side').getByRole('button', { name: 'Never true' }).click();
+  await expect(fact).toHaveCount(0);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(fact).toBeVisible();
+});
+
+test('the story so far has a detail of its own, and is edited', async ({ page }) => {
+  await page.goto(`/c/${c}/memory/summary?id=summary`);
+  await expect(page.locator('.side')).toContainText('The story so far');
+  const text = page.getByLabel('Text', { exact: true });
+  const before = await text.inputValue();
+  await text.fill('Mira runs oil for Orla.');
+  await page.locator('.side').getByRole('button', { name: 'Save' }).click();
+  await expect(page.locator('.fact', { hasText: 'Mira runs oil for Orla.' })).toBeVisible();
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('.fact', { hasText: before.slice(0, 40) })).toBeVisible();
+});
+
 test('threads are ended and opened again on the board', async ({ page }) => {
   await page.goto(`/c/${c}/memory/arcs`);
   const card = page.locator('.lane.open .cardx', { hasText: 'Will Mira bring' });

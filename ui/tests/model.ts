@@ -2,14 +2,20 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export async function model(reply = 'Somebody answers.'): Promise<{ address: string; stop: () => void }> {
+/** `id` names its only model; with `error` it refuses every question in those words. */
+export async function model(reply = 'Somebody answers.', { id = 'm', error = '' } = {}): Promise<{ address: string; stop: () => void }> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (data: Buffer) => (body += data.toString()));
     request.on('end', () => {
       response.setHeader('content-type', 'application/json');
       if (request.method === 'GET') {
-        response.end(JSON.stringify({ object: 'list', data: [{ id: 'm', object: 'model' }] }));
+        response.end(JSON.stringify({ object: 'list', data: [{ id, object: 'model' }] }));
+        return;
+      }
+      if (error) {
+        response.statusCode = 400;
+        response.end(JSON.stringify({ error: { message: error, type: 'invalid_request_error' } }));
         return;
       }
       if ((JSON.parse(body || '{}') as { stream?: boolean }).stream) {

@@ -3,7 +3,7 @@ import { json } from './kit';
 
 export const CHAT = 'harbour night';
 
-const TOLD: [string, string][] = [
+export const TOLD: [string, string][] = [
   ['Orla', 'The tide is late tonight, and the causeway lamps are out.'],
   ['Mira', 'I owe you the oil. I will bring it.'],
   ['Orla', 'Then bring it by the spring tide. The ferryman will not wait twice.'],
@@ -88,4 +88,12 @@ export async function remembered(mark = ''): Promise<void> {
       contradictions: [],
     },
   });
+}
+
+/** The next request of a front end for that story: the message and what the model answers become a turn. */
+export async function asked(content: string): Promise<void> {
+  const messages = [...TOLD.map(([name, text], at) => ({ role: at % 2 ? 'user' : 'assistant', name, content: text })), { role: 'assistant', name: 'Orla', content: 'At low water the stones are slick.' }, { role: 'user', name: 'Mira', content }];
+  const sent = await fetch(`${process.env.LORELOOM_URL}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'm', messages }) });
+  if (!sent.ok) throw new Error(await sent.text());
+  await sent.text();
 }

@@ -1,4 +1,4 @@
-import { axe, book, expect, json, shot, test, url } from './kit';
+import { axe, book, demo, expect, json, shot, test, url } from './kit';
 
 test.afterAll(async () => {
   await fetch(`${url()}/api/v1/books/quay`, { method: 'DELETE' });
@@ -20,6 +20,10 @@ test('a change that is not saved is told to all stories, and each turn shows wha
   await expect(page.locator('.trow')).toHaveCount(run.changed);
   await expect(page.locator('.stats')).toContainText(`+${run.appeared}`);
   await expect(page.locator('.side .diff .a', { hasText: 'The quay is slippery with weed.' })).toBeVisible();
+  // The prompt as it would be, beside what was sent.
+  await expect(page.locator('[data-promptdiff] .diff .a', { hasText: 'The quay is slippery with weed.' })).toBeVisible();
+  const { turns } = await demo();
+  await expect(page.locator('.bars2 i')).toHaveCount(turns.length);
   await page.keyboard.press('j');
   if (run.changed > 1) await expect(page).toHaveURL(/turn=1/);
   await axe(page);
@@ -39,4 +43,27 @@ test('the lore of then is compared with today’s', async ({ page }) => {
   await expect(page.locator('.runcard').first()).toBeVisible();
   await axe(page);
   await shot(page, 'replay-runs-light');
+});
+
+test('a stored turn is compared with today’s lore, and with itself without an entry', async ({ page }) => {
+  const { chat, turns } = await demo();
+  const [c, first] = [encodeURIComponent(chat), turns[0]!];
+  await page.goto(`/c/${c}/t/${first}/diff?to=now`);
+  await expect(page.locator('main')).toContainText('The prompt is the same, letter by letter.');
+  // The book of the demo is read-only: another one says more about the causeway.
+  await book('quay', [{ key: ['causeway'], comment: 'The quay', content: 'The quay is slippery with weed.' }]);
+  await page.reload();
+  await expect(page.locator('.diff .a', { hasText: 'The quay is slippery with weed.' })).toBeVisible();
+  await expect(page.locator('.came a', { hasText: 'The quay' })).toBeVisible();
+  await axe(page);
+  await shot(page, 'diff-now-light');
+  await page.goto(`/c/${c}/t/${first}/prompt`);
+  await page.locator('.sp[data-src=book]', { hasText: 'causeway' }).first().click();
+  await page.getByRole('button', { name: 'Take out and compare' }).click();
+  await expect(page.locator('.takenout .diff .d', { hasText: 'The causeway to the mainland' })).toBeVisible();
+  await axe(page);
+  await shot(page, 'without-light');
+  // Nothing of it was stored.
+  expect((await demo()).turns).toEqual(turns);
+  await json('/books/quay', { method: 'DELETE' });
 });

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { book, expect, json, test, url } from './kit';
+import { book, cutOff, expect, json, shot, test, url } from './kit';
+import { model } from './model';
 import { CHAT, remembered } from './remembered';
 import { serve } from './server';
 
@@ -22,11 +23,45 @@ const CORPUS = [
   'right\u202Eto left',
   'zero\u200Bwidth',
   '=cmd()',
+  'nul\u0000byte',
+  'replaced\uFFFDsurrogate \uFFFF\uFDD0',
+  '\u2066\u2067\u2068unclosed isolates',
+  '\u202D\u202E\u202Dthree overrides',
+  '<a href="javascript:alert(1)" id=injected>link</a>',
+  '[y](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)',
+  '![z](https://evil.example/pixel.png)',
+  '<svg><script>alert(1)</script><a xlink:href="javascript:alert(1)"><text y=20>x</text></a></svg>',
+  '<math><mtext><img src=x onerror=alert(1)></mtext></math>',
+  '<details open ontoggle=alert(1)>d</details>',
+  '<form action=javascript:alert(1)><button id=injected>b</button></form>',
+  '<input autofocus onfocus=alert(1)>',
+  '<link rel=stylesheet href=https://evil.example/x.css>',
+  '<object data=javascript:alert(1)></object><embed src=javascript:alert(1)>',
+  '\'"`><x y=${alert(1)}>',
+  '<!--<img src="--><img src=x onerror=alert(1)//">',
+  '&lt;img src=x onerror=alert(1)&gt;',
+  '\u001b[31mred\u0007bell\u0008',
+  'z\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309'.repeat(12),
+  `${'W'.repeat(4000)}`,
 ];
 
 const inert = async (page: import('@playwright/test').Page) => {
-  const found = await page.evaluate(() => document.querySelectorAll('#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, [onerror], [onload]').length);
-  expect(found).toBe(0);
+  const found = await page.evaluate(() => [...document.querySelectorAll('#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, object, embed, math, link[rel=stylesheet]:not([href^="/assets/"]), [onerror], [onload], [ontoggle], [onfocus], [href^="javascript:" i], [href^="data:" i], [action]')].map((element) => element.outerHTML.slice(0, 120)));
+  expect(found).toEqual([]);
+};
+
+/** The frame of the page stands where it stood, and nothing has grown out of it. */
+const intact = async (page: import('@playwright/test').Page) => {
+  const size = page.viewportSize()!;
+  const frame = await page.evaluate(() => ({
+    width: document.documentElement.scrollWidth,
+    height: document.documentElement.scrollHeight,
+    rail: document.querySelector('.rail')!.getBoundingClientRect().width,
+    top: document.querySelector('.top')!.getBoundingClientRect().height,
+    dir: getComputedStyle(document.body).direction,
+  }));
+  expect(frame).toEqual({ width: size.width, height: size.height, rail: 196, top: 48, dir: 'ltr' });
+  expect(await cutOff(page)).toEqual([]);
 };
 
 test('nothing that lore, cards or models say becomes markup', async ({ page }) => {
@@ -52,6 +87,7 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
     await expect(page.locator('h1').first()).toBeAttached();
     await page.waitForTimeout(300);
     await inert(page);
+    await intact(page);
   }
   await page.goto('/lore?f=book:xss');
   for (const at of [0, 2, 5]) {
@@ -60,6 +96,8 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
     await inert(page);
   }
   await json('/books/xss', { method: 'DELETE' });
+  // The pictures of the screens are for strangers.
+  await json(`/chats/${chat}`, { method: 'DELETE' });
 });
 
 test('nothing that is remembered becomes markup, on any screen that shows it', async ({ page }) => {
@@ -76,6 +114,7 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
       await page.goto(`${server.address}${path}`);
       await expect(page.locator('main')).toContainText('onerror');
       await inert(page);
+      await intact(page);
     }
     await page.getByRole('button', { name: 'What happened before' }).click();
     await expect(page.getByRole('dialog')).toContainText('<svg onload=alert(1)>');
@@ -105,6 +144,92 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
     server.stop();
     process.env.LORELOOM_URL = before;
     rmSync(data, { recursive: true, force: true });
+  }
+});
+
+test('names of books, stories, people, folders, models and connections, and what fails, stay text', async ({ page }) => {
+  test.setTimeout(600_000);
+  const [image, script] = [CORPUS[0]!, CORPUS[2]!];
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-names-'));
+  const folder = join(data, image);
+  mkdirSync(folder);
+  writeFileSync(join(folder, `${image}.md`), `---\ntags: [lorebook]\nkeys: ["${image}"]\n---\n${CORPUS.slice(0, 12).join('\n')}\n`);
+  const before = process.env.LORELOOM_URL;
+  const upstream = await model(image, { id: script, error: CORPUS.slice(0, 13).join(' ') });
+  const config = join(data, 'loreloom.toml');
+  writeFileSync(config, `[connections."${image}"]\nurl = "${upstream.address}"\nmodel = "${script}"\n\n[features]\nwriter = "${image}"\nextractor = { connection = "${image}", model = "m" }\n`);
+  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', join(data, 'store'), '--config', config, '--char', image);
+  process.env.LORELOOM_URL = server.address;
+  const post = (path: string, body: unknown, method = 'POST') => json<{ id?: string }>(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  try {
+    await post('/chats', { id: 'probe', title: 'x', messages: Array.from({ length: 8 }, (_, at) => ({ role: at % 2 ? 'assistant' : 'user', name: image, content: CORPUS[at] })) });
+    await post('/chats/probe', { title: image }, 'PATCH');
+    await post('/books', { id: 'named', name: image });
+    await post('/vaults', { name: 'folder', folder });
+    for (const text of CORPUS) await post('/memory/records', { owner: { character: image }, kind: 'fact', content: `${text} onerror` });
+    // A job that the model refuses in these words.
+    await post('/chats/probe/messages', { role: 'assistant', name: image, content: 'And so it went.' }).catch(() => undefined);
+    await page.goto(`${server.address}/lore`);
+    await expect(page.locator('.books')).toContainText(image);
+    await expect(page.locator('.vr', { hasText: 'onerror' }).first()).toBeVisible();
+    for (const path of ['/lore', '/c/probe', '/c/probe/tree', `/c/probe/memory?who=${encodeURIComponent(image)}`, '/stories', '/jobs', '/history', '/settings/models', '/settings/weaving', '/settings/slots', '/welcome', '/graph?chat=probe', '/lore/coverage', '/lore/findings', '/dash?chat=probe']) {
+      await page.goto(`${server.address}${path}`);
+      await expect(page.locator('h1').first()).toBeAttached();
+      await page.waitForTimeout(300);
+      await inert(page);
+      await intact(page);
+    }
+    await page.goto(`${server.address}/settings/models`);
+    await expect(page.locator('.card h2').first()).toContainText(image);
+    await page.getByRole('button', { name: /^Test/ }).first().click();
+    await expect(page.locator('.conntest .steps li').first()).toBeVisible({ timeout: 20_000 });
+    await expect(page.locator('.conntest')).toContainText('<script>');
+    await inert(page);
+    await intact(page);
+    // A template of one's own, and what is wrong with it.
+    await page.goto(`${server.address}/settings/slots`);
+    await page.getByLabel('Wrapper').selectOption('custom');
+    await page.getByLabel('Template', { exact: true }).fill(CORPUS.slice(0, 8).join(' '));
+    await page.waitForTimeout(400);
+    await inert(page);
+    await intact(page);
+  } finally {
+    server.stop();
+    upstream.stop();
+    process.env.LORELOOM_URL = before;
+    rmSync(data, { recursive: true, force: true });
+  }
+});
+
+test('a title of a megabyte breaks nothing, and half a surrogate is refused in words', async ({ page }) => {
+  test.setTimeout(600_000);
+  const huge = 'Wide word '.repeat(100_000);
+  await book('huge', [{ key: ['causeway', 'k'.repeat(5000)], comment: huge, content: `It is long. ${'no_break'.repeat(2000)}` }]);
+  try {
+    const asked = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'huge' }, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: `The causeway? ${'x'.repeat(20_000)}` }] }) });
+    await asked.text();
+    for (const path of ['/lore?f=book:huge', '/c/huge', '/c/huge/tree', '/c/huge/t/1/prompt', '/c/huge/t/1/why', '/graph?chat=huge', '/graph?chat=huge&view=list', '/dash?chat=huge', '/lore/coverage', '/stories', '/settings/slots']) {
+      await page.goto(path);
+      await expect(page.locator('h1').first()).toBeAttached();
+      await page.waitForTimeout(400);
+      await intact(page);
+    }
+    await page.goto('/lore?f=book:huge');
+    await page.locator('.vr').first().click();
+    await expect(page.locator('.ed h2')).toContainText('Wide word');
+    await intact(page);
+    await shot(page, 'huge-title');
+    // JSON can name half of a pair; no text of the server's can hold it.
+    const refused = await fetch(`${url()}/api/v1/books/huge`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"name":"\\ud800"}' });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+    await page.locator('input[type=file]').setInputFiles({ name: 'half.json', mimeType: 'application/json', buffer: Buffer.from('{"entries":{"0":{"uid":0,"key":["a"],"comment":"half \\ud800","content":"x"}}}') });
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await expect(page.getByRole('dialog').getByRole('alert').or(page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true }))).not.toHaveCount(0);
+    await intact(page);
+  } finally {
+    await fetch(`${url()}/api/v1/books/huge`, { method: 'DELETE' });
+    await fetch(`${url()}/api/v1/chats/huge`, { method: 'DELETE' });
   }
 });
 

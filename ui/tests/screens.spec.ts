@@ -150,6 +150,54 @@ test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page
   await expect(page.getByRole('dialog')).toBeHidden();
 });
 
+test('the palette leads to every screen', async ({ page }) => {
+  test.setTimeout(400_000);
+  const places: [string, RegExp][] = [
+    ['Go to Story', /\/c\/[^/]+$/], ['Go to Inspector', /\/t\/\d+\//], ['Go to Lore', /\/lore$/], ['Go to Graph', /\/graph/], ['Go to Replay', /\/replay$/], ['Go to All stories', /\/stories$/],
+    ['Go to Dashboard', /\/dash/], ['Go to History', /\/history$/], ['Go to Settings', /\/settings$/], ['Go to Branches', /\/tree$/], ['Go to Why and why not', /\/why$/], ['Go to Changes', /\/diff$/], ['Go to Raw', /\/raw$/],
+    ['Go to Coverage', /\/lore\/coverage$/], ['Go to Lore findings', /\/lore\/findings$/], ['Go to Settings: Weaving', /\/settings\/weaving$/], ['Go to Settings: Slots and budgets', /\/settings\/slots$/], ['Go to Settings: Models', /\/settings\/models$/], ['Go to Settings: Server', /\/settings\/server$/], ['Go to First steps', /\/welcome$/],
+  ];
+  await page.goto('/c/demo');
+  await expect(page.locator('.msg').first()).toBeVisible();
+  for (const [title, address] of places) {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Command palette' }).fill(title);
+    // The very title: others may begin with it.
+    await page.getByRole('option').filter({ has: page.getByText(title, { exact: true }) }).first().click();
+    await expect(page).toHaveURL(address);
+    await expect(page.locator('h1').first()).toBeAttached();
+    await expect(page.locator('.error, [role=alert]')).toHaveCount(0);
+  }
+});
+
+test('every screen is walked through by Tab alone, and the focus is always seen', async ({ page }) => {
+  test.setTimeout(600_000);
+  const { chat, turns } = await demo();
+  const c = encodeURIComponent(chat);
+  for (const [path, mark] of [[`/c/${c}`, '.msg'], [`/c/${c}/tree`, '.tree li'], [`/c/${c}/t/${turns.at(-1)}/prompt`, '.sp'], [`/c/${c}/t/${turns.at(-1)}/why`, '.wtable tbody tr'], [`/c/${c}/t/${turns.at(-1)}/diff`, '.card'], ['/lore', '.vr'], ['/lore/coverage', '.wtable tbody tr'], ['/graph?chat=demo', '.node'], ['/replay', 'h1'], ['/dash?chat=demo', '.bars a'], ['/stories', '.wtable tbody tr'], ['/history', 'h1'], ['/settings', '.setting'], ['/settings/slots', '.slotstack li'], ['/settings/models', '.setting'], ['/welcome', '.wizard li']] as const) {
+    await page.goto(path);
+    await expect(page.locator(mark).first()).toBeVisible();
+    const stops = new Set<string>();
+    for (let step = 0; step < 40; step += 1) {
+      await page.keyboard.press('Tab');
+      const at = await page.evaluate(() => {
+        const element = document.activeElement as HTMLElement | null;
+        if (!element || element === document.body) return null;
+        const box = element.getBoundingClientRect();
+        const style = getComputedStyle(element);
+        const isSeen = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || element.matches('main');
+        const name = element.getAttribute('aria-label') ?? element.getAttribute('title') ?? (element as HTMLInputElement).labels?.[0]?.textContent ?? element.textContent ?? '';
+        return { where: `${element.tagName} ${element.className} ${name.trim().slice(0, 40)}`, isSeen, isNamed: name.trim() !== '' || element.matches('main, [tabindex="0"], select, textarea'), isThere: box.width > 0 && box.height > 0 };
+      });
+      if (!at) break;
+      expect(at, `${path}: ${at.where}`).toMatchObject({ isSeen: true, isNamed: true, isThere: true });
+      stops.add(at.where);
+    }
+    // The rail, the command box, the theme, and something of the screen itself.
+    expect(stops.size, path).toBeGreaterThan(12);
+  }
+});
+
 test('a connection is tried out step by step', async ({ page }) => {
   await page.goto('/settings/models');
   await page.getByRole('button', { name: /^Test/ }).first().click();
@@ -159,10 +207,21 @@ test('a connection is tried out step by step', async ({ page }) => {
 });
 
 test('the figures of the dashboard are those of the server, and lead to their turns', async ({ page }) => {
-  const figures = await json<{ items: { turn: number; prompt_tokens: number }[] }>('/metrics/turns?chat=demo');
+  const figures = await json<{ items: { turn: number; prompt_tokens: number; unchanged_tokens: number | null; cut: number; by_source: { lore: number }; took: { weaving_ms: number } | null }[] }>('/metrics/turns?chat=demo');
   await page.goto('/dash?chat=demo');
-  await expect(page.locator('.bars a')).toHaveCount(figures.items.length);
-  await page.locator('.bars a').first().click();
+  const tokens = page.locator('.bars:not(.times) a');
+  await expect(tokens).toHaveCount(figures.items.length);
+  // Every turn since the start has its times, and every row of the table its figures.
+  await expect(page.locator('.bars.times a:not(.untimed)')).toHaveCount(figures.items.filter((one) => one.took).length);
+  expect(figures.items.filter((one) => one.took).length).toBeGreaterThan(0);
+  const last = figures.items.at(-1)!;
+  const row = page.locator('.wtable tbody tr').first();
+  await expect(row.locator('[data-l=Prompt]')).toHaveText(new Intl.NumberFormat('en').format(last.prompt_tokens));
+  await expect(row.locator('[data-l=Lore]')).toHaveText(String(last.by_source.lore));
+  await expect(row.locator('[data-l="Cut by budget"]')).toHaveText(String(last.cut));
+  await expect(row.locator('[data-l=Unchanged]')).toHaveText(last.unchanged_tokens == null ? '–' : `${Math.round((100 * last.unchanged_tokens) / last.prompt_tokens)}%`);
+  await expect(row.locator('[data-l="Weaving, ms"]')).toHaveText(last.took ? new Intl.NumberFormat('en').format(Math.round(last.took.weaving_ms * 10) / 10) : '–');
+  await tokens.first().click();
   await expect(page).toHaveURL(new RegExp(`/t/${figures.items[0]!.turn}/prompt$`));
 });
 

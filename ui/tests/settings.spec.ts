@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, demo, expect, json, shot, test, url } from './kit';
+import { axe, cutOff, demo, expect, json, shot, test, url } from './kit';
 import { model } from './model';
+import { asked, CHAT, remembered } from './remembered';
 import { serve } from './server';
 
 interface Settings {
@@ -101,6 +102,108 @@ test('the first steps: a first request is seen without a reload', async ({ page 
     await expect(page.locator('.wizard')).toContainText('Seen:');
     await page.getByRole('link', { name: 'Go to the story' }).click();
     await expect(page.locator('.msg').first()).toBeVisible();
+  } finally {
+    server.stop();
+    upstream.stop();
+    rmSync(data, { recursive: true, force: true });
+    process.env.LORELOOM_URL = before;
+  }
+});
+
+interface Slots {
+  effective: { slots: { slot: string; position: string; depth: number; budget: number | null }[]; memory_cap: number | null };
+}
+
+test('slots of memory are dragged and moved by keys, given budgets, tried on a turn, saved and taken back', async ({ page }) => {
+  test.setTimeout(400_000);
+  const before = process.env.LORELOOM_URL;
+  const upstream = await model();
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-slots-'));
+  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--upstream', upstream.address, '--data', data, '--char', 'Orla');
+  process.env.LORELOOM_URL = server.address;
+  try {
+    await remembered();
+    await asked('What about the bell rope?');
+    await page.goto(`${server.address}/settings/slots`);
+    await expect(page.locator('.slotstack li.woven', { hasText: 'Open threads' })).toBeVisible();
+    const slot = (name: string) => page.locator(`[data-slot=${name}]`);
+    const band = (of: string) => page.locator(`[data-band="${of}"]`);
+    await expect(band('IN_CHAT 2').locator('[data-slot=arcs]')).toBeVisible();
+
+    // By dragging.
+    await slot('arcs').locator('.grip').dragTo(band('IN_PROMPT 0'));
+    await expect(band('IN_PROMPT 0').locator('[data-slot=arcs]')).toBeVisible();
+    // By keys: the focus goes with it.
+    await slot('session').locator('.grip').focus();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await expect(band('IN_CHAT 5').locator('[data-slot=session]')).toBeVisible();
+    await expect(slot('session').locator('.grip')).toBeFocused();
+    await page.getByRole('button', { name: 'Move “Session memories” towards the end' }).click();
+    await expect(band('IN_CHAT 4').locator('[data-slot=session]')).toBeVisible();
+    // What has no room is not woven in.
+    await page.getByLabel('Budget of “Relationships”, tokens').fill('33');
+    await expect(page.locator('.rulesview')).toContainText('told anew from what is known');
+    await axe(page);
+    await page.locator('.bandlist').scrollIntoViewIfNeeded();
+    await shot(page, 'memory-slots-light');
+    await page.getByLabel('All of memory, at most').fill('40');
+    await expect(page.locator('.rulesview .minus', { hasText: 'Open threads' })).toBeVisible();
+    // Nothing was saved until now.
+    const slots = async () => (await json<Slots>('/settings')).effective;
+    const find = async (name: string) => (await slots()).slots.find((one) => one.slot === name)!;
+    expect(await find('arcs')).toMatchObject({ position: 'IN_CHAT', depth: 2 });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.locator('[data-notice]')).toContainText('Settings saved');
+    expect(await find('arcs')).toMatchObject({ position: 'IN_PROMPT' });
+    expect(await find('session')).toMatchObject({ position: 'IN_CHAT', depth: 4 });
+    expect(await find('relationships')).toMatchObject({ budget: 33 });
+    expect((await slots()).memory_cap).toBe(40);
+    // One slot goes back to how it was started.
+    await page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await find('arcs')).position).toBe('IN_CHAT');
+    // The next turn is told so: threads have no room.
+    const chat = encodeURIComponent((await json<{ items: { id: string; turns: number }[] }>('/chats')).items.find((one) => one.turns > 0)!.id);
+    await asked('And what about Halven?');
+    const turns = () => json<{ items: { id: number }[] }>(`/chats/${chat}/turns`);
+    await expect.poll(async () => (await turns()).items.length).toBeGreaterThan(1);
+    const last = await json<{ threads: { source: string }[] }>(`/chats/${chat}/turns/${(await turns()).items.at(-1)!.id}`);
+    expect(last.threads.map((thread) => thread.source)).not.toContain('arcs');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await expect(slot('arcs')).toBeVisible();
+    await axe(page);
+    await slot('arcs').scrollIntoViewIfNeeded();
+    await shot(page, 'phone-memory-slots');
+    expect(await cutOff(page)).toEqual([]);
+  } finally {
+    server.stop();
+    upstream.stop();
+    rmSync(data, { recursive: true, force: true });
+    process.env.LORELOOM_URL = before;
+  }
+});
+
+test('who was away is told by the model what happened before', async ({ page }) => {
+  const before = process.env.LORELOOM_URL;
+  const upstream = await model('Mira promised oil, and somebody untied the rope.');
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-recap-'));
+  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--upstream', upstream.address, '--memory-model', 'm', '--data', data, '--char', 'Orla');
+  process.env.LORELOOM_URL = server.address;
+  try {
+    await remembered();
+    await page.goto(`${server.address}/c/${encodeURIComponent(CHAT)}`);
+    await page.getByRole('button', { name: 'What happened before' }).click();
+    await page.getByRole('button', { name: 'Let the model tell it' }).click();
+    await expect(page.getByRole('dialog')).toContainText('As the model tells it');
+    await expect(page.getByRole('dialog')).toContainText('Mira promised oil, and somebody untied the rope.');
+    await axe(page);
+    await shot(page, 'recap-written-light');
+    // It is not asked for twice.
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'What happened before' }).click();
+    await expect(page.getByRole('dialog')).toContainText('As the model tells it');
   } finally {
     server.stop();
     upstream.stop();

@@ -1,4 +1,4 @@
-import { axe, demo, expect, json, shot, test, url } from './kit';
+import { axe, book, demo, expect, json, shot, test, url } from './kit';
 
 test('a request of a front end appears without a reload', async ({ page }) => {
   await page.goto('/stories');
@@ -72,4 +72,42 @@ test('the story is gone on with, swiped, edited, and each branch can be gone bac
   await expect(page.locator('.msg .prose').last()).toHaveText(first ?? '');
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(page.locator('.msg').nth(before)).toContainText('nothing at all');
+});
+
+test('selected words are looked for in lore, asked about, and made an entry', async ({ page }) => {
+  const { chat } = await demo();
+  await book('words', []);
+  try {
+    await page.goto(`/c/${encodeURIComponent(chat)}`);
+    const line = page.locator('.msg .prose p').last();
+    await expect(line).toBeVisible();
+    const pick = () => line.evaluate((element) => {
+      const range = document.createRange();
+      range.setStart(element.firstChild!, 1);
+      range.setEnd(element.firstChild!, 10);
+      const selection = window.getSelection()!;
+      selection.removeAllRanges();
+      selection.addRange(range);
+      return selection.toString().trim();
+    });
+    const words = await pick();
+    await expect(page.getByRole('toolbar', { name: 'With these words' })).toBeVisible();
+    await axe(page);
+    await shot(page, 'picked-light');
+    await page.getByRole('link', { name: 'Find in lore' }).click();
+    await expect(page.getByRole('searchbox')).toHaveValue(`"${words}"`);
+    await page.goBack();
+    await expect(line).toBeVisible();
+    await pick();
+    await page.getByRole('link', { name: 'Why nothing here?' }).click();
+    await expect(page).toHaveURL(/\/why\?q=/);
+    await page.goBack();
+    await expect(line).toBeVisible();
+    await pick();
+    await page.getByRole('button', { name: 'Make an entry' }).click();
+    await expect(page.locator('.ed h2')).toHaveText(words);
+    await expect(page.locator('.ed .keytok, .ed .tok').first().or(page.locator('.ed').getByText(words).nth(1))).toBeVisible();
+  } finally {
+    await json('/books/words', { method: 'DELETE' });
+  }
 });

@@ -39,6 +39,7 @@ mod router;
 mod serve;
 mod stacks;
 mod story;
+mod timings;
 mod trying;
 mod vaults;
 

@@ -10,7 +10,10 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
-use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use loreloom_memory::{
+    inject::SlotChanges,
+    ports::{Change, Desk, Item, StoreError},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -43,6 +46,15 @@ pub(crate) struct Overrides {
     /// The seed of all rolls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seed: Option<u64>,
+    /// Slots of memory that stand elsewhere or take another budget: `budgets` and `places` by
+    /// the slots' names, the `cap` of all, and whether they are `unified` into one block.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schema(value_type = Object)]
+    pub(crate) memory: SlotChanges,
+}
+
+fn is_default(changes: &SlotChanges) -> bool {
+    *changes == SlotChanges::default()
 }
 
 /// The settings as they are now.
@@ -50,6 +62,8 @@ pub(crate) struct Overrides {
 pub(crate) struct Live {
     pub(crate) weaving: Weaving,
     pub(crate) defaults: Defaults,
+    /// What differs of memory's slots.
+    pub(crate) slots: Arc<SlotChanges>,
 }
 
 /// What was taken up from the desk last.
@@ -100,7 +114,7 @@ impl Overrides {
         if let Some(character) = &self.character {
             defaults.speaker = Some(Speaker::named(character.as_str()));
         }
-        Live { weaving, defaults }
+        Live { weaving, defaults, slots: Arc::new(self.memory.clone()) }
     }
 }
 

@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    chat::Path, ids::ChatId, report::BudgetUse, tokens::TokenCounter, units::Tokens,
+    chat::Path,
+    ids::{ChatId, TenantId},
+    report::BudgetUse,
+    tokens::TokenCounter,
+    units::Tokens,
 };
 use loreloom_memory::{
+    inject::SlotChanges,
     ports::MemoryError,
     presence::characters,
     service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who},
@@ -33,6 +38,7 @@ pub(crate) struct Question {
     group: Vec<String>,
     seen_from: usize,
     counter: Arc<dyn TokenCounter>,
+    changes: Arc<SlotChanges>,
 }
 
 impl Question {
@@ -45,6 +51,7 @@ impl Question {
             group: &self.group,
             seen_from: self.seen_from,
             cap: None,
+            changes: Some(&self.changes),
             counter: self.counter.as_ref(),
         }
     }
@@ -55,7 +62,7 @@ impl Question {
 }
 
 /// The pool that memory's tokens are reported under.
-const POOL: &str = "memory";
+pub(crate) const POOL: &str = "memory";
 
 impl App {
     /// Begins to ask what memory has for a turn. A long story that is met for the first time
@@ -78,6 +85,7 @@ impl App {
             group: group(path),
             seen_from,
             counter: Arc::clone(&line.counter),
+            changes: Arc::clone(&self.live().slots),
         };
         if question.memory.is_at_hand(&question.asked()) {
             return Remembering::AtHand(question);
@@ -109,6 +117,31 @@ impl App {
         tracing::warn!(%reason, "the turn goes on without memory");
         self.notice(Happened::WithoutMemory { chat: chat.clone(), reason });
         TurnMemory::default()
+    }
+
+    /// What memory would have for a turn that was taken, with other slots.
+    pub(crate) async fn would_remember(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        speaker: Option<&str>,
+        seen_from: usize,
+        counter: &dyn TokenCounter,
+        changes: &SlotChanges,
+    ) -> Result<TurnMemory, MemoryError> {
+        let Some(memory) = &self.memory else { return Ok(TurnMemory::default()) };
+        let asked = TurnAsked {
+            tenant,
+            chat: path.chat(),
+            path: path.items(),
+            speaker: &speaker.map(Who::named).unwrap_or_default(),
+            group: &group(path),
+            seen_from,
+            cap: None,
+            changes: Some(changes),
+            counter,
+        };
+        memory.as_it_would_be(&asked).await
     }
 
     /// Tells memory of a reply that came through the API.

@@ -102,6 +102,9 @@ pub(crate) struct Replaying {
     pub(crate) id: u64,
     tenant: TenantId,
     stop: CancellationToken,
+    /// Today's lore when it began.
+    lore: Arc<Lore>,
+    with: Comparison,
     found: Mutex<(Progress, Vec<ChangedTurn>)>,
 }
 
@@ -112,6 +115,19 @@ impl Replaying {
 
     pub(crate) fn turns(&self) -> Vec<ChangedTurn> {
         self.found().1.clone()
+    }
+
+    /// The lore that stories are told again with.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        match &self.with {
+            Comparison::ThenAndNow => self.lore.shelf(),
+            Comparison::NowAnd(shelf) => shelf,
+        }
+    }
+
+    /// Today's lore when it began: whom the books of [`Self::shelf`] follow is known by it.
+    pub(crate) fn lore(&self) -> &Arc<Lore> {
+        &self.lore
     }
 
     /// Stops it after the chat it is at.
@@ -153,11 +169,19 @@ pub(crate) struct Replays {
 }
 
 impl Replays {
-    fn begin(&self, tenant: &TenantId, chats: usize) -> Arc<Replaying> {
+    fn begin(
+        &self,
+        tenant: &TenantId,
+        chats: usize,
+        lore: Arc<Lore>,
+        with: Comparison,
+    ) -> Arc<Replaying> {
         let run = Arc::new(Replaying {
             id: self.next.fetch_add(1, Ordering::Relaxed) + 1,
             tenant: tenant.clone(),
             stop: CancellationToken::new(),
+            lore,
+            with,
             found: Mutex::new((Progress { chats, ..Progress::default() }, Vec::new())),
         });
         let mut kept = self.kept();
@@ -189,7 +213,7 @@ pub(crate) enum Comparison {
     /// The books it was told with, against today's.
     ThenAndNow,
     /// Today's books, against these.
-    NowAnd(Box<Shelf>),
+    NowAnd(Arc<Shelf>),
 }
 
 impl App {
@@ -200,17 +224,17 @@ impl App {
         chats: Vec<ChatId>,
         with: Comparison,
     ) -> Arc<Replaying> {
-        let run = self.api().replays.begin(tenant, chats.len());
+        let run = self.api().replays.begin(tenant, chats.len(), self.stacks.lore(), with);
         let (app, going) = (self.clone(), Arc::clone(&run));
-        self.tasks.spawn(async move { app.go_on(&going, chats, with).await });
+        self.tasks.spawn(async move { app.go_on(&going, chats).await });
         run
     }
 
-    async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>, with: Comparison) {
-        let lore = self.stacks.lore();
-        let other = match with {
+    async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>) {
+        let other = match &run.with {
             Comparison::ThenAndNow => None,
             Comparison::NowAnd(shelf) => {
+                let shelf = Arc::clone(shelf);
                 let working =
                     tokio::task::spawn_blocking(move || (shelf.compile(), shelf.rules.clone()));
                 working.await.ok()
@@ -221,7 +245,7 @@ impl App {
             if run.stop.is_cancelled() || self.stopping.is_cancelled() {
                 return self.tell_run(run, RunState::Cancelled);
             }
-            match self.run_one(run, &chat, &lore, &other).await {
+            match self.run_one(run, &chat, &other).await {
                 Ok((turns, changes)) => run.add(&chat, turns, changes),
                 Err(reason) => run.skip(&chat, reason),
             }
@@ -234,7 +258,6 @@ impl App {
         &self,
         run: &Arc<Replaying>,
         chat: &ChatId,
-        lore: &Arc<Lore>,
         other: &Arc<Option<(Library, Rules)>>,
     ) -> Result<(usize, Vec<TurnChange>), String> {
         let live = self.live();
@@ -250,7 +273,7 @@ impl App {
         };
         let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
-        let (lore, other) = (Arc::clone(lore), Arc::clone(other));
+        let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
         let counter = self.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
             let active = |given: &Given| {

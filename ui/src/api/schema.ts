@@ -128,6 +128,11 @@ export interface components {
             token_budget?: number | null;
         };
         /**
+         * @description Whose books a turn is decided with.
+         * @enum {string}
+         */
+        Books: "then" | "now";
+        /**
          * @description Where a book is from.
          * @enum {string}
          */
@@ -216,6 +221,13 @@ export interface components {
             pool: string;
             /** @description What it used. */
             used: components["schemas"]["Tokens"];
+        };
+        /** @description Tokens that were woven in, by source. */
+        BySource: {
+            /** @description Of books and vaults. */
+            lore: components["schemas"]["Tokens"];
+            /** @description Of memory. */
+            memory: components["schemas"]["Tokens"];
         };
         /** @description Whose memory a chat becomes. */
         CatchUpBody: {
@@ -329,6 +341,13 @@ export interface components {
             /** @description How many fired. */
             woven: number;
         };
+        /** @description An entry that had no room. */
+        CutEntry: {
+            /** @description Its id. */
+            entry: string;
+            /** @description What people call it. */
+            title: string;
+        };
         /**
          * @description Why a decorator line does nothing.
          * @enum {string}
@@ -343,6 +362,7 @@ export interface components {
         DeedBody: {
             /** @description What to do. */
             deed: components["schemas"]["Deed"];
+            from?: components["schemas"]["FromView"] | null;
             /** @description Whose it is. */
             owner: components["schemas"]["Owner"];
         };
@@ -381,10 +401,22 @@ export interface components {
              */
             deadline_ms: number;
             /**
+             * Format: int32
+             * @description The most that all of memory takes, in tokens.
+             */
+            memory_cap?: number | null;
+            /** @description Whether all of memory stands in one block. */
+            memory_unified: boolean;
+            /**
              * Format: int64
              * @description The seed of all rolls.
              */
             seed: number;
+            /**
+             * @description How the slots of memory stand, from lasting to immediate; none where nothing is
+             *     remembered.
+             */
+            slots: components["schemas"]["SlotView"][];
             /** @description The user's name, where requests do not say it. */
             user: string;
             /** @description Whether lore is woven into requests. */
@@ -728,6 +760,13 @@ export interface components {
             memories: components["schemas"]["MemoryFound"][];
             /** @description Passages of the story, best first. */
             passages: components["schemas"]["PassageFound"][];
+        };
+        /** @description From where in a story on something is so. */
+        FromView: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Its message. */
+            message: components["schemas"]["MessageId"];
         };
         /** @description A condition on the state of the chat that does not hold. */
         Gate: {
@@ -1524,6 +1563,11 @@ export interface components {
              */
             deadline_ms: number | null;
             /**
+             * @description Slots of memory that stand elsewhere or take another budget: `budgets` and `places` by
+             *     the slots' names, the `cap` of all, and whether they are `unified` into one block.
+             */
+            memory?: Record<string, never>;
+            /**
              * Format: int64
              * @description The seed of all rolls.
              * @default null
@@ -1731,7 +1775,7 @@ export interface components {
                 active: boolean;
                 /** @description What it says. */
                 fields: Record<string, never>;
-                /** @description Its id among its owner's records. */
+                /** @description Its id among its owner's records; its tier, where there is only one of it. */
                 id: string;
                 /** @description Whose it is. */
                 owner: components["schemas"]["Owner"];
@@ -1778,10 +1822,17 @@ export interface components {
             items: {
                 /** @description How the pools used their budgets. */
                 budgets: components["schemas"]["BudgetUse"][];
+                /**
+                 * @description Tokens by where they come from: books and notes, and memory. The rest is what the
+                 *     front end sent.
+                 */
+                by_source: components["schemas"]["BySource"];
                 /** @description When it was stored, in milliseconds since 1970. */
                 created: components["schemas"]["Timestamp"];
                 /** @description Entries that had no room. */
                 cut: number;
+                /** @description Which entries those are, 20 of them at most. */
+                cut_entries: components["schemas"]["CutEntry"][];
                 /** @description What was asked for. */
                 generation: components["schemas"]["GenerationType"];
                 /**
@@ -1789,6 +1840,7 @@ export interface components {
                  * @description Tokens of the whole prompt.
                  */
                 prompt_tokens: number;
+                took?: components["schemas"]["Took"] | null;
                 /** @description The turn. */
                 turn: components["schemas"]["TurnId"];
                 /**
@@ -1957,14 +2009,27 @@ export interface components {
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
         /** @description What to try out. */
-        PreviewBody: {
-            /** @description Changes of the engine's rules (RFC 7396). */
-            rules?: Record<string, never>;
+        PreviewBody: components["schemas"]["LorePatch"] & {
+            /** @description Whose books. */
+            books?: components["schemas"]["Books"];
+            /**
+             * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
+             *     memory has is told anew from what is known of that path today.
+             */
+            memory?: Record<string, never>;
+            /**
+             * Format: int64
+             * @description In place of `books`: the lore of this run of `POST /replay`.
+             */
+            run?: number | null;
         };
         /** @description A turn as it would be. */
         PreviewView: {
             /** @description How the pools would use their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
+            /** @description What is different in the prompt that was sent, as lines. */
+            lines: components["schemas"]["LineChange"][];
+            lore?: components["schemas"]["TurnChange"] | null;
             /** @description The prompt, measured; `unchanged` compares it with the prompt that was sent. */
             prompt: components["schemas"]["PromptMap"];
             /** @description What would be woven in, carried on or cut. */
@@ -2236,7 +2301,7 @@ export interface components {
             active: boolean;
             /** @description What it says. */
             fields: Record<string, never>;
-            /** @description Its id among its owner's records. */
+            /** @description Its id among its owner's records; its tier, where there is only one of it. */
             id: string;
             /** @description Whose it is. */
             owner: components["schemas"]["Owner"];
@@ -2467,6 +2532,32 @@ export interface components {
             text: string;
             /** @description Their tokens. */
             tokens: components["schemas"]["Tokens"];
+        };
+        /** @description How a slot of memory stands. */
+        SlotView: {
+            /**
+             * Format: int32
+             * @description What it may take, in tokens; none for a slot without a budget of its own.
+             */
+            budget?: number | null;
+            /**
+             * Format: int32
+             * @description How deep, inside the chat.
+             */
+            depth: number;
+            /** @description What prompts and reports call it. */
+            name: string;
+            /**
+             * @description `IN_PROMPT` with the card, `IN_CHAT` so many messages from its end, or `BEFORE` the
+             *     main prompt.
+             */
+            position: string;
+            /** @description In whose words. */
+            role: components["schemas"]["Role"];
+            /** @description The slot, as `memory` in `set` names it. */
+            slot: string;
+            /** @description How the server was started with it. */
+            usual: components["schemas"]["UsualSlot"];
         };
         /**
          * @description Where a woven text comes from.
@@ -2898,6 +2989,24 @@ export interface components {
          * @description A number of model tokens.
          */
         Tokens: number;
+        /** @description How long a turn took, in milliseconds. */
+        Took: {
+            /**
+             * Format: double
+             * @description Until the model's server began to answer.
+             */
+            answered_ms: number;
+            /**
+             * Format: double
+             * @description Until the whole reply had come.
+             */
+            replied_ms: number;
+            /**
+             * Format: double
+             * @description What weaving added.
+             */
+            weaving_ms: number;
+        };
         /** @description A node of the tree. */
         TreeNode: {
             /** @description Whether it is on the current path. */
@@ -3092,10 +3201,17 @@ export interface components {
         TurnFigures: {
             /** @description How the pools used their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
+            /**
+             * @description Tokens by where they come from: books and notes, and memory. The rest is what the
+             *     front end sent.
+             */
+            by_source: components["schemas"]["BySource"];
             /** @description When it was stored, in milliseconds since 1970. */
             created: components["schemas"]["Timestamp"];
             /** @description Entries that had no room. */
             cut: number;
+            /** @description Which entries those are, 20 of them at most. */
+            cut_entries: components["schemas"]["CutEntry"][];
             /** @description What was asked for. */
             generation: components["schemas"]["GenerationType"];
             /**
@@ -3103,6 +3219,7 @@ export interface components {
              * @description Tokens of the whole prompt.
              */
             prompt_tokens: number;
+            took?: components["schemas"]["Took"] | null;
             /** @description The turn. */
             turn: components["schemas"]["TurnId"];
             /**
@@ -3169,6 +3286,7 @@ export interface components {
             reproduced?: boolean | null;
             /** @description What was woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
+            took?: components["schemas"]["Took"] | null;
             /** @description Its line in the list of turns. */
             turn: components["schemas"]["TurnSummary"];
             /** @description Things a person should know. */
@@ -3222,6 +3340,23 @@ export interface components {
             revision: number;
             /** @description Takes the import back; none for a dry run. */
             undo?: string | null;
+        };
+        /** @description How the server was started with a slot. */
+        UsualSlot: {
+            /**
+             * Format: int32
+             * @description What it may take, in tokens.
+             */
+            budget?: number | null;
+            /**
+             * Format: int32
+             * @description How deep, inside the chat.
+             */
+            depth: number;
+            /** @description Where it stands. */
+            position: string;
+            /** @description In whose words. */
+            role: components["schemas"]["Role"];
         };
         /** @description All vaults. */
         VaultsView: {

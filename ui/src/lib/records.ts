@@ -127,3 +127,27 @@ export function ownerName(owner: Owner, t: (key: 'mem.ofChat' | 'mem.ofCharacter
   if ('chat' in owner) return t('mem.ofChat');
   return 'character' in owner ? t('mem.ofCharacter', { name: owner.character }) : owner.world;
 }
+
+/** What became of memory between two moments. */
+export interface Since {
+  came: Memory[];
+  /** Ids of what ended. */
+  went: Set<string>;
+  /** What those that changed say now, by id. */
+  changed: Map<string, string>;
+}
+
+const keyOf = (record: Memory): string => JSON.stringify([record.owner, record.tier, record.id]);
+
+/** What is remembered at one moment against `now`, which holds what ended too. */
+export function compare(then: Memory[], now: Memory[]): Since {
+  const before = new Map(then.map((record) => [keyOf(record), record]));
+  const after = new Map(now.map((record) => [keyOf(record), record]));
+  const since: Since = { came: now.filter((record) => record.active && !before.has(keyOf(record))), went: new Set(), changed: new Map() };
+  for (const [key, record] of before) {
+    const one = after.get(key);
+    if (record.active && !one?.active) since.went.add(record.id);
+    else if (one && headline(one) !== headline(record)) since.changed.set(record.id, headline(one));
+  }
+  return since;
+}

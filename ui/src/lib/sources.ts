@@ -31,8 +31,12 @@ const SLOTS: Record<string, Source> = {
   recall: 'fact',
 };
 
+/** Slots by the names that prompts and reports have for them, where those are others. */
+const NAMED: Record<string, string> = { longterm: 'long_term', shortterm: 'summary', stateledger: 'ledger' };
+export const slotName = (slot: string): string => NAMED[slot] ?? slot;
+
 /** The source of a memory's slot; what is not known is a memory like any other. */
-export const slotSource = (slot: string): Source => SLOTS[slot] ?? 'fact';
+export const slotSource = (slot: string): Source => SLOTS[slotName(slot)] ?? 'fact';
 
 export function threadSource(thread: Thread): Source {
   switch (thread.kind) {

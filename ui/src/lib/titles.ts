@@ -1,9 +1,10 @@
 // What people call a woven text.
 import type { Thread } from '../api/types';
 import { has, t } from './i18n.svelte';
+import { slotName } from './sources';
 
 export function slotTitle(slot: string): string {
-  const key = `slot.${slot}`;
+  const key = `slot.${slotName(slot)}`;
   return has(key) ? t(key) : slot;
 }
 

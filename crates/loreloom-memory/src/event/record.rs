@@ -79,6 +79,29 @@ impl RecordKind {
     pub fn is_memory(self) -> bool {
         matches!(self, Self::Memory | Self::SessionMemory)
     }
+
+    /// What the record is called of which an owner has only one.
+    fn only_name(self) -> Option<&'static str> {
+        match self {
+            Self::Summary => Some("summary"),
+            Self::Marks => Some("marks"),
+            Self::ReadOnly => Some("read_only"),
+            Self::Memory
+            | Self::Entity
+            | Self::Relationship
+            | Self::Insight
+            | Self::PinnedArc
+            | Self::Canon
+            | Self::SessionMemory
+            | Self::SessionEntity
+            | Self::Scene
+            | Self::Arc
+            | Self::ArcSummary
+            | Self::Profile
+            | Self::StateCard
+            | Self::Contradiction => None,
+        }
+    }
 }
 
 /// Names a record of an owner.
@@ -94,6 +117,20 @@ impl RecordKey {
     /// A key.
     pub fn new(kind: RecordKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
+    }
+
+    /// The key of a record by what people call it: its id, or its kind where there is only
+    /// one.
+    pub fn named(kind: RecordKind, name: &str) -> Self {
+        Self::new(kind, if kind.only_name() == Some(name) { "" } else { name })
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        match self.kind.only_name() {
+            Some(name) if self.id.is_empty() => name,
+            _ => &self.id,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Whole entries give way before any text is cut, and every slot reports what it would
 //! have liked to say, so that budgets can be tuned.
 
+mod changes;
 mod fit;
 mod labels;
 mod macros;
@@ -11,14 +12,16 @@ mod people;
 mod slot;
 mod story;
 
-use self::{fit::Block, memories::View};
+pub(crate) use self::changes::budget_of;
 pub use self::{
+    changes::{SlotChanges, Standing},
     labels::Labels,
     macros::{CardTexts, is_active as macro_is_active, slot_of},
     memories::scene_state,
     people::knowledge,
     slot::{Placement, Position, Slot, SlotText},
 };
+use self::{fit::Block, memories::View};
 use crate::{
     record::{CharacterMemory, ChatMemory, Memory, MemoryId},
     rules::{Rules, UnifiedScope},

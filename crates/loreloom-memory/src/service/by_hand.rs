@@ -68,6 +68,15 @@ pub struct NewMemory {
     pub receipts: Vec<MessageId>,
 }
 
+/// From where in a story on something is so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// The chat.
+    pub chat: ChatId,
+    /// Its message: paths that have told it are those on which it is so.
+    pub message: MessageId,
+}
+
 impl MemoryService {
     /// All records of an owner, on whatever path they hold.
     pub async fn records(&self, tenant: &TenantId, owner: &Owner) -> Result<Records, MemoryError> {
@@ -116,6 +125,18 @@ impl MemoryService {
         id: &str,
         changed: Map<String, Value>,
     ) -> Result<WriteId, ByHandError> {
+        self.edit_from(tenant, owner, id, changed, None).await
+    }
+
+    /// The same, on paths that have told a message; on all of them without one.
+    pub(super) async fn edit_from(
+        &self,
+        tenant: &TenantId,
+        owner: &Owner,
+        id: &str,
+        changed: Map<String, Value>,
+        from: Option<&Since>,
+    ) -> Result<WriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let mut after = records.get(&key).cloned().unwrap_or_default();
@@ -126,16 +147,17 @@ impl MemoryService {
                 after.insert(name.clone(), value.clone());
             }
         }
-        check(&key, &after)?;
+        check(&key, &after, |name| changed.contains_key(name))?;
         let shown = Value::Object(changed.clone()).to_string();
         let write = self.name(tenant, owner, &["edit", id, &shown]).await?;
         let event = NewEvent {
             record: Some(key),
             kind: EventKind::Edited,
-            receipts: Vec::new(),
+            receipts: from.map(|from| from.message).into_iter().collect(),
             change: Change::Fields(changed),
         };
-        self.deed(tenant, owner, &write, "edited by hand", None, vec![event]).await?;
+        let chat = from.map(|from| from.chat.clone());
+        self.deed(tenant, owner, &write, "edited by hand", chat, vec![event]).await?;
         Ok(WriteId(write))
     }
 
@@ -366,15 +388,21 @@ fn read(fields: &Map<String, Value>) -> Option<Memory> {
 
 /// The record of that id, or the only one whose id begins so.
 pub(super) fn find(records: &Records, owner: &Owner, id: &str) -> Result<RecordKey, ByHandError> {
-    let exact = records.iter().find(|(key, _)| key.id == id).map(|(key, _)| key.clone());
+    let exact = records.iter().find(|(key, _)| key.name() == id).map(|(key, _)| key.clone());
     let mut begin = records.iter().filter(|(key, _)| !id.is_empty() && key.id.starts_with(id));
     let only = begin.next().filter(|_| begin.next().is_none()).map(|(key, _)| key.clone());
     exact.or(only).ok_or_else(|| ByHandError::NoRecord { owner: owner.clone(), id: id.to_owned() })
 }
 
-/// A record must read back as it was given.
-pub(super) fn check(key: &RecordKey, fields: &Map<String, Value>) -> Result<(), ByHandError> {
-    let wrong = |reason: &str| ByHandError::Field { id: key.id.clone(), reason: reason.to_owned() };
+/// A record must read back as it was given, as far as a person `gave` its fields: of the
+/// others some are known only where the story's messages are.
+pub(super) fn check(
+    key: &RecordKey,
+    fields: &Map<String, Value>,
+    gave: impl Fn(&str) -> bool,
+) -> Result<(), ByHandError> {
+    let wrong =
+        |reason: &str| ByHandError::Field { id: key.name().to_owned(), reason: reason.to_owned() };
     let content = fields.get("content").and_then(Value::as_str);
     if key.kind.is_memory() && content.is_none_or(|text| text.trim().is_empty()) {
         return Err(wrong("`content` must be a text that says something"));
@@ -387,7 +415,7 @@ pub(super) fn check(key: &RecordKey, fields: &Map<String, Value>) -> Result<(), 
     ];
     let kept = again.iter().flat_map(Records::iter).find(|(known, _)| known.kind == key.kind);
     let Some((_, kept)) = kept else { return Err(wrong("its fields do not fit together")) };
-    for (name, value) in fields {
+    for (name, value) in fields.iter().filter(|(name, _)| gave(name)) {
         if kept.get(name) != Some(value) && !is_nothing(value) {
             return Err(wrong(&format!("`{name}` cannot be {value}")));
         }

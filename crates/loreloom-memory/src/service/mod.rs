@@ -43,7 +43,7 @@ use tokio::sync::Notify;
 pub use crate::policy::Policy;
 
 pub use self::{
-    by_hand::{ByHandError, NewMemory},
+    by_hand::{ByHandError, NewMemory, Since},
     demand::{Answered, DemandError},
     embedder::KeptEmbedder,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ByHandError, MemoryService,
-    by_hand::{check, find, one},
+    by_hand::{Since, check, find, one},
 };
 use crate::{
     entities,
@@ -33,7 +33,7 @@ impl MemoryService {
             let reason = format!("{owner} keeps no such records");
             return Err(ByHandError::Field { id: key.id, reason });
         }
-        check(&key, &fields)?;
+        check(&key, &fields, |_| true)?;
         let shown = Value::Object(fields.clone()).to_string();
         let write = self.name(tenant, owner, &["put", &key.to_string(), &shown]).await?;
         let event = NewEvent {
@@ -54,6 +54,18 @@ impl MemoryService {
         owner: &Owner,
         id: &str,
     ) -> Result<WriteId, ByHandError> {
+        self.retire_from(tenant, owner, id, None).await
+    }
+
+    /// The same from a message on: as of any earlier one, and on paths without it, it holds as
+    /// before.
+    pub async fn retire_from(
+        &self,
+        tenant: &TenantId,
+        owner: &Owner,
+        id: &str,
+        from: Option<&Since>,
+    ) -> Result<WriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let Timestamp(now) = self.ports.clock.now();
@@ -72,9 +84,9 @@ impl MemoryService {
             | RecordKind::Summary
             | RecordKind::Marks
             | RecordKind::ReadOnly
-            | RecordKind::Contradiction => return self.remove(tenant, owner, key).await,
+            | RecordKind::Contradiction => return self.remove(tenant, owner, key, from).await,
         };
-        self.edit(tenant, owner, &key.id, change).await
+        self.edit_from(tenant, owner, key.name(), change, from).await
     }
 
     async fn remove(
@@ -82,15 +94,17 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
         key: RecordKey,
+        from: Option<&Since>,
     ) -> Result<WriteId, ByHandError> {
         let write = self.name(tenant, owner, &["remove", &key.to_string()]).await?;
         let event = NewEvent {
             record: Some(key),
             kind: EventKind::Removed,
-            receipts: Vec::new(),
+            receipts: from.map(|from| from.message).into_iter().collect(),
             change: Change::Gone,
         };
-        self.deed(tenant, owner, &write, "removed by hand", None, vec![event]).await?;
+        let chat = from.map(|from| from.chat.clone());
+        self.deed(tenant, owner, &write, "removed by hand", chat, vec![event]).await?;
         Ok(WriteId(write))
     }
 
@@ -112,7 +126,7 @@ impl MemoryService {
             let fields = ["retired", "superseded_by", "ungrounded"];
             fields.map(|name| (name.to_owned(), Value::Null)).into_iter().collect()
         };
-        self.edit(tenant, owner, &key.id, back).await
+        self.edit(tenant, owner, key.name(), back).await
     }
 
     /// Pins a thread of a chat to a character, so that it is in its other chats too, or lets

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{MemoryService, Policy, View, Who, ears::Ears, recalled};
 use crate::{
     hardware::Hardware,
-    inject::{Input, Slot, SlotText, slots},
+    inject::{Input, Slot, SlotChanges, SlotText, budget_of, slots},
     ports::{MemoryError, Vector},
     recall::{self, Hit, Wanted},
     record::{CharacterMemory, Entity, Memory, MemoryId},
@@ -42,6 +42,8 @@ pub struct TurnAsked<'turn> {
     pub seen_from: usize,
     /// The most tokens memory may take in all.
     pub cap: Option<Tokens>,
+    /// Slots that stand elsewhere or take another budget than the settings say.
+    pub changes: Option<&'turn SlotChanges>,
     /// The model's tokenizer.
     pub counter: &'turn dyn TokenCounter,
 }
@@ -109,6 +111,14 @@ pub struct TurnMemory {
 impl MemoryService {
     /// What memory has for a turn. Asks no model and waits for no job.
     pub async fn for_turn(&self, asked: &TurnAsked<'_>) -> Result<TurnMemory, MemoryError> {
+        let woven = self.as_it_would_be(asked).await?;
+        self.caches().note_demand(asked.tenant, asked.chat, &demand(&woven.slots));
+        self.caches().note_shown(asked.tenant, asked.chat, &woven.report.memories);
+        Ok(woven)
+    }
+
+    /// The same for a turn that is only looked at: nothing is learned from it.
+    pub async fn as_it_would_be(&self, asked: &TurnAsked<'_>) -> Result<TurnMemory, MemoryError> {
         let speaker = self.known_as(asked.speaker.clone());
         if speaker.policy == Policy::Off {
             return Ok(TurnMemory::default());
@@ -117,9 +127,7 @@ impl MemoryService {
         let pinned = &view.character.persistent_arcs;
         view.chat.story_arcs = merge_persistent(&view.chat.story_arcs, pinned);
         let ears = self.ears(asked.tenant, asked.chat, asked.path, &speaker, &view).await?;
-        let woven = self.woven(asked, &view, &ears);
-        self.caches().note_shown(asked.tenant, asked.chat, &woven.report.memories);
-        Ok(woven)
+        Ok(self.woven(asked, &view, &ears))
     }
 
     /// Whether what memory has for a turn is at hand: the story so far has been taken in, but
@@ -156,8 +164,13 @@ impl MemoryService {
             &character.memories,
             &vectors,
         );
+        let own = &self.options.settings;
+        let mut settings = asked.changes.map_or_else(|| own.clone(), |changes| changes.over(own));
+        let newest = asked.path.last().map_or("", |item| item.message.text.as_str());
+        settings.budgets = self.tuned(asked, &settings).for_turn(classify(newest));
+        let cap = asked.cap.into_iter().chain(settings.inject_cap).min();
         let input = Input {
-            settings: &self.options.settings,
+            settings: &settings,
             rules: &self.options.rules,
             labels: &self.options.labels,
             counter: asked.counter,
@@ -170,12 +183,7 @@ impl MemoryService {
             turn: Some(&context),
             recalled: &lines,
         };
-        let newest = asked.path.last().map_or("", |item| item.message.text.as_str());
-        let mut settings = self.options.settings.clone();
-        settings.budgets = self.tuned(asked).for_turn(classify(newest));
-        let cap = asked.cap.into_iter().chain(settings.inject_cap).min();
-        let filled = within(&Input { settings: &settings, ..input }, cap);
-        self.caches().note_demand(asked.tenant, asked.chat, &demand(&filled.texts));
+        let filled = within(&input, cap);
         let is_shown =
             filled.texts.iter().any(|text| matches!(text.slot, Slot::Recall | Slot::Unified));
         let shown = if is_shown { passages(&hits, asked.path) } else { Vec::new() };
@@ -195,8 +203,7 @@ impl MemoryService {
     }
 
     /// The budgets of a chat, grown to what its tiers would have liked to say if that is set.
-    fn tuned(&self, asked: &TurnAsked<'_>) -> Budgets {
-        let settings = &self.options.settings;
+    fn tuned(&self, asked: &TurnAsked<'_>, settings: &Settings) -> Budgets {
         let budgets = settings.tier_budgets();
         if !settings.auto_tune_budgets {
             return budgets;
@@ -332,21 +339,5 @@ fn within(input: &Input<'_>, cap: Option<Tokens>) -> Filled {
             (Some(left), Some(budget)) if left < *budget => *budget = left,
             _ => dropped.push(lowest.slot),
         }
-    }
-}
-
-fn budget_of(budgets: &mut Budgets, slot: Slot) -> Option<&mut Tokens> {
-    match slot {
-        Slot::Canon => Some(&mut budgets.canon),
-        Slot::Profiles => Some(&mut budgets.profiles),
-        Slot::LongTerm => Some(&mut budgets.longterm),
-        Slot::Scenes => Some(&mut budgets.scenes),
-        Slot::Session => Some(&mut budgets.session),
-        Slot::Arcs => Some(&mut budgets.arcs),
-        Slot::Relationships => Some(&mut budgets.relationships),
-        Slot::Epistemic => Some(&mut budgets.epistemic),
-        Slot::Ledger => Some(&mut budgets.ledger),
-        Slot::Recall => Some(&mut budgets.recall),
-        Slot::Summary | Slot::Triggered | Slot::Repair | Slot::Unified => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Figures: Prometheus text, and turns for the dashboard.
 
+use std::time::Duration;
+
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -9,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use loreloom_core::{
     chat::GenerationType,
     ids::ChatId,
+    place::{Injection, Provenance},
     report::BudgetUse,
     units::{Timestamp, Tokens},
 };
@@ -25,9 +28,9 @@ use super::{
     extract::{Json, Query},
     paging::{self, Page},
     problem::Problem,
-    threads::{ThreadState, threads},
+    threads::{Thread, ThreadState, threads},
 };
-use crate::{app::App, prompt_map::PromptMap};
+use crate::{app::App, prompt_map::PromptMap, timings::Timing};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(turns)).routes(routes!(prometheus))
@@ -101,6 +104,76 @@ struct TurnFigures {
     woven: usize,
     /// Entries that had no room.
     cut: usize,
+    /// Which entries those are, 20 of them at most.
+    cut_entries: Vec<CutEntry>,
+    /// Tokens by where they come from: books and notes, and memory. The rest is what the
+    /// front end sent.
+    by_source: BySource,
+    /// How long it took, where the server has not been started again since.
+    took: Option<Took>,
+}
+
+/// An entry that had no room.
+#[derive(Debug, Serialize, ToSchema)]
+struct CutEntry {
+    /// Its id.
+    entry: String,
+    /// What people call it.
+    title: String,
+}
+
+/// Tokens that were woven in, by source.
+#[derive(Debug, Serialize, ToSchema)]
+struct BySource {
+    /// Of books and vaults.
+    lore: Tokens,
+    /// Of memory.
+    memory: Tokens,
+}
+
+/// How long a turn took, in milliseconds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Took {
+    /// What weaving added.
+    #[serde(rename = "weaving_ms")]
+    weaving: f64,
+    /// Until the model's server began to answer.
+    #[serde(rename = "answered_ms")]
+    answered: f64,
+    /// Until the whole reply had come.
+    #[serde(rename = "replied_ms")]
+    replied: f64,
+}
+
+impl BySource {
+    fn of(injections: &[Injection]) -> Self {
+        let is_memory = |one: &&Injection| matches!(one.source, Provenance::Memory(_));
+        let memory: Tokens = injections.iter().filter(is_memory).map(|one| one.tokens).sum();
+        let all: Tokens = injections.iter().map(|one| one.tokens).sum();
+        Self { lore: Tokens(all.0.saturating_sub(memory.0)), memory }
+    }
+}
+
+/// The most entries that are named for one turn.
+const MOST_CUT: usize = 20;
+
+fn cut_entries(threads: &[Thread]) -> Vec<CutEntry> {
+    let cut = threads.iter().filter(|thread| thread.state == ThreadState::Cut);
+    let named = cut.take(MOST_CUT);
+    named
+        .map(|thread| CutEntry { entry: thread.source.clone(), title: thread.title.clone() })
+        .collect()
+}
+
+impl Took {
+    pub(super) fn of(timing: Timing) -> Self {
+        let ms = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+        Self {
+            weaving: ms(timing.weaving),
+            answered: ms(timing.answered),
+            replied: ms(timing.replied),
+        }
+    }
 }
 
 /// The figures of a chat's turns, oldest first.
@@ -113,8 +186,9 @@ async fn turns(
     caller: Caller,
     Query(params): Query<TurnsParams>,
 ) -> Result<Json<Page<TurnFigures>>, Problem> {
-    let store = app.store.as_ref();
-    let mut chat = StoredChat::read(store, &caller.tenant, &ChatId(params.chat)).await?;
+    let (store, id) = (app.store.as_ref(), ChatId(params.chat));
+    let mut chat = StoredChat::read(store, &caller.tenant, &id).await?;
+    let timings = app.api().timings.of(&caller.tenant, &id);
     let mut turns = std::mem::take(&mut chat.turns);
     turns.retain(|turn| !turn.undone && turn.generation != GenerationType::Quiet);
     turns.retain(|turn| params.from.is_none_or(|from| turn.created.0 >= from));
@@ -129,7 +203,7 @@ async fn turns(
         let titles = |_: &_| String::new();
         let map = PromptMap::of(prompt, spans, before.as_deref(), titles, counter.as_ref());
         let threads = threads(&record, &record.report, |_| false);
-        let cut = threads.iter().filter(|thread| thread.state == ThreadState::Cut).count();
+        let timing = timings.iter().find(|(of, _)| *of == turn.id);
         figures.push(TurnFigures {
             turn: turn.id,
             created: turn.created,
@@ -137,8 +211,11 @@ async fn turns(
             prompt_tokens: map.tokens,
             unchanged_tokens: map.unchanged.map(|unchanged| unchanged.tokens),
             woven_tokens: record.injections.iter().map(|one| one.tokens).sum(),
-            woven: threads.len() - cut,
-            cut,
+            woven: threads.iter().filter(|one| one.state != ThreadState::Cut).count(),
+            cut: threads.iter().filter(|one| one.state == ThreadState::Cut).count(),
+            cut_entries: cut_entries(&threads),
+            by_source: BySource::of(&record.injections),
+            took: timing.map(|(_, timing)| Took::of(*timing)),
             budgets: record.report.budgets.clone(),
         });
         before = Some(record.prompt);

@@ -59,7 +59,7 @@ pub(super) async fn items(
 /// Something remembered.
 #[derive(Debug, Serialize, ToSchema)]
 struct RecordView {
-    /// Its id among its owner's records.
+    /// Its id among its owner's records; its tier, where there is only one of it.
     id: String,
     /// What it is.
     tier: RecordKind,
@@ -79,7 +79,7 @@ fn is_active(fields: &Map<String, Value>) -> bool {
 fn views(owner: &Owner, records: &Records) -> Vec<RecordView> {
     let shown = records.iter().filter(|(key, _)| key.kind != RecordKind::Marks);
     let view = |(key, fields): (&RecordKey, &Map<String, Value>)| RecordView {
-        id: key.id.clone(),
+        id: key.name().to_owned(),
         tier: key.kind,
         owner: owner.clone(),
         active: is_active(fields),
@@ -414,7 +414,7 @@ async fn history(
     let owner = params.owner()?;
     let records = service(&app)?.records(&caller.tenant, &owner).await?;
     let events = app.store.events(&caller.tenant, &owner, 0).await?;
-    let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.id == id);
+    let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.name() == id);
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
     if events.is_empty() {
         return Err(Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")));

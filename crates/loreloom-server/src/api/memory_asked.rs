@@ -237,7 +237,7 @@ async fn put(
     Path(id): Path<String>,
     Json(body): Json<PutBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
-    let key = RecordKey::new(body.tier, id.clone());
+    let key = RecordKey::named(body.tier, &id);
     let write = service(&app)?.put(&caller.tenant, &body.owner, key, body.fields).await?;
     Ok(wrote(&app, &caller, &write, Some(id)))
 }

@@ -2,7 +2,12 @@
 
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, MessageId};
-use loreloom_memory::{event::WriteId, ports::Owner, record::Kind, service::NewMemory};
+use loreloom_memory::{
+    event::WriteId,
+    ports::Owner,
+    record::Kind,
+    service::{NewMemory, Since},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -12,7 +17,7 @@ use super::{
     caller::Caller,
     extract::{Json, Path},
     memory::service,
-    problem::Problem,
+    problem::{Code, Problem},
     undoing,
 };
 use crate::{app::App, events::Happened};
@@ -135,6 +140,18 @@ struct DeedBody {
     owner: Owner,
     /// What to do.
     deed: Deed,
+    /// For `retire`: from where in a story on. Without it the record is never used, as if it
+    /// had never been so.
+    from: Option<FromView>,
+}
+
+/// From where in a story on something is so.
+#[derive(Debug, Deserialize, ToSchema)]
+struct FromView {
+    /// The chat.
+    chat: ChatId,
+    /// Its message.
+    message: MessageId,
 }
 
 /// Pins, unpins, retires or restores a record.
@@ -151,10 +168,18 @@ async fn act(
     Json(body): Json<DeedBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
+    if body.from.is_some() && !matches!(body.deed, Deed::Retire) {
+        let detail = "`from` goes with the deed `retire` only";
+        return Err(Problem::new(Code::WrongValue, detail).at("from"));
+    }
+    if let Some(from) = &body.from {
+        caller.chat(&app, &from.chat).await?;
+    }
+    let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {
         Deed::Pin => memory.pin(tenant, owner, &id, true).await?,
         Deed::Unpin => memory.pin(tenant, owner, &id, false).await?,
-        Deed::Retire => memory.retire(tenant, owner, &id).await?,
+        Deed::Retire => memory.retire_from(tenant, owner, &id, from.as_ref()).await?,
         Deed::Restore => memory.restore(tenant, owner, &id).await?,
     };
     Ok(wrote(&app, &caller, &write, Some(id)))

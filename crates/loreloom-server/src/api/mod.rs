@@ -23,6 +23,7 @@ mod health;
 mod idempotency;
 mod jobs;
 mod knowing;
+mod lore_patch;
 mod matching;
 mod memory;
 mod memory_asked;
@@ -53,14 +54,12 @@ use http::Uri;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
+use self::idempotency::Calls;
 pub use self::openapi::document;
-use self::{
-    idempotency::Calls,
-    problem::{Code, Problem},
-};
+pub(crate) use self::problem::{Code, Problem};
 use crate::{
     app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
-    metrics::Metrics, replays::Replays,
+    metrics::Metrics, replays::Replays, timings::Timings,
 };
 
 /// Where the API is.
@@ -78,6 +77,7 @@ pub(crate) struct ApiState {
     pub(crate) live: LiveSettings,
     pub(crate) looking_back: LookingBack,
     pub(crate) metrics: Metrics,
+    pub(crate) timings: Timings,
     pub(crate) replays: Replays,
 }
 

@@ -1,14 +1,26 @@
-//! A turn decided again with other rules, before they are saved.
+//! A turn decided again with other lore, rules or slots, before they are saved.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use loreloom_core::{
     ids::{ChatId, EntryId, LibraryVersion},
-    library::Shelf,
+    library::{Attachment, Cast, Shelf},
+    notebook,
     place::Provenance,
+    replay::{TurnChange, TurnLine, compare},
     report::BudgetUse,
-    rules::Rules,
+    tokens::TokenCounter,
 };
-use loreloom_memory::{past::again::Again, ports::TurnId};
+use loreloom_formats::diff::{LineChange, line_changes};
+use loreloom_memory::{
+    inject::SlotChanges,
+    past::{
+        again::{Again, as_stored},
+        travel::Revisited,
+    },
+    ports::TurnId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -18,22 +30,46 @@ use super::{
     caller::Caller,
     entry_json::merge,
     extract::{Json, Path, read_value},
+    lore_patch::LorePatch,
     problem::{Code, Problem},
+    replay,
+    settings::checked_slots,
     threads::{Thread, of_report},
+    turns::prompt_text,
 };
-use crate::{app::App, prompt_map::PromptMap};
+use crate::{app::App, lore::Lore, prompt_map::PromptMap, remembering};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(preview))
 }
 
+/// Whose books a turn is decided with.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Books {
+    /// Those of its day, with the rules of today.
+    #[default]
+    Then,
+    /// Today's.
+    Now,
+}
+
 /// What to try out.
 #[derive(Debug, Deserialize, ToSchema)]
 struct PreviewBody {
-    /// Changes of the engine's rules (RFC 7396).
+    /// Whose books.
+    #[serde(default)]
+    books: Books,
+    /// Changes of those books.
+    #[serde(flatten)]
+    patch: LorePatch,
+    /// In place of `books`: the lore of this run of `POST /replay`.
+    run: Option<u64>,
+    /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
+    /// memory has is told anew from what is known of that path today.
     #[serde(default)]
     #[schema(value_type = Object)]
-    rules: Map<String, Value>,
+    memory: Map<String, Value>,
 }
 
 /// A turn as it would be.
@@ -45,9 +81,60 @@ struct PreviewView {
     budgets: Vec<BudgetUse>,
     /// The prompt, measured; `unchanged` compares it with the prompt that was sent.
     prompt: PromptMap,
+    /// Which entries came, went or changed against what was woven then; none if none did.
+    lore: Option<TurnChange>,
+    /// What is different in the prompt that was sent, as lines.
+    lines: Vec<LineChange>,
 }
 
-/// Decides a past turn again with the books of its day and other rules. Nothing is stored.
+/// Lore to decide a turn with.
+struct Chosen {
+    shelf: Shelf,
+    /// Whom today's books follow; without it the turn's own books are as they were.
+    followed: Option<Arc<Lore>>,
+}
+
+impl Chosen {
+    async fn of(
+        app: &App,
+        caller: &Caller,
+        body: &PreviewBody,
+        version: LibraryVersion,
+    ) -> Result<Self, Problem> {
+        let now = app.stacks.lore();
+        let (shelf, followed) = match (body.run, body.books) {
+            (Some(run), _) => {
+                let run = replay::run(app, caller, run)?;
+                (run.shelf().clone(), Some(Arc::clone(run.lore())))
+            }
+            (None, Books::Now) => (now.shelf().clone(), Some(now)),
+            (None, Books::Then) => {
+                let unknown =
+                    || Problem::new(Code::Conflict, "the books of the turn were not kept");
+                let mut shelf = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
+                // What is changed are the rules that work now.
+                shelf.rules = now.rules().clone();
+                (shelf, None)
+            }
+        };
+        Ok(Self { shelf: body.patch.over(&shelf, None)?, followed })
+    }
+
+    /// The books that are active for a turn, where they are not those of its day.
+    fn attachments(&self, past: &Revisited) -> Option<Vec<Attachment>> {
+        let (lore, given) = (self.followed.as_ref()?, past.record.given.as_deref()?);
+        let cast = Cast {
+            chat: past.path.chat(),
+            character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
+            persona: &given.user,
+            group: given.group.as_deref(),
+        };
+        Some(lore.attachments(&cast))
+    }
+}
+
+/// Decides a past turn again with other lore, rules or slots of memory, and compares it with
+/// what was sent. Nothing is stored.
 #[utoipa::path(
     post, path = "/chats/{chat}/turns/{turn}/preview", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
@@ -62,40 +149,92 @@ async fn preview(
 ) -> Result<Json<PreviewView>, Problem> {
     app.take_up(&caller.tenant).await?;
     let looked = app.look_at(&caller.tenant, &ChatId(chat), TurnId(turn)).await?;
-    let unknown = || Problem::new(Code::Conflict, "the books of the turn were not kept");
-    let mut shelf =
-        shelf_of(&app, &caller, looked.past.record.library).await?.ok_or_else(unknown)?;
-    // What is changed are the rules that work now.
-    shelf.rules = app.stacks.lore().rules().clone();
-    let mut value = serde_json::to_value(&shelf.rules).unwrap_or_default();
-    merge(&mut value, &Value::Object(body.rules));
-    let rules: Result<Rules, Problem> = read_value(value);
-    shelf.rules = rules.map_err(|problem| problem.inside("rules"))?;
+    let chosen = Chosen::of(&app, &caller, &body, looked.past.record.library).await?;
     let counter = app.counter_of(looked.past.record.given.as_deref());
+    let mut past = looked.past.clone();
+    if let Some(changes) = slots(&app, body.memory)? {
+        remember(&app, &caller, &mut past, counter.as_ref(), &changes).await?;
+    }
     let working = tokio::task::spawn_blocking(move || {
-        let (past, sent) = (&looked.past, looked.past.record.prompt.as_slice());
-        let unknown = || Problem::new(Code::Conflict, "what the turn was given was not kept");
-        let given = past.record.given.as_deref().ok_or_else(unknown)?;
-        let library = shelf.compile();
-        let again = Again::decide(past, given, &library, &shelf.rules, counter.as_ref())?;
-        let titles = |source: &Provenance| match source {
-            Provenance::Lore { entry, .. } => library.title(entry).unwrap_or_default().to_owned(),
-            Provenance::AuthorsNote => "authors_note".to_owned(),
-            Provenance::Memory(slot) => slot.clone(),
-        };
-        let report = &again.woven.report;
-        let vault = library.vault();
-        let is_note = |id: &EntryId| vault.is_some_and(|vault| vault.find(id).is_some());
-        let prompt =
-            PromptMap::of(&again.messages, &report.spans, Some(sent), titles, counter.as_ref());
-        Ok(PreviewView {
-            threads: of_report(&again.woven.injections, report, is_note),
-            budgets: report.budgets.clone(),
-            prompt,
-        })
+        decided(&looked.past, &past, &chosen, counter.as_ref())
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     working.await.map_err(failed)?.map(Json)
+}
+
+/// The turn as it was, and again with `past` as what it was given.
+fn decided(
+    was: &Revisited,
+    past: &Revisited,
+    chosen: &Chosen,
+    counter: &dyn TokenCounter,
+) -> Result<PreviewView, Problem> {
+    let sent = was.record.prompt.as_slice();
+    let unknown = || Problem::new(Code::Conflict, "what the turn was given was not kept");
+    let mut given = past.record.given.as_deref().cloned().ok_or_else(unknown)?;
+    if let Some(attachments) = chosen.attachments(past) {
+        given.attachments = Some(attachments);
+    }
+    let library = chosen.shelf.compile();
+    let again = Again::decide(past, &given, &library, &chosen.shelf.rules, counter)?;
+    let titles = |source: &Provenance| match source {
+        Provenance::Lore { entry, .. } => library.title(entry).unwrap_or_default().to_owned(),
+        Provenance::AuthorsNote => "authors_note".to_owned(),
+        Provenance::Memory(slot) => slot.clone(),
+    };
+    let report = &again.woven.report;
+    let vault = library.vault();
+    let is_note = |id: &EntryId| vault.is_some_and(|vault| vault.find(id).is_some());
+    let line = |woven: &_| [TurnLine::of(0, woven)];
+    Ok(PreviewView {
+        threads: of_report(&again.woven.injections, report, is_note),
+        budgets: report.budgets.clone(),
+        lore: compare(&line(&as_stored(&was.record)), &line(&again.woven)).pop(),
+        lines: line_changes(&prompt_text(sent), &prompt_text(&again.messages)),
+        prompt: PromptMap::of(&again.messages, &report.spans, Some(sent), titles, counter),
+    })
+}
+
+/// The slots of today with changes; none where there are no changes.
+fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<SlotChanges>, Problem> {
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut value = serde_json::to_value(app.live().slots.as_ref()).unwrap_or_default();
+    merge(&mut value, &Value::Object(changes));
+    let slots: Result<SlotChanges, Problem> = read_value(value);
+    let slots = slots.and_then(|slots| checked_slots(&slots).map(|()| slots));
+    slots.map(Some).map_err(|problem| problem.inside("memory"))
+}
+
+/// Puts what memory would have in the place of what it gave to the turn.
+async fn remember(
+    app: &App,
+    caller: &Caller,
+    past: &mut Revisited,
+    counter: &dyn TokenCounter,
+    changes: &SlotChanges,
+) -> Result<(), Problem> {
+    let given = past.record.given.as_deref();
+    let speaker =
+        given.and_then(|given| given.speaker.as_ref()).map(|speaker| speaker.name.clone());
+    // What the model sees anyway is never recalled: the messages of the prompt are the last
+    // of the path.
+    let prompt = given.and_then(|given| given.seams.unpick(&past.record.prompt));
+    let seen = prompt.unwrap_or_default().len();
+    let seen_from = past.path.items().len().saturating_sub(seen);
+    let remembered = app
+        .would_remember(&caller.tenant, &past.path, speaker.as_deref(), seen_from, counter, changes)
+        .await?;
+    let record = &mut past.record;
+    record.injections.retain(|one| match &one.source {
+        Provenance::Memory(slot) => notebook::is_slot(slot),
+        Provenance::AuthorsNote | Provenance::Lore { .. } => true,
+    });
+    record.report.budgets.retain(|budget| budget.pool != remembering::POOL);
+    record.report.budgets.extend(remembering::budget(&remembered));
+    record.injections.extend(remembered.injections);
+    Ok(())
 }
 
 /// The books of a version: who a book follows was decided by their places among them.

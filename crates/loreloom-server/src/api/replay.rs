@@ -7,21 +7,15 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use loreloom_core::{
-    book::{Book, Entry},
-    ids::{ChatId, EntryId},
-    library::Shelf,
-    rules::Rules,
-};
+use loreloom_core::ids::ChatId;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    entry_json::{self, merge},
-    extract::{Json, Path, Query, read_value},
+    extract::{Json, Path, Query},
+    lore_patch::LorePatch,
     paging::{self, Page, PageParams},
     problem::Problem,
 };
@@ -37,22 +31,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(one))
         .routes(routes!(turns))
         .routes(routes!(cancel))
-}
-
-/// Changes of lore that are tried out and not saved.
-#[derive(Debug, Deserialize, ToSchema)]
-struct LorePatch {
-    /// Changes of entries by their ids (RFC 7396).
-    #[serde(default)]
-    #[schema(value_type = Object)]
-    entries: Map<String, Value>,
-    /// Entries to leave out.
-    #[serde(default)]
-    without: Vec<EntryId>,
-    /// Changes of the engine's rules (RFC 7396).
-    #[serde(default)]
-    #[schema(value_type = Object)]
-    rules: Map<String, Value>,
 }
 
 /// What to tell again.
@@ -81,42 +59,6 @@ impl RunView {
     }
 }
 
-/// Today's lore with changes.
-fn patched(shelf: &Shelf, patch: &LorePatch) -> Result<Shelf, Problem> {
-    let mut shelf = shelf.clone();
-    for (id, change) in &patch.entries {
-        let change = change.as_object();
-        let rule = "must hold changes as objects";
-        let change = change.ok_or_else(|| Problem::value("patch.entries", rule, id.as_str()))?;
-        let entry = find(&mut shelf, &EntryId::from(id.as_str()))?;
-        let after = entry_json::patched(entry, change);
-        *entry = after.map_err(|problem| problem.inside("patch.entries"))?;
-    }
-    for id in &patch.without {
-        find(&mut shelf, id)?;
-        for volume in &mut shelf.volumes {
-            if volume.book.entries.iter().any(|entry| entry.id == *id) {
-                Arc::make_mut(&mut volume.book).entries.retain(|entry| entry.id != *id);
-            }
-        }
-    }
-    if !patch.rules.is_empty() {
-        let mut value = serde_json::to_value(&shelf.rules).unwrap_or_default();
-        merge(&mut value, &Value::Object(patch.rules.clone()));
-        let rules: Result<Rules, Problem> = read_value(value);
-        shelf.rules = rules.map_err(|problem| problem.inside("patch.rules"))?;
-    }
-    Ok(shelf)
-}
-
-fn find<'shelf>(shelf: &'shelf mut Shelf, id: &EntryId) -> Result<&'shelf mut Entry, Problem> {
-    let has = |book: &Book| book.entries.iter().any(|entry| entry.id == *id);
-    let volume = shelf.volumes.iter_mut().find(|volume| has(&volume.book));
-    let entries = volume.map(|volume| Arc::make_mut(&mut volume.book).entries.iter_mut());
-    let found = entries.into_iter().flatten().find(|entry| entry.id == *id);
-    found.ok_or_else(|| Problem::missing("entry", id.as_str()))
-}
-
 /// Tells chats again beside everything else, and says which turns change. Events `run` tell
 /// how far it is.
 #[utoipa::path(
@@ -141,7 +83,10 @@ async fn begin(
         None => known,
     };
     let with = match &body.patch {
-        Some(patch) => Comparison::NowAnd(Box::new(patched(app.stacks.lore().shelf(), patch)?)),
+        Some(patch) => {
+            let shelf = patch.over(app.stacks.lore().shelf(), Some("patch"))?;
+            Comparison::NowAnd(Arc::new(shelf))
+        }
         None => Comparison::ThenAndNow,
     };
     let run = app.replay(&caller.tenant, chats, with);
@@ -162,7 +107,7 @@ async fn list(State(app): State<App>, caller: Caller) -> Json<RunsView> {
     Json(RunsView { items: runs.iter().map(|run| RunView::of(run)).collect() })
 }
 
-fn run(app: &App, caller: &Caller, id: u64) -> Result<Arc<Replaying>, Problem> {
+pub(super) fn run(app: &App, caller: &Caller, id: u64) -> Result<Arc<Replaying>, Problem> {
     let found = app.api().replays.find(&caller.tenant, id);
     found.ok_or_else(|| Problem::missing("run", &id.to_string()))
 }

@@ -1,7 +1,11 @@
 //! Settings that can be changed while the server runs.
 
 use axum::extract::State;
-use loreloom_core::rules::Rules;
+use loreloom_core::{chat::Role, rules::Rules};
+use loreloom_memory::{
+    inject::{Placement, Position, Slot, SlotChanges, Standing},
+    settings::Settings,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -36,6 +40,76 @@ struct Effective {
     character: Option<String>,
     /// The seed of all rolls.
     seed: u64,
+    /// How the slots of memory stand, from lasting to immediate; none where nothing is
+    /// remembered.
+    slots: Vec<SlotView>,
+    /// The most that all of memory takes, in tokens.
+    memory_cap: Option<u32>,
+    /// Whether all of memory stands in one block.
+    memory_unified: bool,
+}
+
+/// How a slot of memory stands.
+#[derive(Debug, Serialize, ToSchema)]
+struct SlotView {
+    /// The slot, as `memory` in `set` names it.
+    #[schema(value_type = String)]
+    slot: Slot,
+    /// What prompts and reports call it.
+    name: &'static str,
+    /// What it may take, in tokens; none for a slot without a budget of its own.
+    budget: Option<u32>,
+    /// `IN_PROMPT` with the card, `IN_CHAT` so many messages from its end, or `BEFORE` the
+    /// main prompt.
+    #[schema(value_type = String)]
+    position: Position,
+    /// How deep, inside the chat.
+    depth: u32,
+    /// In whose words.
+    role: Role,
+    /// How the server was started with it.
+    usual: UsualSlot,
+}
+
+/// How the server was started with a slot.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsualSlot {
+    /// What it may take, in tokens.
+    budget: Option<u32>,
+    /// Where it stands.
+    #[schema(value_type = String)]
+    position: Position,
+    /// How deep, inside the chat.
+    depth: u32,
+    /// In whose words.
+    role: Role,
+}
+
+impl SlotView {
+    /// The slots as they stand, each with how it was started.
+    fn all(own: &Settings, changes: &SlotChanges) -> Vec<Self> {
+        let now = Standing::all(&changes.over(own)).into_iter();
+        now.zip(Standing::all(own)).map(|(now, usual)| Self::of(&now, &usual)).collect()
+    }
+
+    fn of(standing: &Standing, usual: &Standing) -> Self {
+        let Standing { slot, name, budget, place } = *standing;
+        let Placement { position, depth, role } = place;
+        Self {
+            slot,
+            name,
+            budget: budget.map(|tokens| tokens.0),
+            position,
+            depth: depth.0,
+            role,
+            usual: UsualSlot {
+                budget: usual.budget.map(|tokens| tokens.0),
+                position: usual.place.position,
+                depth: usual.place.depth.0,
+                role: usual.place.role,
+            },
+        }
+    }
 }
 
 /// All settings.
@@ -82,6 +156,8 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
     let contents = Bookcase { desk, tenant: &caller.tenant }.contents().await?;
     let live = app.live();
     let deadline = live.weaving.deadline.as_millis();
+    let own = app.memory.as_ref().map(|memory| &memory.options().settings);
+    let memory = own.map(|own| live.slots.over(own));
     let body = SettingsView {
         revision: contents.revision,
         set,
@@ -92,6 +168,9 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
             user: live.defaults.user.clone(),
             character: live.defaults.speaker.as_ref().map(|speaker| speaker.name.clone()),
             seed: live.defaults.seed,
+            slots: own.map(|own| SlotView::all(own, &live.slots)).unwrap_or_default(),
+            memory_cap: memory.as_ref().and_then(|memory| memory.inject_cap).map(|cap| cap.0),
+            memory_unified: memory.is_some_and(|memory| memory.unified_injection),
         },
         rules: app.stacks.lore().rules().clone(),
         rules_set: contents.rules.is_some(),
@@ -120,7 +199,18 @@ fn checked(overrides: &Overrides) -> Result<(), Problem> {
     if overrides.context == Some(0) {
         return Err(Problem::value("set.context", "must be at least 1", 0));
     }
-    Ok(())
+    checked_slots(&overrides.memory).map_err(|problem| problem.inside("set.memory"))
+}
+
+/// Slots can be moved anywhere; budgets are for those that have one.
+pub(super) fn checked_slots(changes: &SlotChanges) -> Result<(), Problem> {
+    match changes.without_budget() {
+        Some(slot) => {
+            let rule = "must name slots that have a budget of their own";
+            Err(Problem::value("budgets", rule, slot.name()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn checked_rules(rules: &Rules) -> Result<(), Problem> {

@@ -7,6 +7,7 @@ use loreloom_core::{
     explain,
     ids::{BookId, ChatId, EntryId, PrefixHash},
     place::Provenance,
+    prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{BudgetUse, Outcome, TurnFacts, Verdict, VerdictClass, Warning, words},
     units::{Timestamp, Tokens},
@@ -23,6 +24,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
+    figures::Took,
     paging::{self, Page, PageParams},
     problem::Problem,
     tags::Tagged,
@@ -82,6 +84,8 @@ struct TurnView {
     differences: Vec<String>,
     /// The reply, once it is there.
     reply: Option<String>,
+    /// How long it took, where the server has not been started again since.
+    took: Option<Took>,
 }
 
 /// Verdicts by class.
@@ -134,7 +138,9 @@ async fn one(
     };
     let report = looked.report();
     let differences = looked.differences();
+    let timings = app.api().timings.of(&caller.tenant, &chat).into_iter();
     let view = TurnView {
+        took: timings.rev().find(|(of, _)| of.0 == turn).map(|(_, timing)| Took::of(timing)),
         chat,
         turn: looked.summary.clone(),
         facts: report.facts.clone(),
@@ -441,7 +447,7 @@ async fn diff(
     let (old, new) = (&first.past.record, &second.past.record);
     let lines = |record: &TurnRecord| [TurnLine::of(0, &as_stored(record))];
     let shared = old.prompt.iter().zip(&new.prompt).take_while(|(old, new)| old == new).count();
-    let (old_text, new_text) = (prompt_text(old), prompt_text(new));
+    let (old_text, new_text) = (prompt_text(&old.prompt), prompt_text(&new.prompt));
     Ok(Json(TurnsDiff {
         from,
         to,
@@ -452,8 +458,8 @@ async fn diff(
 }
 
 /// A prompt as lines, to be compared.
-fn prompt_text(record: &TurnRecord) -> String {
-    let texts = record.prompt.iter().map(|one| format!("[{}]\n{}", one.role.as_str(), one.content));
+pub(super) fn prompt_text(prompt: &[PromptMessage]) -> String {
+    let texts = prompt.iter().map(|one| format!("[{}]\n{}", one.role.as_str(), one.content));
     texts.collect::<Vec<_>>().join("\n")
 }
 

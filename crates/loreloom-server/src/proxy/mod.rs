@@ -13,7 +13,10 @@ mod problem;
 mod tee;
 mod weaving;
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Body as HttpBody,
@@ -50,6 +53,7 @@ use crate::{
     limits::Stalled,
     notices::Happened,
     story::{Committed, Decided, Sent, Telling},
+    timings::Timing,
 };
 
 /// Passes a request on, with lore if it asks for a story.
@@ -97,14 +101,15 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         let body = without_own_field(&body);
         return pass(&app, parts, body, named, None).await;
     }
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let woven = weaving::weave(&app, &parts, &body, named.as_ref()).await;
-    app.api().metrics.weaving_took(begun.elapsed(), woven.is_err());
+    let weaving = begun.elapsed();
+    app.api().metrics.weaving_took(weaving, woven.is_err());
     match woven {
         Ok(outgoing) => {
             // The story is read from the reply as it passes, so it must come as it is.
             parts.headers.remove(ACCEPT_ENCODING);
-            send(&app, parts, outgoing).await
+            send(&app, parts, outgoing, weaving).await
         }
         Err(reason) => {
             tracing::warn!(%reason, "passed on without lore");
@@ -160,16 +165,17 @@ async fn pass(
 }
 
 /// Sends a request with its lore and tells the story the reply.
-async fn send(app: &App, parts: Parts, outgoing: Outgoing) -> Response {
+async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) -> Response {
     let Outgoing { body, connection, woven, complaint } = outgoing;
     let framing = Framing::of_path(parts.uri.path());
     let notes = notes(woven.as_ref(), complaint.as_deref());
     hold_key(app, &connection, &parts.headers);
-    let upstream = &connection.upstream;
+    let (upstream, asked) = (&connection.upstream, Instant::now());
     let mut response = match upstream.send(call(parts, body)).await {
         // What the model refused is no part of the story.
         Ok(reply) if reply.status.is_success() => {
-            told(app, upstream.as_ref(), reply, framing, woven)
+            let times = Times { weaving, asked, answered: asked.elapsed() };
+            told(app, upstream.as_ref(), reply, framing, woven, times)
         }
         Ok(reply) => answer(app, reply, framing, None),
         Err(error) => unreachable(app, &error),
@@ -210,6 +216,14 @@ fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
     notes
 }
 
+/// How long a turn took so far.
+#[derive(Clone, Copy)]
+struct Times {
+    weaving: Duration,
+    asked: Instant,
+    answered: Duration,
+}
+
 /// The answer, with a copy of its text for the story.
 fn told(
     app: &App,
@@ -217,6 +231,7 @@ fn told(
     reply: UpstreamReply,
     framing: Framing,
     woven: Option<Woven>,
+    times: Times,
 ) -> Response {
     let Some(Woven { decided, sent, telling }) = woven else {
         return answer(app, reply, framing, None);
@@ -230,7 +245,7 @@ fn told(
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let reading = upstream.reading(content_type.unwrap_or_default());
-    let complete = complete(app, turn, telling);
+    let complete = complete(app, turn, telling, times);
     let hiding = cutter.map(|cutter| upstream.hiding(content_type.unwrap_or_default(), cutter));
     let copying = |body| -> BodyStream {
         let copied = Box::pin(Tee::new(body, reading, waiting, complete));
@@ -269,15 +284,18 @@ fn complete(
     app: &App,
     turn: Option<JoinHandle<Option<Committed>>>,
     telling: Telling,
+    times: Times,
 ) -> WhenComplete {
     let app = app.clone();
     Box::new(move |texts| {
-        let storing = app.clone();
+        let (storing, Times { weaving, asked, answered }) = (app.clone(), times);
+        let timing = Timing { weaving, answered, replied: asked.elapsed() };
         app.tasks.spawn(async move {
             let spoken = storing.told(&telling, &texts);
             let Some(turn) = turn else { return };
             let Ok(Some(committed)) = turn.await else { return };
             let chat = committed.chat().clone();
+            storing.api().timings.note(&storing.tenant, &chat, committed.turn(), timing);
             if let Err(error) = storing.commit_replies(committed, spoken).await {
                 tracing::error!(%error, "the reply was not stored");
                 storing.notice(Happened::NotStored { chat, reason: error.to_string() });

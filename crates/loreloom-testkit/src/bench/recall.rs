@@ -118,6 +118,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         group: &[],
         seen_from: MESSAGES - 20,
         cap: None,
+        changes: None,
         counter: &QuarterEstimate,
     };
     let start = cpu_time::ThreadTime::now();

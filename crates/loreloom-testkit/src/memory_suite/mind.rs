@@ -225,6 +225,7 @@ impl Mind {
             group: &[],
             seen_from,
             cap: None,
+            changes: None,
             counter: &QuarterEstimate,
         };
         Ok(self.service.for_turn(&asked).await?)

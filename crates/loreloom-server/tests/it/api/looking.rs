@@ -127,6 +127,102 @@ async fn a_turn_is_shown_with_other_rules_and_nothing_is_stored() {
 }
 
 #[tokio::test]
+async fn a_turn_is_compared_with_todays_lore_a_change_of_it_and_that_of_a_run() {
+    let api = Api::start().await.with_book().await;
+    api.get("/lore/entries").await.good();
+    api.story().await;
+    let path = "/chats/inn/turns/2/preview";
+    let same = api.call("POST", path, json!({"books": "now"})).await.good();
+    assert_eq!((&same["lore"], &same["lines"]), (&Value::Null, &json!([])));
+    let patch = json!({"entries": {"reach/0": {"activation": {"keys": ["bell"]}}}});
+    let run = api.call("POST", "/replay", json!({"patch": patch})).await.good();
+    let edited = json!({"books": "now", "entries": patch["entries"]});
+    let of_run = json!({"run": run["id"]});
+    for body in [edited, of_run] {
+        let changed = api.call("POST", path, body).await.good();
+        assert_eq!(changed["lore"]["appeared"][0]["title"], "Causeway");
+        let added: Vec<&Value> = changed["lines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|line| line["added"].as_array().unwrap())
+            .collect();
+        assert!(added.contains(&&json!("The causeway floods at noon.")), "{added:?}");
+    }
+    // What was changed since is seen, and the run stays as it began.
+    let gone = json!({"content": "Nobody may ring the bell."});
+    api.call("PATCH", "/lore/entries/reach%2F2", gone).await.good();
+    let now = api.call("POST", path, json!({"books": "now"})).await.good();
+    assert_eq!(now["lore"]["rewritten"][0]["title"], "Old law");
+    let then = api.call("POST", path, json!({})).await.good();
+    assert_eq!(then["lines"], json!([]));
+    let run = api.call("POST", path, json!({"run": run["id"]})).await.good();
+    assert_eq!(run["lore"]["rewritten"], json!([]));
+    let (_, detail) = api.call("POST", path, json!({"run": 99})).await.refused(404);
+    assert_eq!(detail, "there is no run `99`");
+    let (_, detail) = api.call("POST", path, json!({"without": ["x"]})).await.refused(404);
+    assert_eq!(detail, "there is no entry `x`");
+}
+
+#[tokio::test]
+async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first() {
+    let api = Api::with(Setup { memory: true, ..Setup::default() }).await;
+    api.story().await;
+    let note =
+        json!({"owner": {"chat": "inn"}, "kind": "detail", "content": "Wren fears heights."});
+    api.call("POST", "/memory/records", note).await.good();
+    let path = "/chats/inn/turns/2/preview";
+    let moved = json!({"places": {"session": {"position": "BEFORE"}}});
+    let preview = api.call("POST", path, json!({"memory": moved})).await.good();
+    let first = preview["prompt"]["messages"][0]["content"].as_str().unwrap();
+    assert!(first.contains("Wren fears heights."), "{first}");
+    let none = json!({"memory": {"cap": 1}});
+    let preview = api.call("POST", path, none).await.good();
+    let text = preview["prompt"]["messages"].to_string();
+    assert!(!text.contains("heights"), "{text}");
+    let slot = |settings: &Value, name: &str| -> Value {
+        let slots = settings["effective"]["slots"].as_array().unwrap().iter();
+        slots.clone().find(|one| one["slot"] == name).unwrap().clone()
+    };
+    let before = api.get("/settings").await.good();
+    assert_eq!(
+        (&slot(&before, "session")["position"], &slot(&before, "repair")["budget"]),
+        (&json!("IN_CHAT"), &Value::Null)
+    );
+    let set = json!({"set": {"memory": {"places": {"session": {"position": "BEFORE"}}, "budgets": {"arcs": 33}, "cap": 900}}});
+    let wrote = api.call("PATCH", "/settings", set).await.good();
+    let now = &wrote["item"];
+    assert_eq!(
+        (&slot(now, "session")["position"], &slot(now, "arcs")["budget"]),
+        (&json!("BEFORE"), &json!(33))
+    );
+    assert_eq!(now["effective"]["memory_cap"], 900);
+    // The next turn is told so.
+    let told = [
+        ("user", "I come in."),
+        ("assistant", "Welcome."),
+        ("user", "Who rings the bell?"),
+        ("assistant", "Nobody does."),
+        ("user", "Is it cracked?"),
+    ];
+    api.tell("inn", &told, "It is.").await;
+    api.loreloom.story(6).await;
+    let sent = api.get("/chats/inn/turns/3/prompt").await.good();
+    assert!(sent["messages"][0]["content"].as_str().unwrap().contains("Wren fears heights."));
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    assert_eq!(slot(&api.get("/settings").await.good(), "arcs")["budget"], 700);
+    for (memory, detail) in [(
+        json!({"budgets": {"repair": 5}}),
+        "in `set.memory`: `budgets` must name slots that have a budget of their own, found `repair`",
+    )] {
+        let body = json!({"set": {"memory": memory}});
+        assert_eq!(api.call("PATCH", "/settings", body).await.refused(422).1, detail);
+    }
+    let odd = json!({"set": {"memory": {"places": {"nowhere": {}}}}});
+    api.call("PATCH", "/settings", odd).await.refused(422);
+}
+
+#[tokio::test]
 async fn a_model_is_tried_out_and_its_answer_judged() {
     let api = Api::start().await;
     api.model.push(CHAT, Reply::text("I would rather not."));

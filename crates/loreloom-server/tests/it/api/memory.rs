@@ -209,6 +209,67 @@ async fn a_change_is_tried_on_told_stories() {
 }
 
 #[tokio::test]
+async fn the_story_so_far_is_a_record_with_a_name_and_can_be_edited() {
+    let api = remembering().await;
+    api.story().await;
+    let smart = json!({"smartMemory": {"summary": "Wren came in.", "summaryEnd": 2}});
+    api.call("POST", "/memory/import?chat=inn", smart).await.good();
+    let listed = api.get("/chats/inn/memory?tier=summary").await.good();
+    assert_eq!(listed["items"][0]["id"], "summary");
+    let set = json!({"owner": {"chat": "inn"}, "set": {"summary": "Wren came in late."}});
+    let wrote = api.call("PATCH", "/memory/records/summary", set).await.good();
+    let told = api.get("/memory/records/summary?chat=inn").await.good();
+    assert_eq!(told["record"]["fields"]["summary"], "Wren came in late.");
+    assert_eq!(told["events"].as_array().unwrap().len(), 2);
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    let wrong = json!({"owner": {"chat": "inn"}, "set": {"summary": 3}});
+    let (_, detail) = api.call("PATCH", "/memory/records/summary", wrong).await.refused(422);
+    assert!(detail.starts_with("`summary` cannot be changed that way"), "{detail}");
+}
+
+#[tokio::test]
+async fn a_memory_ends_at_a_message_or_was_never_true() {
+    let api = remembering().await;
+    api.story().await;
+    let tree = api.get("/chats/inn/tree").await.good();
+    let node = |number: u64| -> &Value {
+        tree["nodes"].as_array().unwrap().iter().find(|node| node["number"] == number).unwrap()
+    };
+    let (second, last) = (node(2), node(4));
+    let note = json!({"owner": {"chat": "inn"}, "content": "The bell rings.", "receipts": [node(1)["message"]]});
+    let id = api.call("POST", "/memory/records", note).await.good()["id"].clone();
+    let deeds = format!("/memory/records/{}/deeds", id.as_str().unwrap());
+    let total = |at: &Value| {
+        let path = format!("/chats/inn/memory?at={}", at["node"].as_str().unwrap());
+        let api = &api;
+        async move { api.get(&path).await.good()["total"].clone() }
+    };
+    let from = json!({"chat": "inn", "message": last["message"]});
+    let ended = json!({"owner": {"chat": "inn"}, "deed": "retire", "from": from});
+    let wrote = api.call("POST", &deeds, ended).await.good();
+    assert_eq!((total(second).await, total(last).await), (json!(1), json!(0)));
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    assert_eq!(total(last).await, json!(1));
+    let never = json!({"owner": {"chat": "inn"}, "deed": "retire"});
+    api.call("POST", &deeds, never).await.good();
+    assert_eq!((total(second).await, total(last).await), (json!(0), json!(0)));
+    for (body, status, detail) in [
+        (
+            json!({"owner": {"chat": "inn"}, "deed": "pin", "from": from}),
+            422,
+            "`from` goes with the deed `retire` only",
+        ),
+        (
+            json!({"owner": {"chat": "inn"}, "deed": "retire", "from": {"chat": "no", "message": last["message"]}}),
+            404,
+            "there is no chat `no`",
+        ),
+    ] {
+        assert_eq!(api.call("POST", &deeds, body).await.refused(status).1, detail);
+    }
+}
+
+#[tokio::test]
 async fn somebodys_timeline_tells_what_was_and_what_is() {
     let api = remembering().await;
     api.story().await;

@@ -60,6 +60,11 @@ async fn figures_count_what_happened() {
         (&json!(1), &json!(9), &json!(0))
     );
     assert_eq!(turns["items"][0]["unchanged_tokens"], Value::Null);
+    assert_eq!(figures["by_source"], json!({"lore": 9, "memory": 0}));
+    assert_eq!(figures["cut_entries"], json!([]));
+    let times = ["weaving_ms", "answered_ms", "replied_ms"];
+    let took = times.map(|name| figures["took"][name].as_f64().unwrap());
+    assert!(took[0] > 0.0 && took[1] > 0.0 && took[2] >= took[1], "{took:?}");
     assert_eq!(api.get("/metrics/turns").await.refused(422).1, "missing field `chat`");
 }
 

@@ -1,0 +1,155 @@
+//! Slots that people moved, or gave another budget, while the program runs.
+//!
+//! They stand beside the settings and not in them: what is taken back is as the settings say
+//! it, whatever those have become meanwhile.
+
+use std::collections::BTreeMap;
+
+use loreloom_core::{chat::Role, units::Tokens};
+use serde::{Deserialize, Serialize};
+
+use super::{Placement, Slot};
+use crate::settings::{Budgets, Settings};
+
+/// What differs from the settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SlotChanges {
+    /// What slots may take, in tokens.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BTreeMap<Slot, Tokens>,
+    /// Where slots stand.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<Slot, Placement>,
+    /// The most that all of memory takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Tokens>,
+    /// Whether all slots stand in one block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unified: Option<bool>,
+}
+
+impl SlotChanges {
+    /// A slot that was given a budget and has none: triggered memories are a part of
+    /// another slot's, a correction is never cut, and the block of all has the limit of all.
+    pub fn without_budget(&self) -> Option<Slot> {
+        let mut usual = Budgets::default();
+        let mut has = |slot: Slot| slot == Slot::Summary || budget_of(&mut usual, slot).is_some();
+        self.budgets.keys().copied().find(|slot| !has(*slot))
+    }
+
+    /// The settings with the changes.
+    pub fn over(&self, settings: &Settings) -> Settings {
+        let mut changed = settings.clone();
+        if !self.budgets.is_empty() {
+            // Shared out before, so that what is not set stays as it was.
+            changed.budgets = settings.tier_budgets();
+            changed.total_inject_budget = None;
+        }
+        for (slot, tokens) in &self.budgets {
+            if let Some(budget) = budget_of(&mut changed.budgets, *slot) {
+                *budget = *tokens;
+            }
+        }
+        if let Some(tokens) = self.budgets.get(&Slot::Summary) {
+            changed.compaction_response_length = tokens.0;
+        }
+        changed.places.extend(&self.places);
+        changed.inject_cap = self.cap.or(changed.inject_cap);
+        changed.unified_injection = self.unified.unwrap_or(changed.unified_injection);
+        changed
+    }
+}
+
+/// How one slot stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// The slot.
+    pub slot: Slot,
+    /// What it is called in prompts and reports.
+    pub name: &'static str,
+    /// What it may take; none for slots without a budget of their own.
+    pub budget: Option<Tokens>,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub place: Placement,
+}
+
+impl Standing {
+    /// How all slots stand, from lasting to immediate. Whether they are joined into one block
+    /// is another question.
+    pub fn all(settings: &Settings) -> Vec<Self> {
+        let mut budgets = settings.tier_budgets();
+        let standing = Slot::SINGLE.into_iter().map(|slot| {
+            let (position, depth) = slot.usual_place();
+            let usual = Placement { position, depth, role: Role::System };
+            let place = settings.places.get(&slot).copied().unwrap_or(usual);
+            let summary = Tokens(settings.compaction_response_length);
+            let budget = budget_of(&mut budgets, slot).map(|budget| *budget);
+            let budget = budget.or((slot == Slot::Summary).then_some(summary));
+            Self { slot, name: slot.name(), budget, place }
+        });
+        standing.collect()
+    }
+}
+
+/// The budget of a slot, for those that have one.
+pub(crate) fn budget_of(budgets: &mut Budgets, slot: Slot) -> Option<&mut Tokens> {
+    match slot {
+        Slot::Canon => Some(&mut budgets.canon),
+        Slot::Profiles => Some(&mut budgets.profiles),
+        Slot::LongTerm => Some(&mut budgets.longterm),
+        Slot::Scenes => Some(&mut budgets.scenes),
+        Slot::Session => Some(&mut budgets.session),
+        Slot::Arcs => Some(&mut budgets.arcs),
+        Slot::Relationships => Some(&mut budgets.relationships),
+        Slot::Epistemic => Some(&mut budgets.epistemic),
+        Slot::Ledger => Some(&mut budgets.ledger),
+        Slot::Recall => Some(&mut budgets.recall),
+        Slot::Summary | Slot::Triggered | Slot::Repair | Slot::Unified => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::units::Depth;
+
+    use super::*;
+    use crate::inject::Position;
+
+    #[test]
+    fn what_was_changed_stands_over_the_settings_and_the_rest_stays() {
+        let mut settings =
+            Settings { total_inject_budget: Some(Tokens(2000)), ..Settings::default() };
+        settings.inject_cap = Some(Tokens(900));
+        let place = Placement { position: Position::Before, depth: Depth(0), role: Role::System };
+        let changes = SlotChanges {
+            budgets: [(Slot::Arcs, Tokens(7)), (Slot::Summary, Tokens(50))].into(),
+            places: [(Slot::Ledger, place)].into(),
+            ..SlotChanges::default()
+        };
+        let changed = changes.over(&settings);
+        let shared = settings.tier_budgets();
+        assert_eq!(changed.tier_budgets(), Budgets { arcs: Tokens(7), ..shared });
+        assert_eq!(changed.inject_cap, Some(Tokens(900)));
+        let standing = Standing::all(&changed);
+        let of = |slot: Slot| standing.iter().find(|one| one.slot == slot).unwrap();
+        assert_eq!((of(Slot::Ledger).place, of(Slot::Summary).budget), (place, Some(Tokens(50))));
+        assert_eq!(of(Slot::Repair).budget, None);
+        assert_eq!(SlotChanges::default().over(&settings), settings);
+    }
+
+    #[test]
+    fn only_slots_with_a_budget_of_their_own_can_be_given_one() {
+        let of =
+            |slot: Slot| SlotChanges { budgets: [(slot, Tokens(1))].into(), ..Default::default() };
+        for (slot, found) in [
+            (Slot::Arcs, None),
+            (Slot::Summary, None),
+            (Slot::Triggered, Some(Slot::Triggered)),
+            (Slot::Unified, Some(Slot::Unified)),
+        ] {
+            assert_eq!(of(slot).without_budget(), found, "{slot:?}");
+        }
+    }
+}
