@@ -27,7 +27,9 @@ use crate::{
     commands::runtime,
     config::{Config, RulesConfig},
     files,
-    vault::{Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults},
+    vault::{
+        Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults, is_address,
+    },
 };
 
 /// Which lore is used, and by which rules.
@@ -155,7 +157,10 @@ impl LoreArguments {
         let mut filled = self.clone();
         filled.rules.fill(&config.rules);
         for vault in &config.vaults {
-            filled.vaults.add(vault.name.clone(), config.path(&vault.folder));
+            // An address stays as it is.
+            let place = &vault.folder;
+            let place = if is_address(place) { place.clone() } else { config.path(place) };
+            filled.vaults.add(vault.name.clone(), place);
         }
         filled
     }
@@ -330,9 +335,38 @@ impl RulesArguments {
     }
 }
 
+/// How files with lore are read.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct ReadingArguments {
+    /// Split keys that are lists in one text, at `,`, `|` and `;`
+    #[arg(long)]
+    split_keys: bool,
+
+    /// Overlook comments and commas too many, which JSON does not know
+    #[arg(long)]
+    relaxed: bool,
+}
+
+impl ReadingArguments {
+    /// The options to read a file with that is called so.
+    pub(crate) fn options(self, called: &Path, id: &str, name: &str) -> ImportOptions {
+        ImportOptions {
+            file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
+            split_keys: self.split_keys,
+            relaxed: self.relaxed,
+            ..ImportOptions::new(id).named(name)
+        }
+    }
+
+    /// Reads a lorebook or card of any format; `name` is the book's where the file has none.
+    pub(crate) fn read(self, path: &Path, id: &str, name: &str) -> anyhow::Result<Imported> {
+        read(path, &self.options(path, id, name))
+    }
+}
+
 /// Reads a lorebook or card of any format; `name` is the book's where the file has none.
 pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imported> {
-    read_book_called(path, path, id, name)
+    ReadingArguments::default().read(path, id, name)
 }
 
 /// The same for a file that has another name than its own, as copies that git hands out.
@@ -342,12 +376,12 @@ pub(crate) fn read_book_called(
     id: &str,
     name: &str,
 ) -> anyhow::Result<Imported> {
-    let options = ImportOptions {
-        file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
-        ..ImportOptions::new(id).named(name)
-    };
+    read(path, &ReadingArguments::default().options(called, id, name))
+}
+
+fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {
     let bytes = files::read_within(path, options.limits.of_file(&files::head(path, 16)?))?;
-    import(&bytes, &options).with_context(|| format!("`{}`", path.display()))
+    import(&bytes, options).with_context(|| format!("`{}`", path.display()))
 }
 
 fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {

@@ -40,6 +40,7 @@ impl NotesFolder {
             return self.send(folder, notes);
         }
         let folder = self.root.join(folder);
+        self.must_hold(&folder)?;
         let mut wanted: Vec<(PathBuf, &str)> = Vec::new();
         for note in notes {
             let path = folder.join(&note.file_name);
@@ -75,6 +76,18 @@ impl NotesFolder {
         Ok(())
     }
 
+    /// Refuses a folder that a link leads out of the vault.
+    fn must_hold(&self, folder: &Path) -> anyhow::Result<()> {
+        let Ok(root) = self.root.canonicalize() else { return Ok(()) };
+        let there = folder.ancestors().find_map(|part| part.canonicalize().ok());
+        anyhow::ensure!(
+            there.is_none_or(|there| there.starts_with(&root)),
+            "`{}` leads out of the vault",
+            folder.display()
+        );
+        Ok(())
+    }
+
     /// Writes notes through Obsidian's REST API. It takes nothing back: a fault says how far
     /// it came.
     fn send(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
@@ -96,5 +109,33 @@ impl NotesFolder {
             })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_not_written_through_a_link_that_leads_out() {
+        let (vault, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(vault.path().join("real")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), vault.path().join("out")).unwrap();
+        std::os::unix::fs::symlink(vault.path().join("real"), vault.path().join("in")).unwrap();
+        let note = |name: &str| WrittenNote {
+            file_name: name.to_owned(),
+            text: "x".to_owned(),
+            losses: Vec::new(),
+        };
+        let folder = NotesFolder::new(vault.path(), true);
+        for out in ["out", "out/deeper", "../elsewhere"] {
+            let error = folder.write(out, &[note("A.md")]).unwrap_err().to_string();
+            assert!(error.ends_with("leads out of the vault"), "{error}");
+        }
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+        for inside in ["in", "new/deeper"] {
+            folder.write(inside, &[note("A.md")]).unwrap();
+        }
+        assert!(vault.path().join("real/A.md").is_file());
     }
 }

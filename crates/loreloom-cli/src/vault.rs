@@ -11,8 +11,8 @@ mod scene;
 pub(crate) use self::{
     arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
     choosing::SelectorArguments,
-    contents::{Contents, Vaults, error_chain, read_definitions},
+    contents::{Contents, Vaults, error_chain, read_definitions, take_definitions},
     keeper::Keeper,
-    rest::{RestAccess, is_address},
+    rest::{RestAccess, RestArguments, RestVault, is_address},
     scene::SceneArguments,
 };

@@ -40,6 +40,8 @@ pub(crate) struct VaultFolder {
     root: PathBuf,
     limits: FolderLimits,
     known: BTreeMap<String, Known>,
+    /// Whether it was ever read.
+    is_known: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -120,7 +122,7 @@ impl VaultFolder {
         let root = fs::canonicalize(path)
             .with_context(|| format!("the vault `{}` cannot be opened", path.display()))?;
         anyhow::ensure!(root.is_dir(), "a vault is a folder, `{}` is none", path.display());
-        Ok(Self { root, limits, known: BTreeMap::new() })
+        Ok(Self { root, limits, known: BTreeMap::new(), is_known: false })
     }
 
     /// The folder.
@@ -140,8 +142,18 @@ impl VaultFolder {
         };
         let changed = notes.len() != self.known.len() || !notes.iter().zip(&self.known).all(same);
         self.known = notes;
+        self.is_known = true;
+        Ok(Reading { notes: self.listed(), changed, problems })
+    }
+
+    /// The notes as they were read last, if they ever were.
+    pub(crate) fn as_read(&self) -> Option<Reading> {
+        self.is_known.then(|| Reading { notes: self.listed(), ..Reading::default() })
+    }
+
+    fn listed(&self) -> Vec<(String, Arc<str>)> {
         let listed = |(path, known): (&String, &Known)| (path.clone(), Arc::clone(&known.text));
-        Ok(Reading { notes: self.known.iter().map(listed).collect(), changed, problems })
+        self.known.iter().map(listed).collect()
     }
 
     /// Forgets the dates of files, so that the next reading reads them. Their texts stay

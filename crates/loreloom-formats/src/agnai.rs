@@ -12,7 +12,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONTENT, Fields, KEYS, NAME, ORDER},
 };
 
 /// `{"kind": "memory"}`.
@@ -62,14 +62,17 @@ impl Schema for MemoryBook {
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
-        entry.name = fields.text(&["name"]);
-        entry.content = fields.text(&["entry"]);
-        entry.activation.enabled = fields.flag(&["enabled"]).unwrap_or(true);
-        entry.activation.keys = fields.list(&["keywords"]).into_iter().map(keyword).collect();
+        let (name, content) = (fields.either("name", &NAME), fields.either("entry", &CONTENT));
+        entry.name = fields.text(&[name]);
+        entry.content = fields.text(&[content]);
+        entry.activation.enabled = fields.enabled();
+        let keys = fields.either("keywords", &KEYS);
+        entry.activation.keys = fields.list(&[keys]).into_iter().map(keyword).collect();
         entry.activation.whole_words = Some(true);
         entry.activation.case_sensitive = Some(false);
         entry.budget.priority = Some(fields.number(&["priority"]).unwrap_or(0.0));
-        entry.placement.order = Some(fields.number(&["weight"]).unwrap_or(0.0));
+        let order = fields.either("weight", &ORDER);
+        entry.placement.order = Some(fields.number(&[order]).unwrap_or(0.0));
         entry.extensions = fields.others(&ENTRY);
         entry
     }

@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONTENT, Fields, KEYS},
 };
 
 /// A list of cards.
@@ -43,11 +43,16 @@ impl Schema for StoryCards {
         let mut entry = Entry::new(id);
         entry.name = fields.text(&["title"]);
         entry.comment = fields.text(&["description"]);
-        entry.content = fields.text(&["value", "entry"]);
+        let content = if fields.get("entry").is_some() { "entry" } else { "value" };
+        let content = if fields.get("value").is_some() { "value" } else { content };
+        let content = fields.either(content, &CONTENT);
+        entry.content = fields.text(&[content]);
+        entry.activation.enabled = fields.enabled();
         let kind = fields.text(&["type"]);
         let is_named = !kind.is_empty() && !kind.eq_ignore_ascii_case(UNTYPED);
         entry.rest.tags = if is_named { vec![kind] } else { Vec::new() };
-        let keys = fields.joined_keys(&["keys"]);
+        let keys = fields.either("keys", &KEYS);
+        let keys = fields.joined_keys(&[keys]);
         if fields.flag(&["isNot"]).unwrap_or(false) {
             entry.activation.constant = true;
             entry.activation.exclude_any = vec![keys];

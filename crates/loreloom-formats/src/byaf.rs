@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONTENT, Fields, KEYS},
 };
 
 /// `loreItems` of a character.
@@ -51,8 +51,9 @@ impl Schema for LoreItems {
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
-        entry.activation.keys = fields.joined_keys(&["key"]);
-        entry.content = to_macros(&fields.text(&["value"]));
+        let (keys, content) = (fields.either("key", &KEYS), fields.either("value", &CONTENT));
+        entry.activation.keys = fields.joined_keys(&[keys]);
+        entry.content = to_macros(&fields.text(&[content]));
         #[expect(clippy::cast_precision_loss, reason = "a place in a file of limited size")]
         let order = row.at as f64;
         entry.placement.order = Some(order);

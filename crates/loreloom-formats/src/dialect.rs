@@ -2,10 +2,11 @@
 //!
 //! `SillyTavern` runs the books of cards as World Info, so that being the book of a card
 //! tells nothing: only decorators that World Info does not know show that a book was
-//! written for a program that reads them.
+//! written for a program that reads them. Other programs say the same in fields: keys that
+//! keep an entry out, a chat that must be long enough, a folder that is switched off.
 
 use loreloom_core::{
-    book::{Book, Entry},
+    book::{Book, Entry, Gates},
     cards::{Chain, Grammar, split},
     library::Dialect,
 };
@@ -15,14 +16,33 @@ use crate::Format;
 /// The decorators that World Info knows too.
 const OF_WORLD_INFO: [&str; 2] = ["activate", "dont_activate"];
 
-/// The dialect a book was written in: books of cards with decorators are card books, all
-/// others World Info.
+/// The dialect a book was written in: books of cards with decorators are card books, and so
+/// are books whose fields say what World Info does not know; all others are World Info.
 pub fn dialect_of(book: &Book) -> Dialect {
-    if is_card_book(book) && book.entries.iter().any(has_decorators) {
+    let has_decorators = || is_card_book(book) && book.entries.iter().any(has_decorators);
+    // Only World Info knows groups, and an entry too many is worse than one too early.
+    let has_groups = || book.entries.iter().any(|entry| !entry.group.names.trim().is_empty());
+    let has_terms = || book.entries.iter().any(|entry| has_terms(entry, book));
+    if has_decorators() || has_terms() && !has_groups() {
         Dialect::Cards
     } else {
         Dialect::WorldInfo
     }
+}
+
+/// Whether an entry's fields say what only card books know.
+fn has_terms(entry: &Entry, book: &Book) -> bool {
+    let when = &entry.activation;
+    let is_off = |folder: &str| book.folders.iter().any(|one| one.id == folder && !one.enabled);
+    !when.require.is_empty()
+        || !when.exclude_any.is_empty()
+        || !when.exclude_all.is_empty()
+        || when.gates != Gates::default()
+        || when.once.is_some()
+        || when.force.is_some()
+        || entry.budget.drop_first
+        || entry.inject.is_some()
+        || entry.rest.folder.as_deref().is_some_and(is_off)
 }
 
 /// Whether a book is of a kind whose programs read decorators.
@@ -61,6 +81,36 @@ mod tests {
             (card("@@activate\nText"), Dialect::WorldInfo),
             (card("Text\n@@depth 2"), Dialect::WorldInfo),
             (world.to_owned(), Dialect::WorldInfo),
+        ] {
+            let book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
+            assert_eq!(dialect_of(&book), dialect, "{file}");
+        }
+    }
+
+    #[test]
+    fn fields_that_only_card_books_know_make_one() {
+        let novelai = |enabled: bool| {
+            format!(
+                r#"{{"lorebookVersion":6,"categories":[{{"id":"c","name":"C","enabled":{enabled}}}],
+                    "entries":[{{"text":"x","keys":["a"],"category":"c"}}]}}"#
+            )
+        };
+        let janitor = |fields: &str| {
+            format!(r#"[{{"keysRaw":"a","key":["a"],"content":"x","insertion_order":1{fields}}}]"#)
+        };
+        for (file, dialect) in [
+            (r#"[{"keys":"a","entry":"x","isNot":true}]"#.to_owned(), Dialect::Cards),
+            (r#"[{"keys":"a","entry":"x","isNot":false}]"#.to_owned(), Dialect::WorldInfo),
+            (
+                r#"{"worldinfo":[{"key":"a","keyanti":"b","selective":true,"content":"x"}]}"#
+                    .into(),
+                Dialect::Cards,
+            ),
+            (novelai(false), Dialect::Cards),
+            (novelai(true), Dialect::WorldInfo),
+            (janitor(r#","minMessages":4"#), Dialect::Cards),
+            (janitor(r#","minMessages":4,"inclusionGroupRaw":"g""#), Dialect::WorldInfo),
+            (janitor(""), Dialect::WorldInfo),
         ] {
             let book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
             assert_eq!(dialect_of(&book), dialect, "{file}");

@@ -93,7 +93,17 @@ pub(crate) fn open<'bytes>(
     if yaml::is_called_yaml(options.file_name.as_deref()) && !body.trim_start().starts_with('{') {
         return yaml_card(body, options);
     }
+    let text = if options.relaxed { relaxed(text, notes) } else { text };
     Ok(Document { format: None, text, part: Part::Whole, card: None })
+}
+
+/// The text without what JSON does not know; plain text has nothing of it.
+fn relaxed<'bytes>(text: Cow<'bytes, str>, notes: &mut Notes) -> Cow<'bytes, str> {
+    let is_json = text::without_bom(&text).trim_start().starts_with(['{', '[', '/']);
+    let strict = if is_json { json::strict(&text) } else { None };
+    let Some(strict) = strict else { return text };
+    notes.warn("", "comments and commas too many were overlooked");
+    Cow::Owned(strict)
 }
 
 /// A card as YAML.

@@ -32,6 +32,11 @@ pub struct ImportOptions {
     pub file_name: Option<String>,
     /// How values of the wrong type are read.
     pub odd_values: OddValues,
+    /// Whether a key that is a list in one text (`harbor; quay`) is several keys. A comma is a
+    /// legal character of a key, so this must be asked for.
+    pub split_keys: bool,
+    /// Whether comments and commas too many are overlooked, which JSON does not know.
+    pub relaxed: bool,
     /// How much is read.
     pub limits: Limits,
 }
@@ -44,6 +49,8 @@ impl ImportOptions {
             name: None,
             file_name: None,
             odd_values: OddValues::default(),
+            split_keys: false,
+            relaxed: false,
             limits: Limits::default(),
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     rows::Row,
     schema::{Reading, Schema},
     sillytavern::{logic_number, raw_keys},
-    tolerant::Fields,
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER},
 };
 
 /// A list of entries.
@@ -66,11 +66,16 @@ impl Schema for JanitorBook {
         let mut entry = Entry::new(id);
         entry.name = fields.text(&["name"]);
         entry.comment = fields.text(&["comment"]);
-        entry.content = fields.text(&["content"]);
+        let content = fields.either("content", &CONTENT);
+        entry.content = fields.text(&[content]);
         let when = &mut entry.activation;
-        when.enabled = fields.flag(&["enabled"]).unwrap_or(true);
-        when.constant = fields.flag(&["constant"]).unwrap_or(false);
-        when.keys = fields.joined_keys(&["key", "keysRaw", "keywordsRaw"]);
+        when.enabled = fields.enabled();
+        let constant = fields.either("constant", &CONSTANT);
+        when.constant = fields.flag(&[constant]).unwrap_or(false);
+        let own = ["key", "keysRaw", "keywordsRaw"].into_iter();
+        let own = own.into_iter().find(|name| fields.get(name).is_some()).unwrap_or("key");
+        let keys = fields.either(own, &KEYS);
+        when.keys = fields.joined_keys(&[keys]);
         when.secondary.keys = fields.joined_keys(&["keysecondary", "keysecondaryRaw"]);
         when.secondary.active = !when.secondary.keys.is_empty();
         when.secondary.logic = match fields.count(&["selectiveLogic"]) {
@@ -89,7 +94,8 @@ impl Schema for JanitorBook {
         entry.group.weight = fields.number(&["groupWeight"]);
         entry.group.use_scoring = fields.flag(&["keyMatchPriority"]);
         entry.budget.priority = fields.number(&["priority"]);
-        entry.placement.order = Some(fields.number(&["insertion_order"]).unwrap_or(100.0));
+        let order = fields.either("insertion_order", &ORDER);
+        entry.placement.order = Some(fields.number(&[order]).unwrap_or(100.0));
         entry.rest.folder = Some(fields.text(&["category"])).filter(|name| !name.is_empty());
         entry.rest.tags = fields.list(&["tags"]);
         entry.extensions = fields.others(&ENTRY);

@@ -18,6 +18,22 @@ pub(crate) fn joined(keys: &[Key]) -> String {
     keys.iter().map(raw).collect::<Vec<_>>().join(", ")
 }
 
+/// The keys with those split that are lists: at commas, bars and semicolons of any width.
+pub(crate) fn split_further(keys: &[Key]) -> Vec<Key> {
+    const SEPARATORS: [char; 5] = [',', '|', ';', '，', '；'];
+    let mut split = Vec::with_capacity(keys.len());
+    for key in keys {
+        match key {
+            Key::Literal(text) if text.contains(SEPARATORS) => {
+                let parts = text.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty());
+                split.extend(parts.map(|part| Key::Literal(part.to_owned())));
+            }
+            Key::Literal(_) | Key::Regex(_) => split.push(key.clone()),
+        }
+    }
+    split
+}
+
 /// A key as written.
 pub(crate) fn raw(key: &Key) -> &str {
     match key {

@@ -13,7 +13,7 @@ use crate::{
     rows::Row,
     schema::{Reading, Schema},
     sillytavern::raw_keys,
-    tolerant::Fields,
+    tolerant::{CONSTANT, CONTENT, DISABLED, Fields, KEYS, NAME},
 };
 
 /// Which program wrote it.
@@ -97,8 +97,9 @@ impl Schema for Kobold {
         let mut entry = Entry::new(id);
         let selective = fields.flag(&["selective"]).unwrap_or(false);
         entry.activation.secondary.active = selective;
-        entry.activation.constant = fields.flag(&["constant"]).unwrap_or(false);
-        entry.activation.keys = fields.joined_keys(&["key"]);
+        let (keys, constant) = (fields.either("key", &KEYS), fields.either("constant", &CONSTANT));
+        entry.activation.constant = fields.flag(&[constant]).unwrap_or(false);
+        entry.activation.keys = fields.joined_keys(&[keys]);
         entry.activation.secondary.keys = fields.joined_keys(&["keysecondary"]);
         let anti = fields.joined_keys(&["keyanti"]);
         if selective && !anti.is_empty() {
@@ -106,9 +107,13 @@ impl Schema for Kobold {
         }
         match self {
             Self::Lite => {
-                entry.name = fields.text(&["comment"]);
-                entry.content = fields.text(&["content"]);
-                entry.activation.enabled = !fields.flag(&["widisabled"]).unwrap_or(false);
+                let name = fields.either("comment", &NAME);
+                let content = fields.either("content", &CONTENT);
+                entry.name = fields.text(&[name]);
+                entry.content = fields.text(&[content]);
+                let disabled = fields.either("widisabled", &DISABLED);
+                let is_off = fields.flag(&[disabled]);
+                entry.activation.enabled = is_off.map_or_else(|| fields.enabled(), |off| !off);
                 entry.activation.probability = fields.number(&["probability"]);
                 entry.extensions = fields.others(&LITE);
                 let label = fields.text(&["wigroup"]);
@@ -165,7 +170,11 @@ fn keys_empty(row: &Node<'_>, name: &str) -> bool {
 /// The text that the program sends: made from `manual_text` or from W++ attributes.
 fn united_content(fields: &mut Fields<'_, '_, '_>) -> String {
     let content = fields.text(&["content"]);
-    if content.is_empty() { fields.text(&["manual_text"]) } else { content }
+    if !content.is_empty() {
+        return content;
+    }
+    let other = fields.either("manual_text", &CONTENT[1..]);
+    fields.text(&[other])
 }
 
 fn lite(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {

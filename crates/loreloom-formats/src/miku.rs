@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS},
 };
 
 /// A list of entries, alone or under `entries`.
@@ -55,8 +55,13 @@ impl Schema for KeywordList {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
         entry.name = fields.text(&["name", "title"]);
-        entry.content = fields.text(&["content"]);
-        entry.activation.keys = fields.keys(&["keywords"]);
+        let content = fields.either("content", &CONTENT);
+        entry.content = fields.text(&[content]);
+        let (keys, constant) =
+            (fields.either("keywords", &KEYS), fields.either("constant", &CONSTANT));
+        entry.activation.keys = fields.keys(&[keys]);
+        entry.activation.enabled = fields.enabled();
+        entry.activation.constant = fields.flag(&[constant]).unwrap_or(false);
         entry.extensions = fields.others(&ENTRY);
         entry
     }

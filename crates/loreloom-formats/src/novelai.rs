@@ -11,12 +11,12 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    json::{Node, layout::number},
+    json::{Json, Node, layout::number},
     keys,
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, NAME},
 };
 
 /// `{"lorebookVersion": 6}`.
@@ -103,14 +103,18 @@ impl Schema for Lorebook {
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
-        entry.name = fields.text(&["displayName"]);
-        entry.content = fields.text(&["text"]);
-        entry.activation.keys = fields.list(&["keys"]).into_iter().map(key).collect();
-        entry.activation.enabled = fields.flag(&["enabled"]).unwrap_or(true);
-        entry.activation.constant = fields.flag(&["forceActivation"]).unwrap_or(false);
+        let (name, content) =
+            (fields.either("displayName", &NAME), fields.either("text", &CONTENT));
+        entry.name = fields.text(&[name]);
+        entry.content = fields.text(&[content]);
+        let keys = fields.either("keys", &KEYS);
+        entry.activation.keys = fields.list(&[keys]).into_iter().map(key).collect();
+        entry.activation.enabled = fields.enabled();
+        let constant = fields.either("forceActivation", &CONSTANT);
+        entry.activation.constant = fields.flag(&[constant]).unwrap_or(false);
         entry.activation.whole_words = Some(true);
         entry.activation.case_sensitive = Some(false);
-        entry.activation.scan.characters = fields.count(&["searchRange"]);
+        entry.activation.scan.characters = Some(fields.count(&["searchRange"]).unwrap_or(1000));
         entry.recursion.scan_lore = fields.flag(&["nonStoryActivatable"]);
         entry.rest.folder = Some(fields.text(&["category"])).filter(|id| !id.is_empty());
         entry.rest.last_updated = row.node.get("lastUpdatedAt").map(Node::to_value);
@@ -119,9 +123,10 @@ impl Schema for Lorebook {
             let text = "conditions are kept but not run";
             fields.notes().info("advancedConditions", text);
         }
-        if let Some(mut config) = fields.inside("contextConfig") {
-            read_config(&mut config, &mut entry);
-        }
+        let none = Node { span: 0..0, value: Json::Object(Vec::new()) };
+        let config = row.node.get("contextConfig").filter(|config| config.is_object());
+        let config = config.unwrap_or(&none);
+        read_config(&mut Fields::of(config, reading.notes), &mut entry);
         entry
     }
 
@@ -202,19 +207,21 @@ fn as_word(text: &str) -> String {
     pattern + border(text.chars().last())
 }
 
+/// What a missing part of the configuration means is what the program puts there.
 fn read_config(config: &mut Fields<'_, '_, '_>, entry: &mut Entry) {
     entry.prefix = config.text(&["prefix"]);
-    entry.suffix = config.text(&["suffix"]);
+    entry.suffix = match config.get("suffix") {
+        Some(_) => config.text(&["suffix"]),
+        None => "\n".to_owned(),
+    };
     entry.budget.max_tokens = config.number(&["tokenBudget"]);
     entry.budget.reserved_tokens = config.number(&["reservedTokens"]);
-    entry.budget.priority = config.number(&["budgetPriority"]);
+    entry.budget.priority = Some(config.number(&["budgetPriority"]).unwrap_or(400.0));
     // What is processed first is also what ends up first among equals.
-    entry.placement.order = entry.budget.priority.or(Some(400.0));
-    let side = config.text(&["trimDirection"]);
-    let unit = config.text(&["maximumTrimType"]);
-    let side = SIDES.iter().find(|(name, _)| *name == side).map(|(_, side)| *side);
-    let unit = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, unit)| *unit);
-    entry.budget.trim = side.zip(unit).map(|(side, unit)| Trim { side, unit });
+    entry.placement.order = entry.budget.priority;
+    let side = known(config, "trimDirection", &SIDES);
+    let unit = known(config, "maximumTrimType", &UNITS);
+    entry.budget.trim = Some(Trim { side, unit });
     let at = config.number(&["insertionPosition"]).unwrap_or(-1.0);
     let insertion = config.text(&["insertionType"]);
     if at < 0.0 && matches!(insertion.as_str(), "newline" | "") {
@@ -227,6 +234,16 @@ fn read_config(config: &mut Fields<'_, '_, '_>, entry: &mut Entry) {
     if !others.is_empty() {
         entry.extensions.insert("contextConfig".to_owned(), Value::Object(others));
     }
+}
+
+/// The value of that name; what nobody knows is the first, which is the default.
+fn known<T: Copy>(fields: &mut Fields<'_, '_, '_>, field: &str, values: &[(&str, T); 3]) -> T {
+    let name = fields.text(&[field]);
+    let found = values.iter().find(|(known, _)| *known == name);
+    if found.is_none() && !name.is_empty() {
+        fields.notes().warn(field, format!("`{name}` is not known: read as `{}`", values[0].0));
+    }
+    found.unwrap_or(&values[0]).1
 }
 
 fn config(entry: &Entry) -> Map<String, Value> {

@@ -12,7 +12,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::Fields,
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, NAME, ORDER},
 };
 
 /// Where the rows stand.
@@ -94,17 +94,21 @@ impl Schema for Risu {
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
-        entry.name = fields.text(&["comment"]);
-        entry.content = fields.text(&["content"]);
-        entry.activation.keys = fields.joined_keys(&["key"]);
+        let (name, content) = (fields.either("comment", &NAME), fields.either("content", &CONTENT));
+        entry.name = fields.text(&[name]);
+        entry.content = fields.text(&[content]);
+        let keys = fields.either("key", &KEYS);
+        entry.activation.keys = fields.joined_keys(&[keys]);
         entry.activation.secondary.keys = fields.joined_keys(&["secondkey"]);
         entry.activation.secondary.active = fields.flag(&["selective"]).unwrap_or(false);
         let is_constant = row.node.get("mode").and_then(Node::as_str) == Some("constant");
-        entry.activation.constant = fields.flag(&["alwaysActive"]).unwrap_or(is_constant);
+        let constant = fields.either("alwaysActive", &CONSTANT);
+        entry.activation.constant = fields.flag(&[constant]).unwrap_or(is_constant);
         entry.activation.probability = fields.number(&["activationPercent"]);
         entry.activation.case_sensitive =
             fields.inside(EXTENSIONS).and_then(|mut inner| inner.flag(&[CASE_SENSITIVE]));
-        entry.placement.order = Some(fields.number(&["insertorder"]).unwrap_or(100.0));
+        let order = fields.either("insertorder", &ORDER);
+        entry.placement.order = Some(fields.number(&[order]).unwrap_or(100.0));
         entry.budget.priority = entry.placement.order;
         entry.rest.folder = Some(fields.text(&["folder"])).filter(|id| !id.is_empty());
         entry.extensions = fields.others(&ENTRY);
@@ -113,6 +117,9 @@ impl Schema for Risu {
             if !others.is_empty() {
                 entry.extensions.insert(EXTENSIONS.to_owned(), Value::Object(others));
             }
+        }
+        if row.node.get("mode").and_then(Node::as_str) == Some("child") {
+            fields.notes().info("mode", "keys for another entry's text are kept but not used");
         }
         if is_folder(row.node) {
             // An organiser's row: kept in its place, never active.

@@ -16,6 +16,20 @@ use crate::{
     note::Notes,
 };
 
+/// Names that programs give to an entry's keys. A reader asks for the name of its own format
+/// first: files in the wild mix them.
+pub(crate) const KEYS: [&str; 5] = ["keys", "key", "keywords", "keysRaw", "triggers"];
+/// Names of an entry's text.
+pub(crate) const CONTENT: [&str; 5] = ["content", "entry", "text", "value", "manual_text"];
+/// Names of an entry's name.
+pub(crate) const NAME: [&str; 5] = ["name", "comment", "displayName", "title", "memo"];
+/// Names of an entry's place among others.
+pub(crate) const ORDER: [&str; 4] = ["order", "insertion_order", "insertorder", "weight"];
+/// Names of the flag that an entry needs no keys.
+pub(crate) const CONSTANT: [&str; 3] = ["constant", "alwaysActive", "forceActivation"];
+/// Names of the flag that an entry is switched off.
+pub(crate) const DISABLED: [&str; 3] = ["disable", "disabled", "widisabled"];
+
 /// An object whose fields are read.
 pub(crate) struct Fields<'tree, 'text, 'notes> {
     node: &'tree Node<'text>,
@@ -45,6 +59,22 @@ impl<'tree, 'text, 'notes> Fields<'tree, 'text, 'notes> {
     /// The first of these names that has a value.
     fn first<'name>(&self, names: &[&'name str]) -> Option<(&'name str, &'tree Node<'text>)> {
         names.iter().find_map(|name| self.get(name).map(|node| (*name, node)))
+    }
+
+    /// The name that something stands under: that of the format, else another of its family.
+    pub(crate) fn either(&mut self, own: &'static str, family: &[&'static str]) -> &'static str {
+        if self.get(own).is_some() {
+            return own;
+        }
+        let Some((found, _)) = self.first(family) else { return own };
+        self.notes.warn(found, format!("stands where `{own}` is expected: used instead"));
+        found
+    }
+
+    /// Whether an entry takes part.
+    pub(crate) fn enabled(&mut self) -> bool {
+        let on = self.flag(&["enabled"]);
+        on.or_else(|| self.flag(&DISABLED).map(|off| !off)).unwrap_or(true)
     }
 
     /// Text under the first name that has a value; empty where there is none.

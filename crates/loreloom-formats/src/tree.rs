@@ -12,6 +12,7 @@ use crate::{
     error::FormatError,
     import::ImportOptions,
     json::Node,
+    keys,
     note::Notes,
     rows::{self, Row},
     schema::{Reading, Schema},
@@ -90,6 +91,9 @@ fn read_rows(
         };
         let mut entry = schema.read_entry(id, &row, &mut reading);
         crossing::restore_entry(&mut entry);
+        if options.split_keys {
+            split_keys(&mut entry, notes);
+        }
         let (limit, found) = (options.limits.keys, entry.activation.keys.len());
         if found > limit {
             return Err(FormatError::TooMany { what: "keys in one entry", limit, found });
@@ -104,6 +108,18 @@ fn read_rows(
     book.entries = read.into_iter().map(|(_, entry)| entry).collect();
     schema.review(book, notes);
     Ok(())
+}
+
+/// Splits keys that are lists in one text.
+fn split_keys(entry: &mut Entry, notes: &mut Notes) {
+    let when = &mut entry.activation;
+    for list in [&mut when.keys, &mut when.secondary.keys] {
+        let split = keys::split_further(list);
+        if split.len() != list.len() {
+            notes.info("keys", format!("{} keys were split into {}", list.len(), split.len()));
+            *list = split;
+        }
+    }
 }
 
 /// How many values may stand outside of entries. What is not known there is carried along,

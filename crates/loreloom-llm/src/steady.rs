@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::StatusCode;
+use loreloom_core::notebook::NoteCutter;
 use loreloom_memory::ports::{
-    BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+    BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -159,6 +160,10 @@ impl Upstream for SteadyUpstream {
 
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
         self.inner.reading(content_type)
+    }
+
+    fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
+        self.inner.hiding(content_type, cutter)
     }
 }
 

@@ -13,11 +13,14 @@ use http::{
         TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
 };
-use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_core::notebook::NoteCutter;
+use loreloom_memory::ports::{
+    ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+};
 
 use crate::{
     connection::{
-        Address, ClientRules, ConnectionError, bearer, browserless_client, causes, passing,
+        Address, ClientRules, ConnectionError, bearer, browserless_client, causes, hiding, passing,
     },
     secret::Secret,
 };
@@ -81,6 +84,10 @@ impl Upstream for HttpUpstream {
 
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
         passing(content_type)
+    }
+
+    fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
+        hiding(content_type, cutter)
     }
 }
 

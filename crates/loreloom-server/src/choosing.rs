@@ -22,7 +22,7 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     ports::ChatModel,
-    vault_select::{AskRules, Breaker, Occurrence, Selector},
+    vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet},
 };
 use rustc_hash::FxHashMap;
 use tokio::{
@@ -40,6 +40,7 @@ pub struct Choosing {
     model: Arc<dyn ChatModel>,
     rules: AskRules,
     breaker: Arc<Breaker>,
+    unmet: Arc<Unmet>,
     chats: Mutex<FxHashMap<ChatId, Arc<Selector>>>,
 }
 
@@ -52,7 +53,15 @@ impl fmt::Debug for Choosing {
 impl Choosing {
     /// A model that is asked by these rules.
     pub fn new(model: Arc<dyn ChatModel>, rules: AskRules) -> Self {
-        Self { model, rules, breaker: Arc::default(), chats: Mutex::default() }
+        let (breaker, unmet) = (Arc::default(), Arc::default());
+        Self { model, rules, breaker, unmet, chats: Mutex::default() }
+    }
+
+    /// What it asked for though no note has it, and how often; `has` tells what notes have by
+    /// now.
+    pub(crate) fn unmet(&self, has: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
+        self.unmet.met(has);
+        self.unmet.list()
     }
 
     /// Who asks for a chat.
@@ -64,7 +73,8 @@ impl Choosing {
         if chats.len() >= MOST_CHATS {
             chats.clear();
         }
-        let selector = Arc::new(Selector::sharing(self.rules, Arc::clone(&self.breaker)));
+        let selector = Selector::sharing(self.rules.clone(), Arc::clone(&self.breaker));
+        let selector = Arc::new(selector.telling(Arc::clone(&self.unmet)));
         chats.insert(chat.clone(), Arc::clone(&selector));
         selector
     }

@@ -21,10 +21,10 @@ use http::{
 };
 use loreloom_core::ids::TenantId;
 use loreloom_memory::ports::StoreError;
-use serde_json::json;
 use tower::ServiceExt as _;
 
 use crate::{
+    api::{Code, Problem},
     app::App,
     assets,
     guard::{Origins, Stranger},
@@ -92,7 +92,10 @@ impl Gate {
             origins.admit(request.headers(), request.extensions())
         {
             let message = format!("`{header}` must name this server, found `{found}`");
-            return (StatusCode::FORBIDDEN, message).into_response();
+            return Problem::new(Code::Forbidden, message)
+                .at(header.as_str())
+                .with(found)
+                .into_response();
         }
         if let Some(allowed) = origins.preflight(request.method(), request.headers()) {
             return (StatusCode::NO_CONTENT, allowed).into_response();
@@ -118,7 +121,7 @@ impl Gate {
                 Ok(routes) => routes,
                 Err(error) => {
                     tracing::error!(%error, tenant = %record.tenant, "a tenant cannot be served");
-                    return (StatusCode::INTERNAL_SERVER_ERROR, "the store failed").into_response();
+                    return Problem::new(Code::Failed, "the store failed").into_response();
                 }
             },
         };
@@ -242,25 +245,18 @@ fn without_own_keys(headers: &mut HeaderMap) {
 
 impl Refused {
     fn response(self) -> Response {
-        let (status, code, message) = match self {
-            Self::NoKey => (
-                StatusCode::UNAUTHORIZED,
-                "key_missing",
-                "send a key of this server as `X-Loreloom-Key` or `Authorization: Bearer`"
-                    .to_owned(),
+        let problem = match self {
+            Self::NoKey => Problem::new(
+                Code::KeyMissing,
+                "send a key of this server as `X-Loreloom-Key` or `Authorization: Bearer`",
             ),
-            Self::UnknownKey => {
-                (StatusCode::UNAUTHORIZED, "key_unknown", "this key is not known here".to_owned())
+            Self::UnknownKey => Problem::new(Code::KeyUnknown, "this key is not known here"),
+            Self::Scope(scope) => {
+                Problem::new(Code::KeyScope, format!("this key does not have the scope `{scope}`"))
             }
-            Self::Scope(scope) => (
-                StatusCode::FORBIDDEN,
-                "key_scope",
-                format!("this key does not have the scope `{scope}`"),
-            ),
         };
-        let error = json!({ "message": message, "type": code, "code": code, "param": null });
-        let mut response = (status, axum::Json(json!({ "error": error }))).into_response();
-        if status == StatusCode::UNAUTHORIZED {
+        let mut response = problem.into_response();
+        if response.status() == StatusCode::UNAUTHORIZED {
             let how = HeaderValue::from_static("Bearer realm=\"loreloom\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, how);
         }

@@ -14,6 +14,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{StreamExt as _, future::join_all};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
+use loreloom_core::ids::ConnectionId;
 use loreloom_memory::ports::UpstreamCall;
 use serde_json::{Value, json};
 
@@ -125,6 +126,42 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
     });
     let found = join_all(asking).await;
     union(&app.connections, form, found)
+}
+
+/// Where one model is described.
+pub(crate) const ONE: &str = "/v1/models/{*model}";
+
+/// One model, asked of the connection that requests for it go to; under a name as the list
+/// tells it, `CONNECTION/MODEL`, of that one.
+pub(crate) async fn one(State(app): State<App>, mut request: Request) -> Response {
+    if app.connections.is_choice() && !request.headers().contains_key(CONNECTION) {
+        let name = request.uri().path().strip_prefix("/v1/models/").unwrap_or_default();
+        let (connection, model) = leads_to(&app.connections, name);
+        let (uri, named) = (
+            format!("/v1/models/{model}").parse(),
+            HeaderValue::try_from(connection.name.as_str()),
+        );
+        // A front end's key is for the server that its requests go to, and nobody else's.
+        if !Arc::ptr_eq(connection, app.connections.default()) {
+            request.headers_mut().remove(AUTHORIZATION);
+        }
+        if let (Ok(uri), Ok(named)) = (uri, named) {
+            *request.uri_mut() = uri;
+            request.headers_mut().insert(CONNECTION, named);
+        }
+    }
+    proxy::forward(State(app), request).await
+}
+
+/// The connection that a model's name leads to, and what the model is called there.
+fn leads_to<'name>(
+    connections: &'name Connections,
+    name: &'name str,
+) -> (&'name Arc<Connection>, &'name str) {
+    let split = name.split_once('/').and_then(|(connection, model)| {
+        Some((connections.named(&ConnectionId::from(connection)).ok()?, model))
+    });
+    split.unwrap_or_else(|| (connections.of(Some(name)), name))
 }
 
 /// The models of a connection, and the form that they are told in.

@@ -67,5 +67,6 @@ pub(crate) fn routes(app: App) -> Router {
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));
     let routes =
         MODELS.into_iter().fold(routes, |routes, path| routes.route(path, any(models::list)));
+    let routes = routes.route(models::ONE, any(models::one));
     routes.with_state(app)
 }

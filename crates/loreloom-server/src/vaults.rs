@@ -5,7 +5,7 @@
 //! folders is the host's: it hands the server a [`VaultKeeper`].
 
 use async_trait::async_trait;
-use loreloom_core::ids::TenantId;
+use loreloom_core::{ids::TenantId, vault::NoteSource};
 use loreloom_memory::ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,8 +64,14 @@ pub trait VaultKeeper: Send + Sync {
     /// configuration allows.
     async fn check(&self, folder: &str, anywhere: bool) -> Result<String, VaultRefusal>;
 
-    /// Opens these besides those that were named at start, and no others.
-    async fn keep(&self, registered: Vec<RegisteredVault>) -> Result<(), String>;
+    /// Opens one more, besides those that are open. If that fails, all stays as it was.
+    async fn add(&self, vault: RegisteredVault) -> Result<(), String>;
+
+    /// How each was read last.
+    fn sources(&self) -> Vec<NoteSource>;
+
+    /// Opens those that are registered besides those that were named at start, and no others.
+    async fn keep(&self) -> Result<(), String>;
 
     /// Reads all of them again.
     async fn refresh(&self) -> Result<(), String>;
@@ -113,7 +119,7 @@ impl App {
         let wanted: Vec<(&str, &str)> =
             registered.iter().map(|one| (one.name.as_str(), one.folder.as_str())).collect();
         if open != wanted
-            && let Err(error) = keeper.keep(registered.clone()).await
+            && let Err(error) = keeper.keep().await
         {
             tracing::warn!(%error, "the vaults stay as they were");
         }

@@ -10,7 +10,7 @@ use loreloom_formats::{
 };
 use serde::Serialize;
 
-use crate::{files, lore, notes_folder::NotesFolder};
+use crate::{files, lore::ReadingArguments, notes_folder::NotesFolder};
 
 /// The name of the format that is a folder of notes.
 const VAULT: &str = "vault";
@@ -88,10 +88,15 @@ struct Report<'a> {
 impl Converted {
     /// Reads a file and puts it into the format of that name, or the one `to` is called
     /// for.
-    pub(super) fn of(from: &Path, to: Option<&Path>, format: Option<&str>) -> anyhow::Result<Self> {
+    pub(super) fn of(
+        from: &Path,
+        reading: ReadingArguments,
+        to: Option<&Path>,
+        format: Option<&str>,
+    ) -> anyhow::Result<Self> {
         let stem = files::stem(from);
         let named = format.map(Target::named).transpose()?;
-        let imported = lore::read_book(from, &stem, &stem)?;
+        let imported = reading.read(from, &stem, &stem)?;
         let target = match (named, to) {
             (Some(target), _) => target,
             (None, Some(to)) => Target::guessed(to, &imported)?,

@@ -13,12 +13,14 @@ use super::{
     import::found::{self, Found},
     inspect::{is_chat_or_note, is_something_else},
 };
+use crate::lore::ReadingArguments;
 
 /// A folder whose files become files of another format, each at the place it had.
 pub(super) struct Batch<'a> {
     pub(super) from: &'a Path,
     pub(super) to: &'a Path,
     pub(super) format: Option<&'a str>,
+    pub(super) reading: ReadingArguments,
     /// Writes over files that are there.
     pub(super) force: bool,
     pub(super) json: bool,
@@ -60,6 +62,8 @@ impl Batch<'_> {
         }
         // After the bar, which would write over it.
         out.write_all(&told)?;
+        let folder = self.from.display();
+        anyhow::ensure!(failed + converted > 0, "there is no lore in `{folder}`");
         anyhow::ensure!(failed == 0, "{failed} of {} files were not converted", failed + converted);
         Ok(())
     }
@@ -71,7 +75,7 @@ impl Batch<'_> {
         taken: &mut HashSet<PathBuf>,
         told: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
-        let converted = Converted::of(&file.path, None, self.format)?;
+        let converted = Converted::of(&file.path, self.reading, None, self.format)?;
         let to = match target {
             Target::Vault => self.to.to_owned(),
             Target::File(format) => {

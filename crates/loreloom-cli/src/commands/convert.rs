@@ -5,6 +5,7 @@ use std::{io::Write, path::PathBuf};
 use clap::Args;
 
 use super::{conversion::Converted, conversion_batch::Batch};
+use crate::lore::ReadingArguments;
 
 /// Convert a lorebook or card to another format.
 ///
@@ -25,6 +26,9 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
+    #[command(flatten)]
+    reading: ReadingArguments,
+
     /// Write over a file that is there
     #[arg(long)]
     force: bool,
@@ -37,11 +41,12 @@ pub(crate) struct Convert {
 impl Convert {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (format, force, json) = (self.format.as_deref(), self.force, self.json);
+        let reading = self.reading;
         if self.from.is_dir() {
-            let batch = Batch { from: &self.from, to: &self.to, format, force, json };
+            let batch = Batch { from: &self.from, to: &self.to, format, reading, force, json };
             return batch.run(out);
         }
-        let converted = Converted::of(&self.from, Some(&self.to), self.format.as_deref())?;
+        let converted = Converted::of(&self.from, reading, Some(&self.to), format)?;
         converted.write(&self.to, self.force)?;
         converted.tell(Some(&self.to), self.json, out)
     }

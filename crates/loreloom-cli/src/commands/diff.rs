@@ -1,9 +1,12 @@
 //! Comparing lorebooks.
 
-use std::{io::Write, path::PathBuf};
+use std::{collections::HashSet, io::Write, path::PathBuf};
 
 use clap::Args;
-use loreloom_core::ids::EntryId;
+use loreloom_core::{
+    book::{Book, Entry},
+    ids::EntryId,
+};
 use loreloom_formats::diff::{BookDiff, Change, FieldChange, diff};
 
 use crate::lore;
@@ -36,22 +39,24 @@ impl Diff {
             writeln!(out, "{}", serde_json::to_string(&changes)?)?;
             return Ok(());
         }
-        print(out, &changes)
+        print(out, &changes, (&old.book, &new.book))
     }
 }
 
-fn print(out: &mut dyn Write, changes: &BookDiff) -> anyhow::Result<()> {
+fn print(
+    out: &mut dyn Write,
+    changes: &BookDiff,
+    (old, new): (&Book, &Book),
+) -> anyhow::Result<()> {
     if changes.is_empty() {
         writeln!(out, "no difference")?;
         return Ok(());
     }
     print_fields(out, "book", &changes.fields)?;
-    let ids = |ids: &[EntryId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if !changes.added.is_empty() {
-        writeln!(out, "added: {}", ids(&changes.added))?;
-    }
-    if !changes.removed.is_empty() {
-        writeln!(out, "removed: {}", ids(&changes.removed))?;
+    for (word, ids, book) in [("added", &changes.added, new), ("removed", &changes.removed, old)] {
+        if !ids.is_empty() {
+            writeln!(out, "{word}: {}", titles(ids, book))?;
+        }
     }
     for entry in &changes.changed {
         print_fields(out, &entry.title, &entry.fields)?;
@@ -60,6 +65,13 @@ fn print(out: &mut dyn Write, changes: &BookDiff) -> anyhow::Result<()> {
         writeln!(out, "the entries stand in another order")?;
     }
     Ok(())
+}
+
+/// What people call these entries.
+fn titles(ids: &[EntryId], book: &Book) -> String {
+    let ids: HashSet<&EntryId> = ids.iter().collect();
+    let entries = book.entries.iter().filter(|entry| ids.contains(&entry.id));
+    entries.map(Entry::title).collect::<Vec<_>>().join(", ")
 }
 
 fn print_fields(out: &mut dyn Write, of: &str, fields: &[FieldChange]) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_store::archive;
 
 use super::{conversion::Converted, conversion_batch::Batch, serve::runtime};
-use crate::{files, store::StoreArguments};
+use crate::{files, lore::ReadingArguments, store::StoreArguments};
 
 /// The format of chats.
 const CHAT: &str = "loreloom-chat";
@@ -26,13 +26,20 @@ pub(crate) struct Export {
     #[arg(value_name = "WHAT")]
     what: String,
 
-    /// The file, which must not be there yet; printed without one
+    /// The file; printed without one
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
     /// The format to write: `loreloom-chat` for a chat; for lore any that `convert` knows
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
+
+    #[command(flatten)]
+    reading: ReadingArguments,
+
+    /// Write over a file that is there
+    #[arg(long)]
+    force: bool,
 
     /// Print the report on lore as one JSON object
     #[arg(long)]
@@ -56,12 +63,13 @@ impl Export {
             let Some(to) = &self.file else {
                 anyhow::bail!("`{}` is a folder: say which folder its files go to", self.what)
             };
-            let (format, json) = (self.format.as_deref(), self.json);
-            return Batch { from, to, format, force: false, json }.run(out);
+            let (format, reading, json) = (self.format.as_deref(), self.reading, self.json);
+            return Batch { from, to, format, reading, force: self.force, json }.run(out);
         }
-        let converted = Converted::of(from, self.file.as_deref(), self.format.as_deref())?;
+        let converted =
+            Converted::of(from, self.reading, self.file.as_deref(), self.format.as_deref())?;
         if let Some(file) = &self.file {
-            converted.write(file, false)?;
+            converted.write(file, self.force)?;
             return converted.tell(Some(file), self.json, out);
         }
         out.write_all(converted.bytes()?)?;
@@ -83,6 +91,7 @@ impl Export {
         })?;
         let archive = serde_json::to_vec_pretty(&archive)?;
         match &self.file {
+            Some(file) if self.force => files::write(file, &archive),
             Some(file) => files::write_new(file, &archive),
             None => Ok(out.write_all(&archive).and_then(|()| out.write_all(b"\n"))?),
         }

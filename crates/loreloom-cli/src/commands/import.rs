@@ -20,7 +20,8 @@ use serde::Serialize;
 use self::found::{Found, Kind};
 use super::{conversion::progress, serve::runtime};
 use crate::{
-    clock::SystemClock, files, store::StoreArguments, vault::RestAccess, wording::counted,
+    clock::SystemClock, files, lore::ReadingArguments, store::StoreArguments, vault::RestAccess,
+    wording::counted,
 };
 
 /// Read lorebooks, cards and chats, whatever their format.
@@ -46,6 +47,9 @@ pub(crate) struct Import {
     /// Write over notes of the vault that are there with another text
     #[arg(long, requires = "into")]
     force: bool,
+
+    #[command(flatten)]
+    reading: ReadingArguments,
 
     #[command(flatten)]
     access: RestAccess,
@@ -115,7 +119,7 @@ impl Import {
         let mut told = Vec::with_capacity(found.len());
         for file in found {
             let (name, in_folder) = (file.name(), file.in_folder);
-            let mut one = match file.read() {
+            let mut one = match file.read(self.reading) {
                 Ok(Kind::Lore(imported)) => target.add(&file.path, *imported),
                 Ok(Kind::Note(note)) => target.add_note(&file.path, &note),
                 Ok(Kind::Chat(_) | Kind::Archive(_)) => Ok(Told {
@@ -146,7 +150,7 @@ impl Import {
         let bar = progress(found.len(), self.json);
         let mut told = Vec::with_capacity(found.len());
         for file in found {
-            let mut one = match file.read() {
+            let mut one = match file.read(self.reading) {
                 Ok(Kind::Chat(chat)) => self.store(&files::stem(&file.path), &[*chat]),
                 Ok(Kind::Archive(archive)) => self.store_archive(&archive),
                 Ok(Kind::Lore(_) | Kind::Note(_)) => {
@@ -169,7 +173,7 @@ impl Import {
         let mut chats: Vec<ImportedChat> = Vec::new();
         for file in found {
             let named = || format!("`{}`", file.path.display());
-            match file.read().with_context(named)? {
+            match file.read(self.reading).with_context(named)? {
                 Kind::Chat(chat) => chats.push(*chat),
                 Kind::Archive(archive) => {
                     anyhow::ensure!(found.len() == 1, "{} is imported alone", named());

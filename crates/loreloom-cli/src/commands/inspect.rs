@@ -20,7 +20,7 @@ use super::{
     conversion::{self, Target, progress},
     import::found,
 };
-use crate::{files, lore};
+use crate::{files, lore::ReadingArguments};
 
 /// Say what a file is and what is in it.
 ///
@@ -39,6 +39,9 @@ pub(crate) struct Inspect {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    reading: ReadingArguments,
 }
 
 #[derive(Serialize)]
@@ -70,7 +73,12 @@ struct NotRegex {
 }
 
 /// The keys of a book that look like regular expressions and are none.
-fn not_regexes(book: Book) -> Vec<NotRegex> {
+fn not_regexes(mut book: Book) -> Vec<NotRegex> {
+    // A large book is in memory twice more otherwise, as it stood in its file.
+    book.origin = None;
+    for entry in &mut book.entries {
+        entry.raw = None;
+    }
     let library = Library::under([Arc::new(book)], &Rules::default());
     let told = |(ix, key): (EntryIx, &str)| NotRegex {
         entry: library.entry(ix).title().to_owned(),
@@ -82,13 +90,13 @@ fn not_regexes(book: Book) -> Vec<NotRegex> {
 impl Inspect {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let target = self.format.as_deref().map(Target::named).transpose()?;
-        let mut unread = 0;
+        let (mut unread, mut read) = (0, 0);
         let mut named = found::find(&self.files)?;
         // Chats and notes are no lorebooks, though `import` takes them.
         named.retain(|found| !found.in_folder || !is_chat_or_note(&found.path));
         let bar = progress(named.len(), self.json);
         for found::Found { path, in_folder } in bar.wrap_iter(named.iter()) {
-            let imported = match lore::read_book(path, "book", &files::stem(path)) {
+            let imported = match self.reading.read(path, "book", &files::stem(path)) {
                 Ok(imported) => imported,
                 // Nobody said that every file of a folder holds lore.
                 Err(error) if *in_folder && is_something_else(&error) => continue,
@@ -100,6 +108,7 @@ impl Inspect {
                 }
             };
             let losses = target.map(|to| conversion::losses(path, &imported, to)).transpose()?;
+            read += 1;
             let found = Found::of(path, imported, losses);
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&found)?)?;
@@ -108,6 +117,7 @@ impl Inspect {
             }
         }
         anyhow::ensure!(unread == 0, "{unread} of {} files cannot be read", named.len());
+        anyhow::ensure!(read > 0, "there is no lore in {}", found::listed(&self.files));
         Ok(())
     }
 }

@@ -2,21 +2,27 @@
 
 mod book;
 mod finding;
+mod gaps;
 mod vault;
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use loreloom_core::vault::Severity;
+use loreloom_core::vault::{Selecting, Severity};
 
-use crate::{tokenizer::TokenizerArguments, vault::VaultRulesArguments};
+use crate::{
+    config::ConfigArguments,
+    tokenizer::TokenizerArguments,
+    vault::{RestArguments, SelectorArguments, VaultRulesArguments, is_address},
+};
 
 /// Look for mistakes in vaults and lorebooks.
 ///
 /// Fails if it finds an error: something that never does what it says.
 #[derive(Debug, Args)]
 pub(crate) struct Lint {
-    /// Folders of notes, and lorebook files; all folders are one set of vaults
+    /// Folders of notes or addresses of Obsidian's Local REST API, and lorebook files; all
+    /// folders and addresses are one set of vaults
     #[arg(value_name = "VAULT|BOOK", required = true)]
     paths: Vec<PathBuf>,
 
@@ -33,23 +39,47 @@ pub(crate) struct Lint {
     #[arg(long)]
     strict: bool,
 
+    /// A chat in which `DeepLore`'s Librarian looked for lore: what it missed again and again
+    /// is told; may be given several times
+    #[arg(long = "chat", value_name = "FILE")]
+    chats: Vec<PathBuf>,
+
     #[command(flatten)]
     rules: VaultRulesArguments,
 
     #[command(flatten)]
+    rest: RestArguments,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
+
+    #[command(flatten)]
     tokenizer: TokenizerArguments,
+
+    #[command(flatten)]
+    config: ConfigArguments,
 }
 
 impl Lint {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            self.paths.iter().partition(|path| path.is_dir());
+            self.paths.iter().partition(|path| path.is_dir() || is_address(path));
         let mut findings = Vec::new();
         let mut repaired = 0;
         if !folders.is_empty() {
             let counter: Arc<_> = self.tokenizer.load()?;
             let settings = self.rules.settings()?;
-            let mut vaults = vault::VaultFiles::read(&folders, settings)?;
+            let selector = match &settings.using.selection {
+                None => Selecting::Keys,
+                Some(_) if self.selector.is_named() => Selecting::Model,
+                Some(_) if self.config.read()?.features.selector.is_some() => Selecting::Model,
+                Some(_) => Selecting::Nobody,
+            };
+            let mut vaults = vault::VaultFiles::read(&folders, settings, &self.rest)?;
+            vaults.setup.selector = selector;
+            for chat in &self.chats {
+                vaults.setup.unmet.extend(gaps::unmet(chat)?);
+            }
             if self.fix {
                 repaired = vaults.fix()?;
             }

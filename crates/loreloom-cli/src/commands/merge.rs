@@ -7,8 +7,12 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::book::Book;
+use loreloom_core::{
+    book::{Book, Entry},
+    ids::EntryId,
+};
 use loreloom_formats::{ExportOptions, Imported, diff::merge, export};
+use serde_json::Value;
 
 use crate::{files, lore};
 
@@ -66,11 +70,15 @@ impl Merge {
                 writeln!(out, "{}", serde_json::to_string(conflict)?)?;
                 continue;
             }
-            let entry = conflict.entry.as_ref().map_or("the book", |entry| entry.as_str());
+            let named = |id: &EntryId| titled(id, [&merged.book, &theirs.book]);
+            let entry = conflict.entry.as_ref().map_or_else(|| "the book".to_owned(), named);
             writeln!(out, "conflict in {entry}: {}", conflict.field)?;
-            writeln!(out, "  base   {}", conflict.base)?;
-            writeln!(out, "  ours   {}", conflict.ours)?;
-            writeln!(out, "  theirs {}", conflict.theirs)?;
+            let is_whole = conflict.field == "entry";
+            for (side, value) in
+                [("base", &conflict.base), ("ours", &conflict.ours), ("theirs", &conflict.theirs)]
+            {
+                writeln!(out, "  {side:<6} {}", shown(value, is_whole))?;
+            }
         }
         let count = merged.conflicts.len();
         let name = self.name.as_ref().unwrap_or(&self.ours);
@@ -86,4 +94,24 @@ impl Merge {
         let called = self.name.as_deref().unwrap_or(version);
         lore::read_book_called(version, called, "book", "book")
     }
+}
+
+/// What people call an entry, and its id, by which the file knows it.
+fn titled(id: &EntryId, books: [&Book; 2]) -> String {
+    let entries = books.into_iter().flat_map(|book| &book.entries);
+    let title = entries.into_iter().find(|entry| entry.id == *id).map_or("", Entry::title);
+    if title.is_empty() || title == id.as_str() {
+        id.to_string()
+    } else {
+        format!("{title} ({id})")
+    }
+}
+
+/// A value of a conflict; of a whole entry only its text, the rest stands in the file.
+fn shown(value: &Value, is_whole: bool) -> String {
+    if is_whole && value.is_null() {
+        return "removed".to_owned();
+    }
+    let text = value.get("content").filter(|_| is_whole);
+    text.unwrap_or(value).to_string()
 }

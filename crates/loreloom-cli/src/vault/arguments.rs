@@ -18,7 +18,7 @@ use super::{
     Keeper, Vaults,
     choosing::{SelectionArguments, asking},
     notebooks::NotebookArguments,
-    rest::{RestArguments, is_address},
+    rest::{Refreshing, RestArguments, is_address},
 };
 use crate::files;
 
@@ -157,6 +157,8 @@ pub(crate) struct VaultSettings {
     pub(crate) asking: AskRules,
     /// How notebooks take part.
     pub(crate) notebooks: NotebookRules,
+    /// When notes that cannot be watched are read again.
+    pub(crate) refreshing: Refreshing,
 }
 
 /// Where `DeepLore` keeps the definitions of a vault's fields.
@@ -244,6 +246,7 @@ impl VaultRulesArguments {
             },
             asking: asking(&file),
             notebooks: self.notebooks.rules(&file),
+            refreshing: Refreshing::of(&file),
             reading: NoteRules {
                 tags: tags(&file),
                 lenient: lenient.unwrap_or(reading.lenient),

@@ -148,7 +148,13 @@ impl SelectionArguments {
 pub(super) fn asking(file: &Map<String, Value>) -> AskRules {
     let own = AskRules::default();
     let number = |name: &str| file.get(name).and_then(Value::as_f64).filter(|one| *one >= 0.0);
-    let whole = |name: &str| file.get(name).and_then(Value::as_u64);
+    // Numbers that were brought into their range are no longer whole to JSON.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, which is what is wanted"
+    )]
+    let whole = |name: &str| number(name).map(|number| number.round() as u64);
     let small = |name: &str, own: u32| {
         whole(name).and_then(|number| u32::try_from(number).ok()).unwrap_or(own)
     };
@@ -166,6 +172,12 @@ pub(super) fn asking(file: &Map<String, Value>) -> AskRules {
             .and_then(|length| usize::try_from(length).ok())
             .unwrap_or(own.summary_length),
         narrow: narrow.then(|| number("hierarchicalAggressiveness").unwrap_or(0.8)),
+        system: file
+            .get("aiSearchSystemPrompt")
+            .and_then(Value::as_str)
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned),
         ..own
     }
 }
@@ -197,6 +209,11 @@ pub(crate) struct SelectorArguments {
 }
 
 impl SelectorArguments {
+    /// Whether a model is named here.
+    pub(crate) fn is_named(&self) -> bool {
+        self.selector_model.is_some()
+    }
+
     /// The model, if these rules have one choose: the one named here, whose unnamed parts are
     /// the upstream's, else the configured one.
     pub(crate) fn open(
@@ -257,6 +274,7 @@ mod tests {
             "aiSearchEnabled": true, "aiSearchMode": "ai-only", "aiConfidenceThreshold": "high",
             "aiErrorFallback": "constants_only", "aiEmptyFallback": "keyword",
             "aiSearchTimeout": 5000, "aiSearchScanDepth": 6, "hierarchicalPreFilter": true,
+            "aiSearchSystemPrompt": " Pick {{maxEntries}}. ",
         }) else {
             panic!("an object")
         };
@@ -268,9 +286,12 @@ mod tests {
             on_nothing: OnNothing::Matches,
         };
         assert_eq!(rules, Some(expected));
-        let asking = asking(&file);
+        let mut clamped = file.clone();
+        loreloom_core::vault::clamp_known(&mut clamped);
+        let asking = asking(&clamped);
         assert_eq!((asking.timeout, asking.depth), (Duration::from_secs(5), 6));
         assert_eq!(asking.narrow, Some(0.8));
+        assert_eq!(asking.system.as_deref(), Some("Pick {{maxEntries}}."));
         let off = SelectionArguments {
             vault_mode: Some(ModeName::Keyword),
             ..SelectionArguments::default()

@@ -4,15 +4,15 @@ use std::{
     collections::BTreeMap,
     io::{self, Write as _},
     path::{Component, Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use loreloom_core::{
     tokens::ByteEstimate,
     units::Tokens,
-    vault::{Conflict, FieldDefinition, Note, join},
+    vault::{Conflict, FieldDefinition, Note, NoteSource, join},
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 
@@ -47,6 +47,45 @@ pub(crate) struct Vaults {
     sources: Vec<Source>,
     settings: VaultSettings,
     refreshing: Refreshing,
+    states: SourceStates,
+}
+
+/// How each vault was read last, for whoever asks while they are watched.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourceStates(Arc<RwLock<Vec<SourceState>>>);
+
+#[derive(Clone, Debug)]
+struct SourceState {
+    source: NoteSource,
+    /// When all of it was read.
+    read: Option<Instant>,
+}
+
+impl SourceStates {
+    /// What is known now.
+    pub(crate) fn list(&self) -> Vec<NoteSource> {
+        let states = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let aged = |state: &SourceState| NoteSource {
+            age: state.read.map(|read| read.elapsed()),
+            ..state.source.clone()
+        };
+        states.iter().map(aged).collect()
+    }
+
+    fn add(&self, source: NoteSource) {
+        let state = SourceState { source, read: None };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(state);
+    }
+
+    /// Keeps what reading a vault told.
+    fn tell(&self, at: usize, problems: Vec<String>, was_read: bool) {
+        let mut states = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = states.get_mut(at) else { return };
+        state.source.problems = problems;
+        if was_read {
+            state.read = Some(Instant::now());
+        }
+    }
 }
 
 /// A vault that is open.
@@ -91,7 +130,15 @@ impl Place {
             }
             // What changed in a folder is no reason to ask somebody else.
             Self::Rest(rest) if touched.is_empty() => rest.read(),
-            Self::Rest(_) => Ok(Reading::default()),
+            Self::Rest(rest) => Ok(rest.as_read()),
+        }
+    }
+
+    /// The notes as they were read last, if they ever were.
+    fn as_read(&self) -> Option<Reading> {
+        match self {
+            Self::Folder(folder) => folder.as_read(),
+            Self::Rest(rest) => rest.is_known().then(|| rest.as_read()),
         }
     }
 
@@ -131,7 +178,22 @@ impl Vaults {
             );
             sources.push(Source { name, place, read: BTreeMap::new() });
         }
-        Ok(Self { sources, settings, refreshing: rest.refreshing() })
+        let refreshing = rest.refreshing(settings.refreshing);
+        let states = SourceStates::default();
+        for source in &sources {
+            let (remote, has_key) = match &source.place {
+                Place::Folder(_) => (false, false),
+                Place::Rest(vault) => (true, vault.has_key()),
+            };
+            let (name, ttl) = (source.name.clone(), refreshing.ttl.filter(|_| remote));
+            states.add(NoteSource { name, remote, has_key, ttl, ..NoteSource::default() });
+        }
+        Ok(Self { sources, settings, refreshing, states })
+    }
+
+    /// How each is read.
+    pub(crate) fn states(&self) -> SourceStates {
+        self.states.clone()
     }
 
     /// Reads the vaults, and tells on standard error what could not be read.
@@ -149,9 +211,31 @@ impl Vaults {
         let mut problems = Vec::new();
         let anew = self.refresh_fields(&mut problems);
         let mut changed = anew;
-        for source in &mut self.sources {
-            let reading = source.place.read(touched)?;
-            problems.extend(reading.problems.iter().map(|problem| error_chain(problem)));
+        for (at, source) in self.sources.iter_mut().enumerate() {
+            let is_asked = touched.is_empty() || source.place.root().is_some();
+            let reading = match source.place.read(touched) {
+                Ok(reading) => reading,
+                // One that cannot be read now stays as it was, and does not hold up others.
+                Err(error) => match source.place.as_read() {
+                    Some(reading) => {
+                        problems.push(format!("{error:#}"));
+                        self.states.tell(at, vec![format!("{error:#}")], false);
+                        if anew || source.read.is_empty() {
+                            source.read.clear();
+                            source.take(reading.notes, &self.settings.reading);
+                            changed = true;
+                        }
+                        continue;
+                    }
+                    None => return Err(error),
+                },
+            };
+            let told: Vec<String> =
+                reading.problems.iter().map(|problem| error_chain(problem)).collect();
+            if is_asked {
+                self.states.tell(at, told.clone(), true);
+            }
+            problems.extend(told);
             if anew {
                 source.read.clear();
             }
@@ -214,9 +298,9 @@ impl Vaults {
             watch(root, QUIET, move |touched| take_up(touched))
         });
         let watches = watches.collect::<anyhow::Result<_>>()?;
-        // What changed before the watch began.
-        if !is_remote {
-            take_up(Vec::new());
+        // What changed in folders before the watch began.
+        if !roots.is_empty() {
+            take_up(roots);
         }
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
         let remote = is_remote.then_some((refreshing, read_again));
@@ -297,7 +381,8 @@ pub(crate) fn read_definitions(
     take_definitions(read_inside(root, &settings.field_file), settings, problems)
 }
 
-fn take_definitions(
+/// The same with the file's text, or why it cannot be read.
+pub(crate) fn take_definitions(
     found: anyhow::Result<Option<String>>,
     settings: &mut VaultSettings,
     problems: &mut Vec<String>,

@@ -7,14 +7,14 @@ use std::{
 };
 
 use async_trait::async_trait;
-use loreloom_core::vault::FieldDefinition;
+use loreloom_core::vault::{FieldDefinition, NoteSource};
 use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
     arguments::VaultPlace,
-    contents::{Contents, Vaults, Watching},
+    contents::{Contents, SourceStates, Vaults, Watching},
     rest::RestArguments,
 };
 
@@ -26,6 +26,7 @@ pub(crate) struct Keeper {
     /// Where callers with a key may point to.
     roots: Vec<PathBuf>,
     open: RwLock<Vec<OpenVault>>,
+    states: RwLock<SourceStates>,
     work: Mutex<Work>,
 }
 
@@ -49,8 +50,8 @@ impl Keeper {
         if let [only] = named.as_mut_slice() {
             only.name.get_or_insert_default();
         }
-        let (open, work) = (RwLock::default(), Mutex::default());
-        Self { named, rest, settings, roots, open, work }
+        let (open, states, work) = (RwLock::default(), RwLock::default(), Mutex::default());
+        Self { named, rest, settings, roots, open, states, work }
     }
 
     /// Opens the vaults that were named at start, and those that are registered.
@@ -73,12 +74,40 @@ impl Keeper {
         close(watching).await;
     }
 
+    /// Opens other vaults in the place of those that are open. If they cannot be opened or
+    /// read, nothing changed.
     async fn take_up(
         &self,
         work: &mut Work,
         registered: Vec<RegisteredVault>,
     ) -> anyhow::Result<()> {
         let Some(app) = work.app.clone() else { return Ok(()) };
+        let (places, open) = self.wanted(&registered);
+        let (rest, settings) = (self.rest.clone(), self.settings.clone());
+        let opening = move || {
+            let mut vaults = Vaults::open(&places, &rest, settings)?;
+            let contents = vaults.load()?;
+            anyhow::Ok((vaults, contents))
+        };
+        let opened =
+            if open.is_empty() { None } else { Some(tokio::task::spawn_blocking(opening).await??) };
+        // Before anything new is taken up: an old watch would put back what it knows.
+        close(work.watching.take()).await;
+        let mut states = SourceStates::default();
+        if let Some((vaults, contents)) = opened {
+            states = vaults.states();
+            work.watching = Some(follow(&app, vaults, contents).await?);
+        } else {
+            app.stacks.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
+        }
+        work.registered = registered;
+        *self.states.write().unwrap_or_else(PoisonError::into_inner) = states;
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
+        Ok(())
+    }
+
+    /// What is to be open. A registered vault that is gone does not keep others out.
+    fn wanted(&self, registered: &[RegisteredVault]) -> (Vec<VaultPlace>, Vec<OpenVault>) {
         let (mut places, mut open) = (Vec::new(), Vec::new());
         for place in &self.named {
             let name = place.name.clone().unwrap_or_default();
@@ -86,7 +115,7 @@ impl Keeper {
             open.push(OpenVault { name, place: shown, registered: false });
             places.push(place.clone());
         }
-        for RegisteredVault { name, folder, .. } in &registered {
+        for RegisteredVault { name, folder, .. } in registered {
             let is_taken = open.iter().any(|other| other.name == *name);
             if is_taken || std::fs::read_dir(folder).is_err() {
                 tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
@@ -96,20 +125,23 @@ impl Keeper {
             places.push(VaultPlace { name: Some(name.clone()), folder: PathBuf::from(&folder) });
             open.push(OpenVault { name, place: folder, registered: true });
         }
-        // Before anything new is taken up: an old watch would put back what it knows.
-        close(work.watching.take()).await;
-        work.watching = if places.is_empty() {
-            app.stacks.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
-            None
-        } else {
-            let (rest, settings) = (self.rest.clone(), self.settings.clone());
-            let opening = move || Vaults::open(&places, &rest, settings);
-            let vaults = tokio::task::spawn_blocking(opening).await??;
-            Some(follow(&app, vaults).await?)
-        };
-        work.registered = registered;
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
-        Ok(())
+        (places, open)
+    }
+
+    /// The same; where it fails halfway, those of before are opened again.
+    async fn take_up_or_stay(
+        &self,
+        work: &mut Work,
+        registered: Vec<RegisteredVault>,
+    ) -> Result<(), String> {
+        let before = work.registered.clone();
+        let Err(error) = self.take_up(work, registered).await else { return Ok(()) };
+        if work.watching.is_none()
+            && let Err(again) = self.take_up(work, before).await
+        {
+            tracing::error!("the vaults of before cannot be opened again: {again:#}");
+        }
+        Err(format!("{error:#}"))
     }
 }
 
@@ -131,23 +163,41 @@ impl VaultKeeper for Keeper {
         checking.await.unwrap_or_else(|error| unusable(error.to_string()))
     }
 
-    async fn keep(&self, registered: Vec<RegisteredVault>) -> Result<(), String> {
+    async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
         let mut work = self.work.lock().await;
-        // Others may have changed what is registered while this waited for its turn.
-        let registered = match &work.app {
-            Some(app) => RegisteredVault::all(app.store.as_ref(), &app.tenant)
-                .await
-                .map_err(|error| error.to_string())?,
-            None => registered,
-        };
-        self.take_up(&mut work, registered).await.map_err(|error| format!("{error:#}"))
+        if let Err(error) = std::fs::read_dir(&vault.folder) {
+            return Err(format!("`{}` cannot be read: {error}", vault.folder));
+        }
+        let mut registered = registered(&work).await?;
+        registered.retain(|other| other.name != vault.name);
+        registered.push(vault);
+        registered.sort_by(|a, b| a.name.cmp(&b.name));
+        self.take_up_or_stay(&mut work, registered).await
+    }
+
+    fn sources(&self) -> Vec<NoteSource> {
+        self.states.read().unwrap_or_else(PoisonError::into_inner).list()
+    }
+
+    async fn keep(&self) -> Result<(), String> {
+        let mut work = self.work.lock().await;
+        let registered = registered(&work).await?;
+        self.take_up_or_stay(&mut work, registered).await
     }
 
     async fn refresh(&self) -> Result<(), String> {
         let mut work = self.work.lock().await;
         let registered = work.registered.clone();
-        self.take_up(&mut work, registered).await.map_err(|error| format!("{error:#}"))
+        self.take_up_or_stay(&mut work, registered).await
     }
+}
+
+/// The vaults that are registered now: others may have changed that while a turn was waited
+/// for.
+async fn registered(work: &Work) -> Result<Vec<RegisteredVault>, String> {
+    let Some(app) = &work.app else { return Ok(work.registered.clone()) };
+    let all = RegisteredVault::all(app.store.as_ref(), &app.tenant).await;
+    all.map_err(|error| error.to_string())
 }
 
 fn unusable<T>(reason: String) -> Result<T, VaultRefusal> {
@@ -184,13 +234,11 @@ fn checked(folder: &Path, anywhere: bool, roots: &[PathBuf]) -> Result<String, V
 }
 
 /// Takes up the notes of vaults, and again whenever they change.
-async fn follow(app: &App, vaults: Vaults) -> anyhow::Result<Watching> {
-    let loaded = tokio::task::spawn_blocking(move || {
-        let mut vaults = vaults;
-        let contents = vaults.load()?;
-        anyhow::Ok((vaults, contents))
-    });
-    let (vaults, Contents { notes, fields }) = loaded.await??;
+async fn follow(
+    app: &App,
+    vaults: Vaults,
+    Contents { notes, fields }: Contents,
+) -> anyhow::Result<Watching> {
     app.stacks.set_vaults(notes, fields).await?;
     let following = app.clone();
     let (app, runtime) = (app.clone(), Handle::current());

@@ -83,20 +83,47 @@ impl NotebookArguments {
             Some(ModeName::Extract) => Some(NotebookMode::Extract),
             Some(ModeName::Tag) | None => Some(NotebookMode::Tag),
         };
-        let most = file.get("aiNotepadMaxEntries").and_then(Value::as_u64);
-        let most = most.and_then(|most| u32::try_from(most).ok());
         let model = mode.map(|mode| {
-            let own = ModelNotebook::default();
-            ModelNotebook {
-                seat: self.ai_notebook_place.map_or_else(|| seat(file, "aiNotepad"), |name| name.0),
-                mode,
-                most: most.unwrap_or(own.most),
-                ..own
-            }
+            let seat = self.ai_notebook_place.map_or_else(|| seat(file, "aiNotepad"), |one| one.0);
+            ModelNotebook { seat, mode, ..worded(file) }
         });
         NotebookRules { author, model }
     }
 }
+
+/// What models are told about the notebook, and how much it holds, in `DeepLore`'s settings. A
+/// blank text is our own.
+fn worded(file: &Map<String, Value>) -> ModelNotebook {
+    let own = ModelNotebook::default();
+    let text = |name: &str| {
+        let text = file.get(name).and_then(Value::as_str).map(str::trim);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    // Numbers that were brought into their range are no longer whole to JSON.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the cast saturates, which is what is wanted"
+    )]
+    let number = |name: &str| Some(file.get(name)?.as_f64()?.round() as u32);
+    let instruction = text("aiNotepadPrompt").unwrap_or(own.instruction);
+    let tag = text("aiNotepadTag").map(|tag| tag.trim_matches(['<', '>', '/']).to_owned());
+    // A prompt that was written for `DeepLore` names its tag.
+    let names_theirs = instruction.contains(&format!("<{THEIR_TAG}>"));
+    let theirs = names_theirs.then(|| THEIR_TAG.to_owned());
+    ModelNotebook {
+        tag: tag.filter(|tag| !tag.is_empty()).or(theirs).unwrap_or(own.tag),
+        instruction,
+        extraction: text("aiNotepadExtractPrompt").unwrap_or(own.extraction),
+        answer_tokens: number("aiNotepadMaxTokens").unwrap_or(own.answer_tokens),
+        timeout_ms: number("aiNotepadTimeout").map_or(own.timeout_ms, u64::from),
+        most: number("aiNotepadMaxEntries").unwrap_or(own.most),
+        ..own
+    }
+}
+
+/// The tag between which models keep notes for `DeepLore`.
+const THEIR_TAG: &str = "dle-notes";
 
 /// A notebook's place in `DeepLore`'s settings.
 fn seat(file: &Map<String, Value>, name: &str) -> NotebookSeat {
@@ -142,5 +169,29 @@ mod tests {
         let model = rules.model.unwrap();
         assert_eq!((model.mode, model.seat.depth), (NotebookMode::Extract, Depth(9)));
         assert!(NotebookArguments::default().rules(&Map::new()).is_off());
+    }
+
+    #[test]
+    fn what_models_are_told_is_read_from_settings() {
+        let own = ModelNotebook::default();
+        let read = |file: Value| {
+            let Value::Object(mut file) = file else { panic!("an object") };
+            file.insert("aiNotepadEnabled".to_owned(), Value::Bool(true));
+            loreloom_core::vault::clamp_known(&mut file);
+            NotebookArguments::default().rules(&file).model.unwrap()
+        };
+        assert_eq!(read(json!({"aiNotepadPrompt": " ", "aiNotepadExtractPrompt": ""})), own);
+        let model = read(json!({
+            "aiNotepadPrompt": "Use <dle-notes>.", "aiNotepadExtractPrompt": "Note it.",
+            "aiNotepadMaxTokens": 300, "aiNotepadTimeout": 9000, "aiNotepadMaxEntries": 7,
+        }));
+        assert_eq!(
+            (model.tag.as_str(), model.instruction.as_str()),
+            ("dle-notes", "Use <dle-notes>.")
+        );
+        assert_eq!(model.extraction, "Note it.");
+        assert_eq!((model.answer_tokens, model.timeout_ms, model.most), (300, 9000, 7));
+        let tagged = read(json!({"aiNotepadTag": "<memo>", "aiNotepadPrompt": "In <{{tag}}>."}));
+        assert_eq!((tagged.tag.as_str(), tagged.instruction.as_str()), ("memo", "In <{{tag}}>."));
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,6 +14,7 @@ use loreloom_llm::{
     obsidian::{Obsidian, ObsidianError},
     secret::Secret,
 };
+use serde_json::{Map, Value};
 use tokio::{sync::watch, time::sleep};
 
 use crate::{files, vault_folder::Reading};
@@ -29,6 +30,28 @@ pub(crate) struct RestAccess {
     /// The certificate that Obsidian made itself, a PEM file, for `https`
     #[arg(long, value_name = "FILE")]
     vault_certificate: Option<PathBuf>,
+
+    #[arg(skip)]
+    remembered: Remembered,
+}
+
+/// What was read from each address last, for a vault that is opened again while nobody answers
+/// there.
+#[derive(Clone, Debug, Default)]
+struct Remembered(Arc<Mutex<BTreeMap<String, Texts>>>);
+
+/// Notes by their paths.
+type Texts = BTreeMap<String, Arc<str>>;
+
+impl Remembered {
+    fn of(&self, url: &str) -> Option<Texts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned()
+    }
+
+    fn keep(&self, url: &str, texts: &Texts) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(url.to_owned(), texts.clone());
+    }
 }
 
 /// How they are reached and kept up to date.
@@ -36,7 +59,7 @@ pub(crate) struct RestAccess {
 #[command(next_help_heading = "Vaults")]
 pub(crate) struct RestArguments {
     #[command(flatten)]
-    pub(super) access: RestAccess,
+    pub(crate) access: RestAccess,
 
     /// Notes of Obsidian are read again at a turn if they are older than this; 0 at every
     /// turn [default: 300]
@@ -60,11 +83,41 @@ pub(crate) struct RestArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refreshing {
     /// At a turn, if what was read is older than this.
-    ttl: Option<Duration>,
+    pub(crate) ttl: Option<Duration>,
     /// Every so many turns.
     every: Option<u64>,
     /// Every so often.
     poll: Option<Duration>,
+}
+
+impl Default for Refreshing {
+    fn default() -> Self {
+        Self { ttl: Some(Duration::from_mins(5)), every: None, poll: None }
+    }
+}
+
+impl Refreshing {
+    /// As `DeepLore`'s settings say it.
+    pub(super) fn of(file: &Map<String, Value>) -> Self {
+        let own = Self::default();
+        let number = |name: &str| file.get(name).and_then(Value::as_f64);
+        let seconds = |name: &str, most: f64| {
+            number(name).map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, most).round()))
+        };
+        let ttl = seconds("cacheTTL", 86_400.0).or(own.ttl);
+        let every = number("indexRebuildGenerationInterval").unwrap_or(10.0).clamp(1.0, 100.0);
+        let poll = seconds("syncPollingInterval", 3600.0).filter(|time| !time.is_zero());
+        match file.get("indexRebuildTrigger").and_then(Value::as_str) {
+            Some("manual") => Self { ttl: None, every: None, poll },
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it is from 1 to 100"
+            )]
+            Some("generation") => Self { ttl: None, every: Some(every.round() as u64), poll },
+            Some(_) | None => Self { ttl, every: None, poll },
+        }
+    }
 }
 
 impl RestAccess {
@@ -77,22 +130,30 @@ impl RestAccess {
             }
             None => None,
         };
+        let has_key = key.is_some();
         let key = key.map(|key| Secret::new(&key));
         let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
         let vault = Obsidian::new(Address::parse(url)?, key.as_ref(), certificate.as_deref())?;
-        Ok(RestVault { vault: Arc::new(vault), known: BTreeMap::new() })
+        let known = self.remembered.of(url);
+        let is_known = known.is_some();
+        let (known, remembered) = (known.unwrap_or_default(), self.remembered.clone());
+        let (vault, url) = (Arc::new(vault), url.to_owned());
+        Ok(RestVault { vault, url, known, has_key, is_known, remembered })
     }
 }
 
 impl RestArguments {
-    /// When vaults are read again.
-    pub(crate) fn refreshing(&self) -> Refreshing {
+    /// When vaults are read again: as the arguments say, else as the settings file does.
+    pub(crate) fn refreshing(&self, file: Refreshing) -> Refreshing {
+        if self.vault_manual {
+            return Refreshing { ttl: None, every: None, poll: None };
+        }
         let seconds = |number: Option<u64>| number.map(Duration::from_secs);
-        let by_age = !self.vault_manual && self.vault_every.is_none();
-        Refreshing {
-            ttl: by_age.then(|| Duration::from_secs(self.vault_ttl.unwrap_or(300))),
-            every: self.vault_every.filter(|_| !self.vault_manual),
-            poll: seconds(self.vault_poll).filter(|time| !time.is_zero()),
+        let poll = seconds(self.vault_poll).or(file.poll).filter(|time| !time.is_zero());
+        match (self.vault_every, seconds(self.vault_ttl)) {
+            (Some(every), _) => Refreshing { ttl: None, every: Some(every), poll },
+            (None, Some(ttl)) => Refreshing { ttl: Some(ttl), every: None, poll },
+            (None, None) => Refreshing { poll, ..file },
         }
     }
 }
@@ -172,12 +233,17 @@ impl HangUp {
 #[derive(Debug)]
 pub(crate) struct RestVault {
     vault: Arc<Obsidian>,
-    known: BTreeMap<String, Arc<str>>,
+    url: String,
+    known: Texts,
+    has_key: bool,
+    /// Whether it was read before, by this or by one that was open then.
+    is_known: bool,
+    remembered: Remembered,
 }
 
 impl RestVault {
     /// Reads the notes. If one cannot be read, what was read before stays whole.
-    pub(super) fn read(&mut self) -> anyhow::Result<Reading> {
+    pub(crate) fn read(&mut self) -> anyhow::Result<Reading> {
         let vault = Arc::clone(&self.vault);
         let read = waited(move || async move {
             vault.about().await?;
@@ -195,8 +261,25 @@ impl RestVault {
         }
         let changed = notes != self.known;
         self.known = notes;
+        self.is_known = true;
+        self.remembered.keep(&self.url, &self.known);
+        Ok(Reading { changed, ..self.as_read() })
+    }
+
+    /// The notes as they were read last.
+    pub(super) fn as_read(&self) -> Reading {
         let listed = self.known.iter().map(|(path, text)| (path.clone(), Arc::clone(text)));
-        Ok(Reading { notes: listed.collect(), changed, problems: Vec::new() })
+        Reading { notes: listed.collect(), changed: false, problems: Vec::new() }
+    }
+
+    /// Whether it was ever read.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// Whether the server of notes is told a key.
+    pub(crate) fn has_key(&self) -> bool {
+        self.has_key
     }
 
     /// A file of the vault, if it is there.
@@ -232,6 +315,8 @@ fn waited<T: Send + 'static, F: Future<Output = T>>(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -251,7 +336,34 @@ mod tests {
             ("by hand", arguments(None, None, true), 9000, 99, false),
         ] {
             let age = Duration::from_secs(seconds);
-            assert_eq!(arguments.refreshing().is_due(age, turns), due, "{name}");
+            let refreshing = arguments.refreshing(Refreshing::default());
+            assert_eq!(refreshing.is_due(age, turns), due, "{name}");
+        }
+    }
+
+    #[test]
+    fn deeplores_settings_say_when_a_vault_is_read_again_and_arguments_win() {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let none = Refreshing { ttl: None, every: None, poll: None };
+        for (file, expected) in [
+            (json!({}), Refreshing::default()),
+            (json!({"cacheTTL": 0}), Refreshing { ttl: seconds(0), ..none }),
+            (
+                json!({"cacheTTL": 1e9, "syncPollingInterval": 60}),
+                Refreshing { ttl: seconds(86_400), poll: seconds(60), every: None },
+            ),
+            (json!({"indexRebuildTrigger": "manual", "cacheTTL": 5}), none),
+            (json!({"indexRebuildTrigger": "generation"}), Refreshing { every: Some(10), ..none }),
+            (
+                json!({"indexRebuildTrigger": "generation", "indexRebuildGenerationInterval": 3}),
+                Refreshing { every: Some(3), ..none },
+            ),
+        ] {
+            let Value::Object(file) = file else { panic!("an object") };
+            assert_eq!(Refreshing::of(&file), expected, "{file:?}");
+            let own = RestArguments { vault_ttl: Some(7), ..RestArguments::default() };
+            assert_eq!(own.refreshing(expected).ttl, seconds(7));
+            assert_eq!(RestArguments::default().refreshing(expected), expected);
         }
     }
 }

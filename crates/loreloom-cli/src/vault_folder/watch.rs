@@ -46,8 +46,7 @@ pub(crate) fn watch(
     let (sender, events) = mpsc::channel();
     let hidden_below = root.to_owned();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        // An event that cannot be told means that something changed, nobody knows what.
-        let paths = event.map_or_else(|_| Vec::new(), |event| changed(&event, &hidden_below));
+        let paths = told(event, &hidden_below);
         // The receiver is gone only when the watch is being dropped.
         let _unwatched = sender.send(paths);
     })
@@ -62,6 +61,15 @@ pub(crate) fn watch(
         })
         .with_context(problem)?;
     Ok(Watch { watcher: Some(watcher), thread: Some(thread) })
+}
+
+/// The files that are to be looked at. Where events were lost, something changed and nobody
+/// knows what: the whole folder.
+fn told(event: notify::Result<Event>, root: &Path) -> Vec<PathBuf> {
+    match event {
+        Ok(event) if !event.need_rescan() => changed(&event, root),
+        Ok(_) | Err(_) => vec![root.to_owned()],
+    }
 }
 
 /// The files that an event is about, without those that no vault reads.
@@ -113,6 +121,20 @@ mod tests {
         let gathered = gather(&events, Duration::from_millis(1));
         assert_eq!(gathered, Some(vec![PathBuf::from("a"), PathBuf::from("b")]));
         assert_eq!(gather(&events, Duration::from_millis(1)), None);
+    }
+
+    #[test]
+    fn lost_events_make_the_whole_folder_read_again() {
+        let root = Path::new("vault");
+        let lost = Event::new(notify::EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        for event in [Ok(lost), Err(notify::Error::generic("overflow"))] {
+            assert_eq!(told(event, root), [root]);
+        }
+        let seen = notify::EventKind::Access(notify::event::AccessKind::Read);
+        assert_eq!(told(Ok(Event::new(seen).add_path(root.join("A.md"))), root), [root; 0]);
+        let made = notify::EventKind::Create(notify::event::CreateKind::File);
+        let event = Event::new(made).add_path(root.join("A.md")).add_path(root.join(".git/x"));
+        assert_eq!(told(Ok(event), root), [root.join("A.md")]);
     }
 
     #[test]

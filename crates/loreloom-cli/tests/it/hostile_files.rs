@@ -33,7 +33,15 @@ fn texts() -> Vec<Harmful> {
         harmful(
             "wide.json",
             format!("{{\"entries\":[{}0]}}", "0,".repeat(1_500_000)),
-            "a file may have 750000 JSON values",
+            "a file may have 200000 items in one list or object, found 200001",
+        ),
+        harmful(
+            "wide-lists.json",
+            format!(
+                "{{\"entries\":[{}0]}}",
+                format!("[{}0],", "{\"a\":0},".repeat(90_000)).repeat(9)
+            ),
+            "a file may have 1500000 JSON values, found 1500001",
         ),
         harmful(
             "many-keys.json",
@@ -47,7 +55,10 @@ fn texts() -> Vec<Harmful> {
         ),
         harmful(
             "strange-book.json",
-            format!("{{{},\"entries\":{{\"0\":{{\"content\":\"x\"}}}}}}", members(250_000)),
+            format!(
+                "{{\"a\":{{{0}}},\"b\":{{{0}}},\"entries\":{{\"0\":{{\"content\":\"x\"}}}}}}",
+                members(125_000)
+            ),
             "a file may have 200000 values outside of its entries",
         ),
         harmful(

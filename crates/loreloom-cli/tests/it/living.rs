@@ -64,6 +64,54 @@ fn a_key_that_obsidian_refuses_is_told() {
     assert!(!refused.status.success() && told.contains("refuses the key (status 401)"), "{told}");
 }
 
+/// The codes of what lint finds, and whether it is content.
+fn lint(home: &Path, arguments: &[&str]) -> (bool, Vec<(String, String)>) {
+    let mut all = vec!["lint", "--json"];
+    all.extend_from_slice(arguments);
+    let output = run(home, &all);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let found = text.lines().map(|line| {
+        let finding: Value = serde_json::from_str(line).unwrap();
+        let part = |name: &str| finding[name].as_str().unwrap().to_owned();
+        (part("code"), part("message"))
+    });
+    (output.status.success(), found.collect())
+}
+
+fn codes(found: &[(String, String)]) -> Vec<&str> {
+    found.iter().map(|(code, _)| code.as_str()).collect()
+}
+
+#[test]
+fn lint_tells_how_notes_are_reached_and_who_chooses_them() {
+    let home = home();
+    let obsidian = ObsidianServer::start(home.path().to_str().unwrap()).unwrap();
+    obsidian.put("Bell.md", &BELL.replace("keys: [bell]", "requires: Tower\nkeys: [bell]"));
+    let url = obsidian.base_url();
+    let (good, found) = lint(home.path(), &[&url]);
+    assert!(!good && codes(&found) == ["not_read", "no_key"], "{found:?}");
+    assert!(found[0].1.contains("refuses the key (status 401)"), "{found:?}");
+    let (good, found) = lint(home.path(), &[&url, "--vault-key-env", "HOME", "--vault-ttl", "0"]);
+    assert!(!good && codes(&found) == ["unknown_required", "read_every_turn"], "{found:?}");
+    write(home.path(), "settings.json", r#"{"cacheTTL": 0, "aiSearchEnabled": true}"#);
+    let file = ["--vault-settings", "settings.json"];
+    let all = [&[url.as_str(), "--vault-key-env", "HOME"], &file[..]].concat();
+    let expected = ["unknown_required", "no_summary", "no_selector", "read_every_turn"];
+    assert_eq!(codes(&lint(home.path(), &all).1), expected);
+    // A folder is watched, so when it is read again is nobody's choice.
+    let (good, found) = lint(home.path(), &[&["vault"], &file[..]].concat());
+    assert!(!good && codes(&found) == ["no_summary", "no_summary", "no_selector"], "{found:?}");
+    let named = [&["vault", "--selector-model", "m"], &file[..]].concat();
+    let (good, found) = lint(home.path(), &named);
+    assert!(good && codes(&found) == ["no_summary", "no_summary"], "{found:?}");
+    let gaps = json!([{"type": "search", "query": "the king", "frequency": 3}]);
+    let head = json!({"chat_metadata": {"deeplore_lore_gaps": gaps}}).to_string();
+    write(home.path(), "chat.jsonl", &head);
+    let (good, found) = lint(home.path(), &["vault", "--chat", "chat.jsonl"]);
+    let told = "`the king` was looked for 3 times, and no note tells it";
+    assert_eq!((good, found), (true, vec![("unmet".to_owned(), told.to_owned())]));
+}
+
 #[tokio::test]
 async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
     let home = home();
@@ -125,6 +173,49 @@ fn world_info_becomes_notes(home: &Path, obsidian: &ObsidianServer) {
     printed(home, &import);
     let note = obsidian.text("book/Gate.md").unwrap_or_else(|| panic!("{:?}", obsidian.asked()));
     assert!(note.contains("gate") && note.contains("Bone."), "{note}");
+}
+
+#[tokio::test]
+async fn a_folder_is_followed_and_registered_beside_an_obsidian_that_went_away() {
+    let home = home();
+    let key = home.path().to_str().unwrap();
+    let obsidian = ObsidianServer::start(key).unwrap();
+    obsidian.put("Gate.md", "---\ntags: lorebook\nkeys: gate\n---\nThe gate is bone.\n");
+    let far = format!("far={}", obsidian.base_url());
+    let arguments = ["--vault", "near=vault", "--vault", &far, "--vault-key-env", "HOME"];
+    let server = Server::with(home.path(), &[&arguments[..], &["--no-memory"]].concat());
+    let chat = [user("The bell, the gate.")];
+    let found = woven(&server, &chat).await;
+    assert!(found.contains("cracked") && found.contains("bone"), "{found}");
+    obsidian.fail_with(Some(500));
+    // Fields of its own are no reason to lose the notes that cannot be read now.
+    std::fs::create_dir(home.path().join("vault/DeepLore")).unwrap();
+    write(home.path(), "vault/DeepLore/field-definitions.yaml", "fields:\n  - name: mood\n");
+    write(home.path(), "vault/Bell.md", &BELL.replace("cracked", "whole"));
+    let mut found = String::new();
+    for _ in 0..200 {
+        found = woven(&server, &chat).await;
+        if found.contains("whole") {
+            break;
+        }
+    }
+    assert!(found.contains("whole") && found.contains("bone"), "{found}");
+    std::fs::create_dir(home.path().join("more")).unwrap();
+    write(home.path(), "more/Rope.md", &TOWER.replace("tower", "rope"));
+    let folder = home.path().join("more").canonicalize().unwrap();
+    let new = json!({"name": "more", "folder": folder});
+    let (status, wrote) = server.api("POST", "/vaults", &new).await;
+    assert_eq!(status, 201, "{wrote}");
+    let chat = [user("The bell, the gate, the rope.")];
+    let found = woven(&server, &chat).await;
+    assert!(["whole", "bone", "rope leans"].iter().all(|one| found.contains(one)), "{found}");
+    let (_, lint) = server.api("GET", "/lint", &Value::Null).await;
+    let gone = lint["items"].as_array().unwrap().iter().find(|one| one["code"] == "not_read");
+    assert_eq!(gone.map(|one| &one["book"]), Some(&json!("far")), "{lint}");
+    let (status, _) = server.api("DELETE", "/vaults/more", &Value::Null).await;
+    assert_eq!(status, 200);
+    let found = woven(&server, &chat).await;
+    assert!(found.contains("bone") && !found.contains("rope leans"), "{found}");
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ mod hostile_files;
 mod keys;
 mod living;
 mod memory;
+mod reading;
 mod run;
 mod serve;
 mod stories;

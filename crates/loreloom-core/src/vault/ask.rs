@@ -27,6 +27,9 @@ pub struct Occasion<'a> {
     pub most: Option<u32>,
     /// How many should be chosen, where the chat is new.
     pub wanted: Option<u32>,
+    /// Who it is and how it answers, where that is not our own text. `{{maxEntries}}` in it is
+    /// how many notes may be chosen.
+    pub system: Option<&'a str>,
 }
 
 const SYSTEM: &str = "You choose background for the writer of a story. From a list of entries \
@@ -36,6 +39,9 @@ const SYSTEM: &str = "You choose background for the writer of a story. From a li
     sure you are: high, medium or low. Answer with JSON only: {\"selected\": [{\"title\": \
     \"...\", \"confidence\": \"high\", \"reason\": \"a few words\"}]}. An empty list is a good \
     answer if nothing fits.";
+
+/// Stands for how many notes may be chosen.
+const MOST: &str = "{{maxEntries}}";
 
 /// Writes the question.
 pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> Question {
@@ -52,7 +58,15 @@ pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> Question {
     parts.push(tagged("entries", &manifest.text));
     parts.push(tagged("chat", occasion.transcript));
     parts.push("Which of the entries does the next reply need?".to_owned());
-    Question { system: format!("{SYSTEM}\n\n{most}"), user: parts.join("\n\n") }
+    let system = match occasion.system {
+        Some(own) if own.contains(MOST) => {
+            let number = occasion.wanted.or(occasion.most);
+            let number = number.map_or_else(|| "as many as relevant".to_owned(), |n| n.to_string());
+            own.replace(MOST, &number)
+        }
+        own => format!("{}\n\n{most}", own.unwrap_or(SYSTEM)),
+    };
+    Question { system, user: parts.join("\n\n") }
 }
 
 /// The form of the answer, for models that keep to one.

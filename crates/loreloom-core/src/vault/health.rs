@@ -57,6 +57,11 @@ pub enum IssueKind {
         /// The title.
         title: String,
     },
+    /// It excludes a note that is in while a chat is new, so until then it stays out.
+    ExcludesBootstrap {
+        /// The title.
+        title: String,
+    },
     /// It is large.
     Large {
         /// How large.
@@ -89,6 +94,8 @@ pub enum IssueKind {
     },
     /// It bootstraps, and afterwards nothing can bring it in.
     BootstrapWithoutKeys,
+    /// Texts of notes are searched for keys, and no note has any.
+    RecursionWithoutKeys,
     /// As a seed it is large.
     LargeSeed {
         /// How large.
@@ -113,6 +120,41 @@ pub enum IssueKind {
         tokens: Tokens,
         /// The budget.
         budget: Tokens,
+    },
+    /// A model is to choose notes, and none is named.
+    NoSelector,
+    /// A vault is read again at every turn.
+    ReadEveryTurn {
+        /// The vault.
+        vault: String,
+    },
+    /// A vault was not read for much longer than it should have been.
+    Stale {
+        /// The vault.
+        vault: String,
+        /// How old what was read is, in seconds.
+        seconds: u64,
+        /// After how many it should be read again.
+        ttl: u64,
+    },
+    /// A vault, or a file of it, could not be read when it was tried last.
+    NotRead {
+        /// The vault.
+        vault: String,
+        /// Why.
+        reason: String,
+    },
+    /// A server of notes is asked without the key that it wants.
+    NoKey {
+        /// The vault.
+        vault: String,
+    },
+    /// Something was looked for again and again, and no note tells it.
+    Unmet {
+        /// What.
+        query: String,
+        /// How often.
+        times: u32,
     },
 }
 
@@ -146,16 +188,24 @@ impl IssueKind {
             | Self::ExcludesItself
             | Self::RequiresAndExcludes { .. }
             | Self::ExcludesConstant { .. }
-            | Self::ConstantsOverBudget { .. } => Severity::Error,
+            | Self::ConstantsOverBudget { .. }
+            | Self::NoSelector
+            | Self::NotRead { .. }
+            | Self::NoKey { .. } => Severity::Error,
             Self::SharedKey { .. }
             | Self::Large { .. }
             | Self::LargeSeed { .. }
             | Self::UnknownLinks { .. }
+            | Self::Unmet { .. }
             | Self::NoSummary => Severity::Hint,
             Self::NoKeys
             | Self::EmptyContent
             | Self::UnknownCascade { .. }
             | Self::CircularRequires { .. }
+            | Self::ExcludesBootstrap { .. }
+            | Self::ReadEveryTurn { .. }
+            | Self::RecursionWithoutKeys
+            | Self::Stale { .. }
             | Self::ShortKey { .. }
             | Self::CooldownOnConstant
             | Self::DepthOutsideChat
@@ -176,6 +226,10 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
     let about_all = |kind| Issue { title: String::new(), kind };
     if using.rules.keys.depth == 0 && using.selection.is_none() {
         issues.push(about_all(IssueKind::ScanDepthZero));
+    }
+    let has_keys = |note: &Note| !note.keys.is_empty() && !note.kind.guide;
+    if using.rules.recursion.enabled && !notes.is_empty() && !notes.iter().any(has_keys) {
+        issues.push(about_all(IssueKind::RecursionWithoutKeys));
     }
     if let Some(budget) = using.rules.budget.tokens.filter(|budget| *budget < SMALL_BUDGET) {
         issues.push(about_all(IssueKind::SmallBudget { budget }));
@@ -224,7 +278,8 @@ impl<'a> Known<'a> {
         let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         for note in notes {
             titles.entry(note.title.to_lowercase()).or_default().push(note);
-            for key in &note.keys {
+            // Keys of a guide bring nothing in.
+            for key in note.keys.iter().filter(|_| !note.kind.guide) {
                 keys.entry(key.trim().to_lowercase()).or_default().push(note);
             }
         }
@@ -250,6 +305,8 @@ fn relations(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
             out.push(IssueKind::ExcludesItself);
         } else if known.titled(title).iter().any(|other| other.kind.constant) {
             out.push(IssueKind::ExcludesConstant { title: title.clone() });
+        } else if known.titled(title).iter().any(|other| other.kind.bootstrap) {
+            out.push(IssueKind::ExcludesBootstrap { title: title.clone() });
         }
     }
     for title in requires.iter().filter(|title| excludes.iter().any(|other| same(other, title))) {
@@ -274,7 +331,7 @@ fn content(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
     } else if note.tokens > LARGE {
         out.push(IssueKind::Large { tokens: note.tokens });
     }
-    for key in &note.keys {
+    for key in note.keys.iter().filter(|_| !kind.guide) {
         let trimmed = key.trim();
         if trimmed.is_ascii() && (1..=SHORT_KEY).contains(&trimmed.len()) {
             out.push(IssueKind::ShortKey { key: key.clone() });
@@ -380,5 +437,52 @@ mod tests {
         let expected =
             Issue { title: "A".to_owned(), kind: IssueKind::CircularRequires { circle } };
         assert_eq!(issues, [expected]);
+    }
+
+    #[test]
+    fn excluding_what_is_forced_in_is_told_by_when_it_is() {
+        let note = |title: &str| {
+            let mut note = Note::new("", title, title);
+            note.content = "x".to_owned();
+            note.keys = vec![format!("key of {title}")];
+            note
+        };
+        let (mut always, mut first, mut free) = (note("Always"), note("First"), note("Free"));
+        always.kind.constant = true;
+        first.kind.bootstrap = true;
+        free.relations.excludes = vec!["always".to_owned(), "First".to_owned()];
+        let issues = inspect(&[always, first, free], &VaultRules::default());
+        let title = "Free".to_owned();
+        let kinds = [
+            IssueKind::ExcludesConstant { title: "always".to_owned() },
+            IssueKind::ExcludesBootstrap { title: "First".to_owned() },
+        ];
+        assert_eq!(issues, kinds.map(|kind| Issue { title: title.clone(), kind }));
+    }
+
+    #[test]
+    fn recursion_needs_keys() {
+        let mut note = Note::new("", "A", "A");
+        (note.content, note.kind.constant) = ("x".to_owned(), true);
+        let mut using = VaultUse::default();
+        assert_eq!(inspect_use(&[note.clone()], &using), []);
+        using.rules.recursion.enabled = true;
+        let issue = Issue { title: String::new(), kind: IssueKind::RecursionWithoutKeys };
+        assert_eq!(inspect_use(&[note.clone()], &using), [issue]);
+        note.keys = vec!["bell".to_owned()];
+        assert_eq!(inspect_use(&[note], &using), []);
+    }
+
+    #[test]
+    fn keys_of_a_guide_are_shared_with_nobody() {
+        let note = |title: &str, guide: bool| {
+            let mut note = Note::new("", title, title);
+            (note.content, note.keys) = ("x".to_owned(), vec!["bell".to_owned()]);
+            note.kind.guide = guide;
+            note
+        };
+        let rules = VaultRules::default();
+        assert_eq!(inspect(&[note("A", false), note("B", true)], &rules), []);
+        assert_eq!(inspect(&[note("A", false), note("B", false)], &rules).len(), 2);
     }
 }

@@ -34,6 +34,7 @@ mod rules;
 mod search;
 mod select;
 mod settings;
+mod setup;
 mod state;
 mod sync;
 #[cfg(test)]
@@ -76,6 +77,7 @@ pub use self::{
         OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, fallback, select,
     },
     settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
+    setup::{NoteSource, Selecting, Setup, inspect_setup},
     state::{Logged, Record, VaultDelta, VaultState},
     sync::{Changes, changes},
     vaults::{Conflict, Duplicate, duplicates, join, resolve_links},

@@ -17,7 +17,7 @@ pub fn filter_by_folder(
         let folder = vault.note(pick.ix).folder()?;
         let inside = |chosen: &String| {
             folder
-                .strip_prefix(chosen.as_str())
+                .strip_prefix(chosen.trim_matches('/'))
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if folders.is_empty() || exempt.holds(vault, pick) || folders.iter().any(inside) {

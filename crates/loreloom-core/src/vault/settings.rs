@@ -69,7 +69,7 @@ fn into_range(number: f64, min: f64, max: f64) -> f64 {
 }
 
 /// The ranges of the settings that decide a turn.
-const RANGES: [(&str, f64, f64); 14] = [
+const RANGES: [(&str, f64, f64); 19] = [
     ("scanDepth", 0.0, 100.0),
     ("maxRecursionSteps", 1.0, 10.0),
     ("fuzzySearchMinScore", 0.1, 2.0),
@@ -84,6 +84,11 @@ const RANGES: [(&str, f64, f64); 14] = [
     ("aiSearchScanDepth", 1.0, 100.0),
     ("aiSearchManifestSummaryLength", 100.0, 1000.0),
     ("hierarchicalAggressiveness", 0.0, 0.8),
+    ("aiSearchTimeout", 1000.0, 999_999.0),
+    ("aiSearchMaxTokens", 64.0, 4096.0),
+    ("aiNotepadMaxEntries", 0.0, 1000.0),
+    ("aiNotepadMaxTokens", 256.0, 8192.0),
+    ("aiNotepadTimeout", 5000.0, 999_999.0),
 ];
 
 /// Brings the known settings of a DeepLore file into their ranges.

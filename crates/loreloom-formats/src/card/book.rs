@@ -22,7 +22,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{Fields, whole},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, whole},
 };
 
 /// Where the book stands.
@@ -187,7 +187,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             original_id: None,
             name: self.fields.text(&["name", "displayName", "title"]),
             comment: self.fields.text(&["comment", "memo"]),
-            content: self.fields.text(&["content", "entry", "text", "value"]),
+            content: self.fields.text(&CONTENT),
             prefix: String::new(),
             suffix: String::new(),
             activation: self.activation(),
@@ -238,9 +238,9 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
     fn activation(&mut self) -> Activation {
         let logic = self.extra_number("selectiveLogic");
         Activation {
-            enabled: self.enabled(),
-            constant: self.fields.flag(&["constant"]).unwrap_or(false),
-            keys: self.keys(&["keys", "key", "keywords"]),
+            enabled: self.fields.enabled(),
+            constant: self.fields.flag(&CONSTANT).unwrap_or(false),
+            keys: self.keys(&KEYS),
             secondary: Secondary {
                 active: self.fields.flag(&["selective"]).unwrap_or(false),
                 logic: self.logic(logic),
@@ -269,11 +269,6 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             vectorized: self.extra_flag("vectorized").unwrap_or(false),
             ..Activation::default()
         }
-    }
-
-    fn enabled(&mut self) -> bool {
-        let enabled = self.fields.flag(&["enabled"]);
-        enabled.or_else(|| self.fields.flag(&["disable"]).map(|off| !off)).unwrap_or(true)
     }
 
     /// With `use_regex` a key without slashes is a pattern too, unless SillyTavern wrote
@@ -361,8 +356,13 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             position: self.position(),
             depth: self.extensions().and_then(|mut fields| fields.count(&["depth"])).map(Depth),
             role: self.role(),
-            order: Some(self.fields.number(&["insertion_order", "order"]).unwrap_or(index)),
+            order: Some(self.order().unwrap_or(index)),
         }
+    }
+
+    fn order(&mut self) -> Option<f64> {
+        let own = self.fields.number(&["insertion_order"]);
+        own.or_else(|| self.fields.number(&ORDER))
     }
 
     fn position(&mut self) -> Position {

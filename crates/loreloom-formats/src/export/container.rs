@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loreloom_core::book::{Book, Container};
+use loreloom_core::book::{Book, Container, TextStyle};
 use serde_json::{Value, json};
 
 use super::{ExportOptions, Own, fresh_style};
@@ -15,43 +15,61 @@ use crate::{
     png, risum, text, yaml,
 };
 
-/// Wraps a text that was written anew.
-pub(super) fn wrap_fresh(
-    root: &Value,
-    format: Format,
-    book: &Book,
-    options: &ExportOptions<'_>,
-) -> Result<Vec<u8>, FormatError> {
-    let text = || layout::to_text(root, &fresh_style(), 0);
-    match (format.container(), format) {
-        (Container::Png, _) => in_picture(&picture(options)?, &root.to_string(), format, options),
-        (Container::Zip, Format::Byaf) => backyard(root, book),
-        (Container::Zip, _) => {
-            archive::with_files(None, &[("card.json".to_owned(), text().into_bytes())])
-        }
-        (Container::Risum, _) => risum::pack(root.to_string().as_bytes(), &[]),
-        (_, Format::CardYaml) => Ok(yaml::write(root).into_bytes()),
-        (Container::Text | Container::Jpeg | Container::Webp | Container::Vault, _) => {
-            Ok((text() + "\n").into_bytes())
+/// How a text that is written anew is laid out: for people where they may look at it.
+pub(super) fn style_of(format: Format) -> TextStyle {
+    match format.container() {
+        Container::Png | Container::Risum => TextStyle::default(),
+        _ if format == Format::CardYaml => TextStyle::default(),
+        Container::Text | Container::Zip | Container::Jpeg | Container::Webp | Container::Vault => {
+            fresh_style()
         }
     }
 }
 
-/// A new Backyard archive: the smallest that its schema allows.
-fn backyard(root: &Value, book: &Book) -> Result<Vec<u8>, FormatError> {
-    const CHARACTER: &str = "characters/character/character.json";
-    let mut character = root.clone();
+/// Wraps a text that was written anew.
+pub(super) fn wrap_fresh(
+    mut text: String,
+    format: Format,
+    options: &ExportOptions<'_>,
+) -> Result<Vec<u8>, FormatError> {
+    match (format.container(), format) {
+        (Container::Png, _) => in_picture(&picture(options)?, &text, format, options),
+        (Container::Zip, Format::Byaf) => backyard(text),
+        (Container::Zip, _) => {
+            archive::with_files(None, &[("card.json".to_owned(), text.into_bytes())])
+        }
+        (Container::Risum, _) => risum::pack(text.as_bytes(), &[]),
+        (_, Format::CardYaml) => {
+            let parsed = json::parse(&text, usize::MAX)?;
+            Ok(yaml::write(&parsed.root.to_value()).into_bytes())
+        }
+        (Container::Text | Container::Jpeg | Container::Webp | Container::Vault, _) => {
+            text.push('\n');
+            Ok(text.into_bytes())
+        }
+    }
+}
+
+/// Where a new archive has its character.
+const CHARACTER: &str = "characters/character/character.json";
+
+/// What else the schema of a Backyard character asks for, at the least.
+pub(super) fn complete_character(character: &mut Value, book: &Book) {
     character["id"] = json!("character");
     character["name"] = json!(book.name);
     character["displayName"] = json!(book.name);
     character["isNSFW"] = json!(false);
     character["persona"] = json!("");
     character["images"] = json!([]);
+}
+
+/// A new Backyard archive: the smallest that its schema allows.
+fn backyard(character: String) -> Result<Vec<u8>, FormatError> {
     let manifest = json!({ "schemaVersion": 1, "characters": [CHARACTER], "scenarios": [] });
-    let file = |name: &str, value: &Value| {
-        (name.to_owned(), layout::to_text(value, &fresh_style(), 0).into_bytes())
-    };
-    archive::with_files(None, &[file("manifest.json", &manifest), file(CHARACTER, &character)])
+    let manifest = layout::to_text(&manifest, &fresh_style(), 0).into_bytes();
+    let files =
+        [("manifest.json".to_owned(), manifest), (CHARACTER.to_owned(), character.into_bytes())];
+    archive::with_files(None, &files)
 }
 
 /// A picture with a card or lorebook in it. A V3 card travels with its V2 copy, which is

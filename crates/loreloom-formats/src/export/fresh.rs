@@ -1,12 +1,12 @@
 //! Writes a book in a format that it did not come from.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId},
+    book::{Book, Entry, OriginalId, TextStyle},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
 
-use super::{Decorators, ExportOptions, Loss, row};
+use super::{Decorators, ExportOptions, Loss, container, row};
 use crate::{
     card::{self, Card, CardVersion},
     crossing::{self, Way},
@@ -14,37 +14,79 @@ use crate::{
     detect::Format,
     error::FormatError,
     import::OddValues,
+    json::layout,
     schema::Schema,
     tree,
 };
 
-/// The whole file as a tree.
-pub(super) fn document(
+/// The whole file as a text, laid out as `style` says. The rows are written one by one: the
+/// trees of a large book would take many times the memory of its text.
+pub(super) fn text(
     book: &Book,
     format: Format,
     options: &ExportOptions<'_>,
+    style: &TextStyle,
     losses: &mut Vec<Loss>,
-) -> Result<Value, FormatError> {
+) -> Result<String, FormatError> {
     let Some(schema) = format.schema() else {
         return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
     };
-    match format.card() {
-        Some(version) => Ok(card_document(schema, book, format, options.card, version, losses)),
-        None => Ok(book_document(schema, book, format, options.decorators, losses)),
-    }
+    let mut of_book = Vec::new();
+    let (root, path) = match format.card() {
+        Some(version) => card_document(schema, book, format, options.card, version, &mut of_book),
+        None => book_document(schema, book, format, &mut of_book),
+    };
+    let reads_decorators =
+        matches!(format, Format::Risu | Format::RisuModule | Format::RisuModuleJson);
+    let lowers = reads_decorators && options.decorators == Decorators::Lower;
+    let text = layout::to_text(&root, style, 0);
+    let text = match path {
+        Some(path) => {
+            let rows = CrossedRows { schema, book, format: format.as_str(), lowers };
+            with_rows(&text, &path, &rows, style, losses)?
+        }
+        None => text,
+    };
+    losses.extend(of_book);
+    Ok(text)
 }
 
+/// The text with rows in the empty container that the path leads to.
+fn with_rows(
+    text: &str,
+    path: &[&str],
+    rows: &CrossedRows<'_>,
+    style: &TextStyle,
+    losses: &mut Vec<Loss>,
+) -> Result<String, FormatError> {
+    let parsed = crate::json::parse(text, usize::MAX)?;
+    let container = tree::at_path(&parsed.root, path).filter(|_| !rows.book.entries.is_empty());
+    let Some(container) = container else { return Ok(text.to_owned()) };
+    let (is_map, level) = (container.is_object(), path.len());
+    let (head, tail) = text.split_at(container.span.start + 1);
+    let mut out = String::from(head);
+    for (at, (number, row)) in rows.written(losses).enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        layout::break_line(&mut out, style, level + 1);
+        if is_map {
+            out.extend(["\"", &number.to_string(), layout::colon(style)]);
+        }
+        out.push_str(&layout::to_text(&Value::Object(row), style, level + 1));
+    }
+    layout::break_line(&mut out, style, level);
+    out.push_str(tail);
+    Ok(out)
+}
+
+/// A file that is a book, without its rows, and where those stand.
 fn book_document(
     schema: &dyn Schema,
     book: &Book,
     format: Format,
-    decorators: Decorators,
     losses: &mut Vec<Loss>,
-) -> Value {
-    let reads_decorators =
-        matches!(format, Format::Risu | Format::RisuModule | Format::RisuModuleJson);
-    let lowers = reads_decorators && decorators == Decorators::Lower;
-    let rows = crossed_rows(schema, book, format.as_str(), lowers, losses);
+) -> (Value, Option<Vec<&'static str>>) {
     let mut root = schema.skeleton();
     let text = root.to_string();
     let path = crate::json::parse(&text, usize::MAX)
@@ -52,7 +94,7 @@ fn book_document(
         .unwrap_or_default();
     let Some((last, parents)) = path.split_last() else {
         whole_book_losses(book, losses);
-        return rows;
+        return (root, Some(path));
     };
     let place = parents.iter().try_fold(&mut root, |node, key| node.get_mut(*key));
     if let Some(Value::Object(place)) = place {
@@ -60,12 +102,16 @@ fn book_document(
             place.insert(key, value);
         }
         // Behind the fields of the book, where readers of the file expect the long part.
-        place.shift_remove(*last);
+        let rows = place.shift_remove(*last).unwrap_or_default();
         place.insert((*last).to_owned(), rows);
     }
-    root
+    if format == Format::Byaf {
+        container::complete_character(&mut root, book);
+    }
+    (root, Some(path))
 }
 
+/// A file that is a card, without the rows of its book, and where those stand if it has one.
 fn card_document(
     schema: &dyn Schema,
     book: &Book,
@@ -73,7 +119,7 @@ fn card_document(
     card: Option<&Card>,
     version: CardVersion,
     losses: &mut Vec<Loss>,
-) -> Value {
+) -> (Value, Option<Vec<&'static str>>) {
     let nameless = card::named(&book.name);
     let card = card.unwrap_or(&nameless);
     // In YAML any standard can be written: one with a book where there is one.
@@ -95,19 +141,19 @@ fn card_document(
                 value: json!(entry.title()),
             };
             losses.extend(book.entries.iter().map(lost));
-            return Value::Object(data);
+            return (Value::Object(data), None);
         }
         CardVersion::V2 => json!({ "spec": "chara_card_v2", "spec_version": "2.0" }),
         CardVersion::V3 => json!({ "spec": "chara_card_v3", "spec_version": "3.0" }),
     };
     if !book.entries.is_empty() {
         let mut inner = book_fields(schema, book, format.as_str(), losses);
-        inner.insert("entries".into(), rows(schema, book, format.as_str(), losses));
+        inner.insert("entries".into(), json!([]));
         data.insert("character_book".into(), Value::Object(inner));
     }
     let mut root = spec;
     root["data"] = Value::Object(data);
-    root
+    (root, Some(vec!["data", "character_book", "entries"]))
 }
 
 /// What a format that is no card cannot say about a character: everything.
@@ -158,21 +204,11 @@ fn origin_of(book: &Book) -> &str {
     book.origin.as_ref().map_or("", |origin| origin.format.as_str())
 }
 
-/// All entries as the rows of a file.
+/// All entries as the rows of a file of their own format.
 pub(super) fn rows(
     schema: &dyn Schema,
     book: &Book,
     format: &str,
-    losses: &mut Vec<Loss>,
-) -> Value {
-    crossed_rows(schema, book, format, false, losses)
-}
-
-fn crossed_rows(
-    schema: &dyn Schema,
-    book: &Book,
-    format: &str,
-    lowers: bool,
     losses: &mut Vec<Loss>,
 ) -> Value {
     let text = schema.skeleton().to_string();
@@ -180,17 +216,33 @@ fn crossed_rows(
         let path = schema.path(&parsed.root);
         tree::at_path(&parsed.root, &path).is_some_and(crate::json::Node::is_object)
     });
-    let origin = origin_of(book);
-    let mut written = Vec::with_capacity(book.entries.len());
-    for (at, (entry, number)) in book.entries.iter().zip(new_numbers(&book.entries)).enumerate() {
-        let crossed = CrossedEntry { origin, format, number, at, lowers };
-        written.push((number, crossed.row(schema, entry, losses)));
-    }
+    let rows = CrossedRows { schema, book, format, lowers: false };
+    let written = rows.written(losses).map(|(number, row)| (number, Value::Object(row)));
     if is_map {
-        let member = |(number, row): (u64, _)| (number.to_string(), Value::Object(row));
-        return Value::Object(written.into_iter().map(member).collect());
+        return Value::Object(written.map(|(number, row)| (number.to_string(), row)).collect());
     }
-    Value::Array(written.into_iter().map(|(_, row)| Value::Object(row)).collect())
+    Value::Array(written.map(|(_, row)| row).collect())
+}
+
+/// The entries of a book on their way to a format.
+struct CrossedRows<'a> {
+    schema: &'a dyn Schema,
+    book: &'a Book,
+    format: &'a str,
+    /// Fields without a word become decorators.
+    lowers: bool,
+}
+
+impl CrossedRows<'_> {
+    /// Each row with its number.
+    fn written(&self, losses: &mut Vec<Loss>) -> impl Iterator<Item = (u64, Map<String, Value>)> {
+        let Self { schema, book, format, lowers } = *self;
+        let entries = book.entries.iter().zip(new_numbers(&book.entries));
+        entries.enumerate().map(move |(at, (entry, number))| {
+            let crossed = CrossedEntry { origin: origin_of(book), format, number, at, lowers };
+            (number, crossed.row(schema, entry, losses))
+        })
+    }
 }
 
 /// Numbers for entries in a file of another format: their own where those rise, because

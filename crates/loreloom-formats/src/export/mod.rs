@@ -103,8 +103,9 @@ pub fn export(
     } else {
         let lifted = (options.decorators == Decorators::Lift).then(|| lifted(book));
         let book = lifted.as_ref().unwrap_or(book);
-        let root = fresh::document(book, format, options, &mut losses)?;
-        container::wrap_fresh(&root, format, book, options)?
+        let style = container::style_of(format);
+        let text = fresh::text(book, format, options, &style, &mut losses)?;
+        container::wrap_fresh(text, format, options)?
     };
     Ok(Exported { bytes, losses })
 }
@@ -130,6 +131,9 @@ fn reading(book: &Book, format: Format, options: &ExportOptions<'_>) -> ImportOp
         // Some formats are known by their name alone.
         file_name: Some(format!("book.{}", format.file_extension())),
         odd_values: options.odd_values,
+        // Keys that were split are an edit; what was overlooked then is overlooked now.
+        split_keys: false,
+        relaxed: true,
         limits: options.limits,
     }
 }

@@ -22,6 +22,22 @@ pub(crate) fn to_text(value: &Value, style: &TextStyle, level: usize) -> String 
     text.replace('\n', &format!("{}{}", newline(style), unit.repeat(level)))
 }
 
+/// Begins a new line at `level`, where the style has lines.
+pub(crate) fn break_line(out: &mut String, style: &TextStyle, level: usize) {
+    let (unit, count) = match style.indent {
+        Indent::None => return,
+        Indent::Spaces(count) => (" ", usize::from(count)),
+        Indent::Tab => ("\t", 1),
+    };
+    out.push_str(newline(style));
+    out.extend(std::iter::repeat_n(unit, count * level));
+}
+
+/// What stands between the last letter of a key and its value.
+pub(crate) fn colon(style: &TextStyle) -> &'static str {
+    if style.indent == Indent::None { "\":" } else { "\": " }
+}
+
 /// The line end of a style.
 pub(crate) fn newline(style: &TextStyle) -> &'static str {
     match style.newline {

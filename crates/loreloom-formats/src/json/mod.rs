@@ -14,10 +14,14 @@ pub(crate) mod js;
 pub(crate) mod layout;
 mod parser;
 pub(crate) mod patch;
+mod relaxed;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(crate) use self::parser::{Oddity, OddityKind, parse};
+pub(crate) use self::{
+    parser::{Oddity, OddityKind, parse},
+    relaxed::strict,
+};
 
 /// A value and where it stands in the text.
 #[derive(Clone, Debug, PartialEq)]

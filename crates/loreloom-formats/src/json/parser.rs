@@ -36,14 +36,18 @@ pub(crate) enum OddityKind {
 }
 
 /// Values of a foreign text: two bytes of text may become a hundred in memory.
-pub(crate) const MOST_VALUES: usize = 750_000;
+pub(crate) const MOST_VALUES: usize = 1_500_000;
+/// Items of one list or object of a foreign text; no book and no entry may have as many.
+const MOST_ITEMS: usize = 200_000;
 
 /// Parses `text`, refusing nesting beyond `nesting` levels and more than [`MOST_VALUES`]
 /// values. Texts that we wrote ourselves have no limits: their nesting is `usize::MAX`.
 pub(crate) fn parse(text: &str, nesting: usize) -> Result<Parsed<'_>, FormatError> {
-    let values = if nesting == usize::MAX { usize::MAX } else { MOST_VALUES };
+    let is_ours = nesting == usize::MAX;
+    let (values, items) =
+        if is_ours { (usize::MAX, usize::MAX) } else { (MOST_VALUES, MOST_ITEMS) };
     let bytes = text.as_bytes();
-    let mut parser = Parser { text, bytes, at: 0, nesting, values, oddities: Vec::new() };
+    let mut parser = Parser { text, bytes, at: 0, nesting, values, items, oddities: Vec::new() };
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
@@ -69,6 +73,8 @@ struct Parser<'text> {
     nesting: usize,
     /// Values that may still come.
     values: usize,
+    /// Items that a list or an object may have.
+    items: usize,
     oddities: Vec<Oddity>,
 }
 
@@ -151,6 +157,7 @@ impl<'text> Parser<'text> {
             return Ok(Json::Array(items));
         }
         loop {
+            self.check_items(items.len())?;
             items.push(self.value(depth)?);
             self.skip_space();
             match self.peek() {
@@ -164,7 +171,18 @@ impl<'text> Parser<'text> {
             }
         }
         self.at += 1;
+        // There may be a million of them, each with room for twice as many items.
+        items.shrink_to_fit();
         Ok(Json::Array(items))
+    }
+
+    fn check_items(&self, found: usize) -> Result<(), FormatError> {
+        let (limit, found) = (self.items, found.saturating_add(1));
+        if found > limit {
+            let what = "items in one list or object";
+            return Err(FormatError::TooMany { what, limit, found });
+        }
+        Ok(())
     }
 
     fn object(&mut self, depth: usize) -> Result<Json<'text>, FormatError> {
@@ -176,6 +194,7 @@ impl<'text> Parser<'text> {
             return Ok(Json::Object(members));
         }
         loop {
+            self.check_items(members.len())?;
             members.push(self.member(depth)?);
             self.skip_space();
             match self.peek() {
@@ -190,6 +209,7 @@ impl<'text> Parser<'text> {
         }
         self.at += 1;
         self.find_duplicates(&members);
+        members.shrink_to_fit();
         Ok(Json::Object(members))
     }
 
@@ -395,11 +415,21 @@ mod tests {
 
     #[test]
     fn values_stop_at_the_limit_except_in_our_own_texts() {
-        let wide = format!("[{}0]", "0,".repeat(MOST_VALUES));
-        let error = parse(&wide, 128).err().unwrap();
-        assert_eq!(error.to_string(), "a file may have 750000 JSON values, found 750001");
-        assert!(parse(&wide, usize::MAX).is_ok());
-        assert!(parse(&format!("[{}0]", "0,".repeat(MOST_VALUES - 2)), 128).is_ok());
+        let list = |items: usize| format!("[{}0]", "0,".repeat(items - 1));
+        let lists = |count: usize| vec![list(100_000 - 1); count].join(",");
+        for (text, expected) in [
+            (list(MOST_ITEMS), Ok(())),
+            (
+                list(MOST_ITEMS + 1),
+                Err("a file may have 200000 items in one list or object, found 200001"),
+            ),
+            (format!("[{},[0]]", lists(14)), Ok(())),
+            (format!("[{}]", lists(15)), Err("a file may have 1500000 JSON values, found 1500001")),
+        ] {
+            let found = parse(&text, 128).map(drop).map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned));
+            assert!(parse(&text, usize::MAX).is_ok());
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
-    tolerant::whole,
+    tolerant::{CONSTANT, CONTENT, KEYS, NAME, ORDER, whole},
 };
 
 /// The chance of an entry that asks for a roll and names no chance: the program compares
@@ -74,7 +74,7 @@ pub(super) fn read(
         original_id: None,
         name: values.name(),
         comment: String::new(),
-        content: values.text(Field::Content),
+        content: values.content(),
         prefix: String::new(),
         suffix: String::new(),
         activation: values.activation(),
@@ -98,44 +98,68 @@ fn unknown_keys(node: &Node<'_>) -> Extensions {
 }
 
 impl<'tree, 'text> Values<'tree, 'text, '_> {
-    /// The value under the name that card books use, where the program's own name is
-    /// missing: converters mix both families.
-    fn card_name(&mut self, field: Field, name: &str) -> Option<&'tree Node<'text>> {
+    /// The value under a name that other programs use, where the program's own name is
+    /// missing: converters mix the families.
+    fn other_name<'name>(
+        &mut self,
+        field: Field,
+        names: &[&'name str],
+    ) -> Option<(&'name str, &'tree Node<'text>)> {
         if self.given(field).is_some() {
             return None;
         }
-        let node = self.node.get(name).filter(|node| !node.is_null())?;
+        let given = |name: &&'name str| {
+            self.node.get(name).filter(|node| !node.is_null()).map(|node| (*name, node))
+        };
+        let (name, node) = names.iter().find_map(given)?;
         self.notes.warn(name, format!("stands where `{}` is expected: used instead", field.name()));
-        Some(node)
+        Some((name, node))
     }
 
     fn name(&mut self) -> String {
         let comment = self.text(Field::Comment);
-        match self.node.get("name").and_then(Node::as_str) {
-            Some(name) if comment.is_empty() => name.to_owned(),
-            _ => comment,
+        if !comment.is_empty() {
+            return comment;
+        }
+        let texts = NAME.iter().filter_map(|name| self.node.get(name).and_then(Node::as_str));
+        texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default().to_owned()
+    }
+
+    fn content(&mut self) -> String {
+        let other = self.other_name(Field::Content, &CONTENT);
+        match other.and_then(|(_, node)| node.as_str()) {
+            Some(text) => text.to_owned(),
+            None => self.text(Field::Content),
         }
     }
 
-    fn keys(&mut self, field: Field, card_name: &str) -> Vec<Key> {
-        let texts = match self.card_name(field, card_name).map(|node| &node.value) {
-            Some(Json::Array(items)) => self.items(card_name, items),
-            Some(Json::String(text)) => crate::keys::split(text),
+    /// What the program itself calls `triggers` are not keys.
+    fn keys(&mut self, field: Field, others: &[&str]) -> Vec<Key> {
+        let texts = match self.other_name(field, others).map(|(name, node)| (name, &node.value)) {
+            Some((name, Json::Array(items))) => self.items(name, items),
+            Some((_, Json::String(text))) => crate::keys::split(text),
             Some(_) => Vec::new(),
             None => self.list(field),
         };
         texts.iter().map(|text| Key::parse(text)).collect()
     }
 
+    fn constant(&mut self) -> bool {
+        match self.other_name(Field::Constant, &CONSTANT) {
+            Some((_, node)) => js::truthy(node),
+            None => self.flag(Field::Constant),
+        }
+    }
+
     fn activation(&mut self) -> Activation {
         Activation {
             enabled: self.enabled(),
-            constant: self.flag(Field::Constant),
-            keys: self.keys(Field::Key, "keys"),
+            constant: self.constant(),
+            keys: self.keys(Field::Key, &KEYS[..4]),
             secondary: Secondary {
                 active: self.flag(Field::Selective),
                 logic: self.logic(),
-                keys: self.keys(Field::KeySecondary, "secondary_keys"),
+                keys: self.keys(Field::KeySecondary, &["secondary_keys"]),
             },
             case_sensitive: self.choice(Field::CaseSensitive),
             whole_words: self.choice(Field::MatchWholeWords),
@@ -154,8 +178,10 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
     }
 
     fn enabled(&mut self) -> bool {
-        if let Some(node) = self.card_name(Field::Disable, "enabled") {
-            return js::truthy(node);
+        match self.other_name(Field::Disable, &["enabled", "disabled", "widisabled"]) {
+            Some(("enabled", node)) => return js::truthy(node),
+            Some((_, node)) => return !js::truthy(node),
+            None => {}
         }
         let Some(node) = self.given(Field::Disable) else { return true };
         if let Json::Bool(disabled) = node.value {
@@ -346,7 +372,7 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
     }
 
     fn order(&mut self) -> Option<f64> {
-        if let Some(node) = self.card_name(Field::Order, "insertion_order") {
+        if let Some((_, node)) = self.other_name(Field::Order, &ORDER) {
             return Some(js::number(node)).filter(|number| number.is_finite());
         }
         match self.known.get(Field::Order) {

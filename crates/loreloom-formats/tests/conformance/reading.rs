@@ -9,7 +9,9 @@ use loreloom_core::{
     chat::Role,
     units::Depth,
 };
-use loreloom_formats::{CardVersion, DepthPrompt, ImportOptions, Imported, import};
+use loreloom_formats::{
+    CardVersion, DepthPrompt, ExportOptions, ImportOptions, Imported, OddValues, export, import,
+};
 use serde_json::{Value, json};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -269,5 +271,115 @@ fn the_decorators_of_a_book() -> Outcome {
     assert_eq!(lifted[7].entry.activation.require.len(), 2);
     assert_eq!((lifted[36].entry.content.as_str(), lifted[36].ignored.len()), ("", 1));
     assert_eq!(lifted[34].ignored.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn names_of_other_programs_stand_in_for_missing_ones() -> Outcome {
+    let rows = [
+        // What the format itself calls nothing, under the names of another.
+        json!({"key": "quay, pier", "value": "Grey.", "title": "Q", "insertorder": 7,
+               "disabled": true, "alwaysActive": true}),
+        json!({"keywords": ["quay", "pier"], "text": "Grey.", "displayName": "Q", "weight": 7,
+               "widisabled": 1, "forceActivation": true}),
+        json!({"keysRaw": "quay, pier", "entry": "Grey.", "memo": "Q", "insertion_order": 7,
+               "enabled": false, "constant": true}),
+    ];
+    for (name, file) in [
+        ("sillytavern", json!({"entries": {"0": null}})),
+        ("character-book", json!({"entries": [null, {"keys": [], "content": ""}]})),
+        ("agnai", json!({"kind": "memory", "entries": [null]})),
+        ("novelai", json!({"lorebookVersion": 6, "entries": [null]})),
+        ("risu", json!({"type": "risu", "data": [null]})),
+        ("kobold-lite", json!({"worldinfo": [null]})),
+        ("aidungeon", json!([null, {"keys": "", "value": ""}])),
+        ("janitor", json!([null, {"keysRaw": ""}])),
+    ] {
+        for row in &rows {
+            let file = file.to_string().replacen("null", &row.to_string(), 1);
+            let options =
+                ImportOptions { odd_values: OddValues::Repair, ..ImportOptions::new("b") };
+            let imported = import(file.as_bytes(), &options)?;
+            assert_eq!(imported.format.as_str(), name);
+            let entry = &imported.book.entries[0];
+            let place = format!("{name}: {row}");
+            assert_eq!(keys(&entry.activation.keys), ["quay", "pier"], "{place}");
+            assert_eq!(entry.content, "Grey.", "{place}");
+            let has = |field: &[&str]| field.contains(&name);
+            assert_eq!(entry.activation.enabled, has(&["risu"]), "{place}");
+            assert_eq!(entry.activation.constant, !has(&["aidungeon", "agnai"]), "{place}");
+            if has(&["sillytavern", "agnai", "risu", "janitor", "character-book"]) {
+                assert_eq!(entry.placement.order, Some(7.0), "{place}");
+            }
+            if has(&["sillytavern", "agnai", "risu", "novelai", "kobold-lite"]) {
+                assert_eq!(entry.name, "Q", "{place}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_novelai_entry_without_configuration_has_that_of_the_program() -> Outcome {
+    let file = json!({"lorebookVersion": 6, "entries": [
+        {"text": "x", "keys": ["a"]},
+        {"text": "x", "contextConfig": {"suffix": "", "trimDirection": "up", "budgetPriority": 9},
+         "advancedConditions": [{"type": "not"}]},
+    ]});
+    let imported = import(file.to_string().as_bytes(), &ImportOptions::new("b"))?;
+    let [bare, other] = &imported.book.entries[..] else { return Err("two entries".into()) };
+    assert_eq!((bare.prefix.as_str(), bare.suffix.as_str()), ("", "\n"));
+    assert_eq!(bare.activation.scan.characters, Some(1000));
+    assert_eq!((bare.budget.priority, bare.placement.order), (Some(400.0), Some(400.0)));
+    let trim = Trim { side: TrimSide::Bottom, unit: TrimUnit::Sentence };
+    assert_eq!((bare.budget.trim, other.budget.trim), (Some(trim), Some(trim)));
+    assert_eq!(bare.placement.position, Position::AtDepth { from: DepthFrom::Newest });
+    assert_eq!(bare.placement.depth, Some(Depth(0)));
+    assert_eq!((other.suffix.as_str(), other.budget.priority), ("", Some(9.0)));
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "entry 1: `advancedConditions`: conditions are kept but not run",
+            "entry 1: `trimDirection`: `up` is not known: read as `trimBottom`",
+        ]
+    );
+    Ok(())
+}
+
+#[test]
+fn keys_that_are_lists_are_split_only_when_asked() -> Outcome {
+    let file = json!({"entries": {"0": {"uid": 0, "content": "x", "position": 0,
+        "key": ["harbor, quay", "a|b；c", "/x{1,2}/i", "海，港", " "],
+        "keysecondary": ["d;e"]}}});
+    let bytes = file.to_string().into_bytes();
+    let whole = import(&bytes, &ImportOptions::new("b"))?.book;
+    assert_eq!(keys(&whole.entries[0].activation.keys).len(), 5);
+    let options = ImportOptions { split_keys: true, ..ImportOptions::new("b") };
+    let split = import(&bytes, &options)?.book;
+    let when = &split.entries[0].activation;
+    assert_eq!(keys(&when.keys), ["harbor", "quay", "a", "b", "c", "/x{1,2}/i", "海", "港", " "]);
+    assert_eq!(keys(&when.secondary.keys), ["d", "e"]);
+    Ok(())
+}
+
+#[test]
+fn comments_and_commas_too_many_are_overlooked_only_when_asked() -> Outcome {
+    let text = "{ // a book\n \"entries\": {\"0\": {\"uid\": 0, \"key\": [\"a\",],
+        \"content\": \"x // y\", /* here */ \"position\": 0,},},\n}\n";
+    let refused = import(text.as_bytes(), &ImportOptions::new("b")).map(drop).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "not valid JSON: expected a key in quotes, found `/` at line 1, column 3"
+    );
+    let options = ImportOptions { relaxed: true, ..ImportOptions::new("b") };
+    let imported = import(text.as_bytes(), &options)?;
+    assert_eq!(imported.book.entries[0].content, "x // y");
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(notes, ["comments and commas too many were overlooked"]);
+    // The file itself stays as it is where nothing was edited.
+    let options = ExportOptions { original: Some(text.as_bytes()), ..ExportOptions::default() };
+    let same = export(&imported.book, imported.format, &options)?.bytes;
+    assert_eq!(String::from_utf8(same)?, text);
     Ok(())
 }

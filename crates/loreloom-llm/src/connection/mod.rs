@@ -10,6 +10,7 @@
 mod address;
 mod breaker;
 mod client;
+mod hiding;
 mod model;
 mod ollama;
 mod openai;
@@ -30,6 +31,7 @@ pub use self::{
 };
 pub(crate) use self::{
     client::{browserless_client, causes, trusting_client},
+    hiding::hiding,
     model::bearer,
     passing::passing,
     pinned::pinned,

@@ -5,16 +5,22 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
 use loreloom_core::{
-    chat::Role, digest::Hasher, prompt::PromptMessage, tokens::TokenCounter as _, units::Timestamp,
+    chat::Role, digest::Hasher, notebook::NoteCutter, prompt::PromptMessage,
+    tokens::TokenCounter as _, units::Timestamp,
 };
-use loreloom_memory::ports::{ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_memory::ports::{
+    ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+};
 use serde_json::{Value, json};
 
 use super::{
     model::{OFFLINE_MODEL, Telling, tell},
     ollama,
 };
-use crate::{connection::passing, tokenizers::FastEstimate};
+use crate::{
+    connection::{hiding, passing},
+    tokenizers::FastEstimate,
+};
 
 /// Answers `/chat/completions`, `/completions` and `/models` as an OpenAI-compatible server
 /// would, and `/api/chat`, `/api/generate` and `/api/tags` as Ollama would.
@@ -177,6 +183,10 @@ impl Upstream for OfflineUpstream {
 
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
         passing(content_type)
+    }
+
+    fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
+        hiding(content_type, cutter)
     }
 }
 

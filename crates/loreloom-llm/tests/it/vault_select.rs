@@ -15,7 +15,7 @@ use loreloom_core::{
     },
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_memory::vault_select::{AskRules, Breaker, Occurrence, Selector};
+use loreloom_memory::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PATH: &str = "/v1/chat/completions";
@@ -89,7 +89,8 @@ async fn whatever_the_model_does_the_turn_goes_on() {
     ] {
         let server = ModelServer::start(Script::new().on(PATH, reply)).unwrap();
         let selection =
-            select(&Selector::new(quick), &server, &lines(&["The bell of the tower!"])).await;
+            select(&Selector::new(quick.clone()), &server, &lines(&["The bell of the tower!"]))
+                .await;
         assert_eq!(titles(&selection), [expected], "{name}: {selection:?}");
     }
 }
@@ -133,6 +134,26 @@ async fn an_answer_is_kept_while_it_holds() {
 }
 
 #[tokio::test]
+async fn what_no_note_has_is_counted_and_the_words_of_a_setting_are_sent() {
+    let chosen = r#"{"selected":[{"title":"Bell"},{"title":"The Drowned King"}]}"#;
+    let script = Script::new().answering(move |_| Some(Reply::text(chosen)));
+    let server = ModelServer::start(script).unwrap();
+    let system = Some("Pick {{maxEntries}} of them.".to_owned());
+    let unmet = Arc::<Unmet>::default();
+    let chat = lines(&["The bell of the tower!"]);
+    for _ in 0..2 {
+        let rules = AskRules { system: system.clone(), ..AskRules::default() };
+        let selector = Selector::new(rules).telling(Arc::clone(&unmet));
+        assert_eq!(titles(&select(&selector, &server, &chat).await), ["Bell"]);
+    }
+    assert_eq!(unmet.list(), [("The Drowned King".to_owned(), 2)]);
+    let told = server.received().pop().unwrap().json;
+    let told = told["messages"][0]["content"].as_str().unwrap();
+    assert!(told.starts_with("Pick ") && told.ends_with(" of them."), "{told}");
+    assert!(!told.contains("{{"), "{told}");
+}
+
+#[tokio::test]
 async fn a_model_that_is_down_is_left_alone_by_all_chats() {
     let script = Script::new().answering(|_| Some(Reply::status(500, "oops")));
     let server = ModelServer::start(script).unwrap();
@@ -140,7 +161,7 @@ async fn a_model_that_is_down_is_left_alone_by_all_chats() {
     let rules = AskRules { retries: 0, ..AskRules::default() };
     let chat = lines(&["The bell of the tower!"]);
     for _ in 0..4 {
-        let selector = Selector::sharing(rules, Arc::clone(&breaker));
+        let selector = Selector::sharing(rules.clone(), Arc::clone(&breaker));
         assert_eq!(titles(&select(&selector, &server, &chat).await), ["failed"]);
     }
     assert_eq!(server.received().len(), 2);

@@ -30,5 +30,7 @@ pub use self::{
         ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoreError, StoredTurn,
         StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
     },
-    upstream::{BodyStream, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply},
+    upstream::{
+        BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+    },
 };

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::Stream;
 use http::{HeaderMap, Method, StatusCode};
+use loreloom_core::notebook::NoteCutter;
 
 /// The body of an answer as it arrives. Dropping it cancels the request.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, UpstreamError>> + Send>>;
@@ -43,6 +44,10 @@ pub trait Upstream: Send + Sync {
     /// Reads the texts of an answer of this type, for the story; only the upstream knows
     /// how it writes them.
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading>;
+
+    /// Cuts a model's notes out of the texts of an answer of this type, on its way to the
+    /// front end.
+    fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding>;
 }
 
 /// Puts the text of a reply together while its bytes pass by.
@@ -53,6 +58,16 @@ pub trait ReplyReading: Send {
     /// The text of each choice without think blocks, once the last byte is there; `None` if
     /// the reply is not complete or makes no sense.
     fn finish(self: Box<Self>) -> Option<Vec<String>>;
+}
+
+/// Passes an answer on without what its reader is not meant to see. What has nothing to hide
+/// arrives byte for byte.
+pub trait ReplyHiding: Send {
+    /// Takes the next bytes, and returns what goes on.
+    fn push(&mut self, bytes: &Bytes) -> Bytes;
+
+    /// What else goes on once the last byte is there.
+    fn finish(self: Box<Self>) -> Bytes;
 }
 
 /// The upstream gave no answer, or stopped in the middle of one.

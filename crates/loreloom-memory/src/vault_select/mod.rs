@@ -7,6 +7,7 @@
 
 mod breaker;
 mod topics;
+mod unmet;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -27,12 +28,12 @@ use loreloom_core::{
 };
 use tokio::time::timeout;
 
-pub use self::breaker::Breaker;
+pub use self::{breaker::Breaker, unmet::Unmet};
 
 use crate::ports::{ChatModel, ChatRequest, ModelError};
 
 /// How a model is asked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AskRules {
     /// The longest a turn waits for an answer, all tries together.
     pub timeout: Duration,
@@ -53,6 +54,8 @@ pub struct AskRules {
     /// The largest share of the notes that a first choice by topic may leave out; without
     /// one, no such choice is asked for.
     pub narrow: Option<f64>,
+    /// What it is told about its work, instead of our own words.
+    pub system: Option<String>,
 }
 
 impl Default for AskRules {
@@ -67,6 +70,7 @@ impl Default for AskRules {
             breaker_failures: 2,
             breaker_pause: Duration::from_secs(30),
             narrow: None,
+            system: None,
         }
     }
 }
@@ -93,6 +97,7 @@ pub struct Occurrence<'a> {
 pub struct Selector {
     rules: AskRules,
     breaker: Arc<Breaker>,
+    unmet: Arc<Unmet>,
     last: Mutex<Option<Answer>>,
 }
 
@@ -120,7 +125,13 @@ impl Selector {
 
     /// The same for a model that other chats ask too.
     pub fn sharing(rules: AskRules, breaker: Arc<Breaker>) -> Self {
-        Self { rules, breaker, last: Mutex::default() }
+        Self { rules, breaker, unmet: Arc::default(), last: Mutex::default() }
+    }
+
+    /// The same, with what is asked for in vain told elsewhere too.
+    #[must_use]
+    pub fn telling(self, unmet: Arc<Unmet>) -> Self {
+        Self { unmet, ..self }
     }
 
     /// Forgets the last answer: after a pin, a block or another scene.
@@ -208,8 +219,9 @@ impl Selector {
         let wanted = entries.filter(|_| is_new).map(|most| most.saturating_sub(constants).max(1));
         let most = entries.map(|most| most.saturating_mul(2).min(count(vault.len())));
         let transcript = chat.join("\n");
-        let question =
-            question(manifest, Occasion { transcript: &transcript, seeds: &seeds, most, wanted });
+        let system = self.rules.system.as_deref();
+        let occasion = Occasion { transcript: &transcript, seeds: &seeds, most, wanted, system };
+        let question = question(manifest, occasion);
         let message = |role, content| PromptMessage { role, name: None, content };
         ChatRequest {
             messages: vec![
@@ -268,6 +280,13 @@ impl Selector {
             return Ok(Vec::new());
         }
         let chosen = self.complete(model, &self.request(turn, manifest, &shown.chat)).await?;
+        let all = || turn.vault.entries().map(|ix| turn.vault.note(ix).title.as_str());
+        for choice in &chosen {
+            // One that is there but was not on the list is no note that is missing.
+            if closest_title(&choice.title, all()).is_none() {
+                self.unmet.note(&choice.title);
+            }
+        }
         Ok(meant(&open, chosen))
     }
 

@@ -1,14 +1,15 @@
-//! Changing many entries at once, with a look before.
+//! Changing or removing many entries at once, with a look before.
 //!
 //! A batch is one revision: one undo takes all of it back. A dry run makes the same changes
 //! to copies and tells what would differ.
 
 use axum::extract::State;
 use loreloom_core::{
-    book::{Entry, Key},
+    book::{Book, Entry, Key},
     ids::{BookId, EntryId},
 };
 use regex::{NoExpand, Regex, RegexBuilder};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -23,11 +24,12 @@ use super::{
 };
 use crate::{
     app::App,
+    bookcase::Standing,
     catalog::{self, Filter},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(change)).routes(routes!(replace))
+    OpenApiRouter::new().routes(routes!(change)).routes(routes!(replace)).routes(routes!(remove))
 }
 
 /// Which entries.
@@ -80,6 +82,16 @@ struct EntryChange {
     title: String,
     /// What differs.
     fields: Vec<FieldChange>,
+    /// Whether it goes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    removed: bool,
+}
+
+impl EntryChange {
+    fn of(book: &Book, entry: &Entry) -> Self {
+        let (id, title) = (entry.id.clone(), entry.title().to_owned());
+        Self { id, book: book.id.clone(), title, fields: Vec::new(), removed: false }
+    }
 }
 
 /// What a batch did, or would do.
@@ -115,14 +127,14 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
     let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
     let counter = counter.as_ref();
     let rows = catalog::rows(&lore);
-    for id in select.ids.iter().flatten() {
-        if !rows.iter().any(|row| row.id == id) {
-            return Err(Problem::missing("entry", id.as_str()).at("select.ids"));
-        }
+    let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
+    if let Some(id) = select.ids.iter().flatten().find(|id| !there.contains(id)) {
+        return Err(Problem::missing("entry", id.as_str()).at("select.ids"));
     }
+    let wanted: Option<FxHashSet<&EntryId>> = select.ids.as_ref().map(|ids| ids.iter().collect());
     let mut books: Selected = Vec::new();
     for row in rows {
-        let named = select.ids.as_ref().is_none_or(|ids| ids.contains(row.id));
+        let named = wanted.as_ref().is_none_or(|wanted| wanted.contains(row.id));
         let fires = firings.get(row.id).copied().unwrap_or_default();
         if !named || select.except.contains(row.id) || !filter.fits(&row, fires, counter) {
             continue;
@@ -143,30 +155,22 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
     Ok(books)
 }
 
-/// Changes entries by a rule; `change` gives an entry as it becomes.
+/// Changes entries by a rule; `change` gives an entry as it becomes, or nothing if it goes.
 async fn carry_out(
     app: &App,
     caller: &Caller,
     select: &Selection,
     dry_run: bool,
-    change: impl Fn(&Entry) -> Result<Entry, Problem>,
+    change: impl Fn(&Entry) -> Result<Option<Entry>, Problem>,
 ) -> Result<BatchDone, Problem> {
     let selected = selected(app, caller, select).await?;
     let editing = Editing { app, tenant: &caller.tenant };
     let count = selected.iter().map(|(_, ids)| ids.len()).sum();
     let books: Vec<BookId> = selected.iter().map(|(book, _)| book.clone()).collect();
-    let all = |books: &mut [(crate::bookcase::Standing, loreloom_core::book::Book)]| {
+    let all = |books: &mut [(Standing, Book)]| {
         let mut changed = Vec::new();
         for ((_, book), (_, ids)) in books.iter_mut().zip(&selected) {
-            for entry in book.entries.iter_mut().filter(|entry| ids.contains(&entry.id)) {
-                let after = change(entry)?;
-                let fields = differences(entry, &after);
-                if !fields.is_empty() {
-                    let (id, title) = (entry.id.clone(), entry.title().to_owned());
-                    changed.push(EntryChange { id, book: book.id.clone(), title, fields });
-                    *entry = after;
-                }
-            }
+            change_in(book, ids, &change, &mut changed)?;
         }
         Ok(changed)
     };
@@ -184,6 +188,36 @@ async fn carry_out(
     let done = editing.books(&books, all).await?;
     let (undo, revision, changed) = (done.undo, done.revision, done.made);
     Ok(BatchDone { dry_run, selected: count, changed, undo, revision })
+}
+
+/// Changes these entries of one book, and notes what differs.
+fn change_in(
+    book: &mut Book,
+    ids: &[EntryId],
+    change: impl Fn(&Entry) -> Result<Option<Entry>, Problem>,
+    changed: &mut Vec<EntryChange>,
+) -> Result<(), Problem> {
+    let ids: FxHashSet<&EntryId> = ids.iter().collect();
+    let mut kept = Vec::with_capacity(book.entries.len());
+    for entry in std::mem::take(&mut book.entries) {
+        if !ids.contains(&entry.id) {
+            kept.push(entry);
+            continue;
+        }
+        let seen = EntryChange::of(book, &entry);
+        match change(&entry)? {
+            Some(after) => {
+                let fields = differences(&entry, &after);
+                if !fields.is_empty() {
+                    changed.push(EntryChange { fields, ..seen });
+                }
+                kept.push(after);
+            }
+            None => changed.push(EntryChange { removed: true, ..seen }),
+        }
+    }
+    book.entries = kept;
+    Ok(())
 }
 
 /// The fields in which two entries differ.
@@ -224,7 +258,7 @@ async fn change(
         if let Some(shift) = batch.shift_order {
             after.placement.order = Some(after.placement.order.unwrap_or_default() + shift);
         }
-        Ok(after)
+        Ok(Some(after))
     };
     Ok(Json(carry_out(&app, &caller, &batch.select, batch.dry_run, change).await?))
 }
@@ -324,6 +358,29 @@ async fn replace(
     Json(replace): Json<Replace>,
 ) -> Result<Json<BatchDone>, Problem> {
     let pattern = replace.pattern()?;
-    let change = |entry: &Entry| Ok(replace.apply(&pattern, entry));
+    let change = |entry: &Entry| Ok(Some(replace.apply(&pattern, entry)));
     Ok(Json(carry_out(&app, &caller, &replace.select, replace.dry_run, change).await?))
+}
+
+/// Entries to remove.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Remove {
+    /// Which entries.
+    select: Selection,
+    /// Tell what would go, and remove nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Removes many entries, as one revision; with `dry_run` tells which would go.
+#[utoipa::path(
+    post, path = "/lore/remove", tag = "entries", request_body = Remove,
+    responses((status = 200, body = BatchDone))
+)]
+async fn remove(
+    State(app): State<App>,
+    caller: Caller,
+    Json(remove): Json<Remove>,
+) -> Result<Json<BatchDone>, Problem> {
+    Ok(Json(carry_out(&app, &caller, &remove.select, remove.dry_run, |_| Ok(None)).await?))
 }

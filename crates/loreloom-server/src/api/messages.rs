@@ -303,7 +303,8 @@ struct NewReply {
     name: Option<String>,
 }
 
-/// Stores the reply to a woven turn: the next message of the story.
+/// Stores the reply to a woven turn: the next message of the story. Notes that the model made
+/// for itself between tags go into its notebook instead.
 #[utoipa::path(
     post, path = "/chats/{chat}/turns/{turn}/reply", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
@@ -323,12 +324,14 @@ async fn reply(
     let name = new.name.or_else(|| record.report.facts.speaker.clone());
     let told = app.store.path(&caller.tenant, &chat, record.at).await?;
     let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
-    let message = Message::new(Role::Assistant, name.as_deref(), new.content);
+    let (notes, content) = app.stacks.lore().rules().notebooks.read(&new.content);
+    let message = Message::new(Role::Assistant, name.as_deref(), content);
     let item = story.push(message).clone();
     let node =
         Node { prefix: item.prefix, parent: record.at, message_id: item.id, message: item.message };
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
+    app.note(&story, notes).await?;
     let user = record.given.as_ref().map(|given| given.user.clone());
     app.remember_by_name(&story, user, name).await;
     wrote(&app, &caller, &chat, before, item.prefix).await

@@ -54,11 +54,9 @@ use http::Uri;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
+use self::idempotency::Calls;
 pub use self::openapi::document;
-use self::{
-    idempotency::Calls,
-    problem::{Code, Problem},
-};
+pub(crate) use self::problem::{Code, Problem};
 use crate::{
     app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
     metrics::Metrics, replays::Replays, timings::Timings,

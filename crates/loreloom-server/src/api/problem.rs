@@ -27,6 +27,12 @@ pub(crate) enum Code {
     UnknownField,
     /// A value breaks a rule.
     WrongValue,
+    /// The caller has no key.
+    KeyMissing,
+    /// The caller's key is none of this server's, or no longer.
+    KeyUnknown,
+    /// The caller's key does not have the scope.
+    KeyScope,
     /// The caller's key does not allow it.
     Forbidden,
     /// Nothing is there.
@@ -54,7 +60,8 @@ impl Code {
         match self {
             Self::Unreadable | Self::UnknownField | Self::BadCursor => StatusCode::BAD_REQUEST,
             Self::WrongValue => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::KeyMissing | Self::KeyUnknown => StatusCode::UNAUTHORIZED,
+            Self::KeyScope | Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
             Self::Outdated => StatusCode::PRECONDITION_FAILED,
@@ -70,6 +77,9 @@ impl Code {
             Self::Unreadable => "unreadable",
             Self::UnknownField => "unknown_field",
             Self::WrongValue => "wrong_value",
+            Self::KeyMissing => "key_missing",
+            Self::KeyUnknown => "key_unknown",
+            Self::KeyScope => "key_scope",
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
             Self::WrongMethod => "wrong_method",
@@ -88,7 +98,9 @@ impl Code {
             Self::Unreadable => "The call cannot be read",
             Self::UnknownField => "A field is not known",
             Self::WrongValue => "A value breaks a rule",
-            Self::Forbidden => "The caller may not do that",
+            Self::KeyMissing => "The caller has no key",
+            Self::KeyUnknown => "The caller's key is not known here",
+            Self::KeyScope | Self::Forbidden => "The caller may not do that",
             Self::NotFound => "There is nothing of that name",
             Self::WrongMethod => "The resource does not know this method",
             Self::Outdated => "The resource changed in between",
@@ -138,6 +150,19 @@ pub(super) struct ProblemBody {
     /// What was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<Value>,
+    /// The same as clients of models expect it; only where a key is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ModelError>,
+}
+
+/// An error as `OpenAI`'s clients read it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+struct ModelError {
+    message: String,
+    #[serde(rename = "type")]
+    kind: Code,
+    code: Code,
+    param: Option<String>,
 }
 
 impl Problem {
@@ -207,6 +232,12 @@ impl IntoResponse for Problem {
         let Self { code, detail, about } = self;
         let About { field, found } = about.map(|about| *about).unwrap_or_default();
         let status = code.status();
+        // Whoever is refused at the gate may be a client of models as well as one of the API.
+        let at_the_gate = matches!(code, Code::KeyMissing | Code::KeyUnknown | Code::KeyScope);
+        let error = at_the_gate.then(|| {
+            let message = detail.clone();
+            ModelError { message, kind: code, code, param: None }
+        });
         let body = ProblemBody {
             kind: format!("urn:loreloom:problem:{}", code.name()),
             title: code.title().to_owned(),
@@ -215,6 +246,7 @@ impl IntoResponse for Problem {
             code,
             field,
             found,
+            error,
         };
         let mut response = (status, axum::Json(body)).into_response();
         response.headers_mut().insert(CONTENT_TYPE, PROBLEM_JSON);

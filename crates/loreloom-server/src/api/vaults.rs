@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use loreloom_core::vault::{Severity, inspect_use};
+use loreloom_core::vault::{Selecting, Setup, Severity, inspect_setup, inspect_use};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -44,6 +44,10 @@ struct VaultView {
     notes: usize,
     /// Tokens of all their texts.
     tokens: u64,
+    /// How many seconds ago it was read, for who may administer the server.
+    age_seconds: Option<u64>,
+    /// What could not be read then, for who may administer the server.
+    problems: Vec<String>,
 }
 
 /// All vaults.
@@ -53,24 +57,43 @@ struct VaultsView {
     items: Vec<VaultView>,
 }
 
+impl VaultView {
+    /// A vault of which only the name is known.
+    fn of(name: String) -> Self {
+        Self {
+            name,
+            place: None,
+            registered: false,
+            notes: 0,
+            tokens: 0,
+            age_seconds: None,
+            problems: Vec::new(),
+        }
+    }
+}
+
 fn view(app: &App, caller: &Caller) -> VaultsView {
     let administers = caller.must_administer().is_ok();
     let open = app.stacks.vault_keeper().map(|keeper| keeper.open()).unwrap_or_default();
+    let sources = app.stacks.vault_keeper().filter(|_| administers);
+    let sources = sources.map(|keeper| keeper.sources()).unwrap_or_default();
     let mut items: Vec<VaultView> = open
         .into_iter()
-        .map(|vault| VaultView {
-            name: vault.name,
-            place: administers.then_some(vault.place),
-            registered: vault.registered,
-            notes: 0,
-            tokens: 0,
+        .map(|vault| {
+            let source = sources.iter().find(|source| source.name == vault.name);
+            VaultView {
+                place: administers.then_some(vault.place),
+                registered: vault.registered,
+                age_seconds: source.and_then(|source| Some(source.age?.as_secs())),
+                problems: source.map(|source| source.problems.clone()).unwrap_or_default(),
+                ..VaultView::of(vault.name)
+            }
         })
         .collect();
     for note in &app.stacks.lore().shelf().notes {
         let at = items.iter().position(|vault| vault.name == note.vault);
         let at = at.unwrap_or_else(|| {
-            let (name, place) = (note.vault.clone(), None);
-            items.push(VaultView { name, place, registered: false, notes: 0, tokens: 0 });
+            items.push(VaultView::of(note.vault.clone()));
             items.len() - 1
         });
         items[at].notes += 1;
@@ -133,8 +156,20 @@ async fn register(
         };
         Problem::new(code, refusal.to_string()).at("folder").with(folder)
     })?;
-    let wrote = changed(&app, &caller, &name, Some(&folder)).await?;
-    Ok((StatusCode::CREATED, wrote).into_response())
+    // It is open before it is written down: one that cannot be opened is never registered.
+    let vault = RegisteredVault { name: name.clone(), folder: folder.clone(), revision: 0 };
+    keeper.add(vault).await.map_err(|reason| {
+        let detail = format!("a vault is a folder that can be read and watched: {reason}");
+        Problem::new(Code::WrongValue, detail).at("folder").with(folder.clone())
+    })?;
+    match changed(&app, &caller, &name, Some(&folder)).await {
+        Ok(wrote) => Ok((StatusCode::CREATED, wrote).into_response()),
+        Err(problem) => {
+            // What nobody wrote down is not to stay open.
+            app.take_up_vaults().await?;
+            Err(problem)
+        }
+    }
 }
 
 /// Takes a registered vault out. Its files stay as they are.
@@ -209,8 +244,29 @@ struct LintView {
     items: Vec<LintFinding>,
 }
 
+/// What is known of the vaults besides their notes.
+fn setup(app: &App) -> Setup {
+    let lore = app.stacks.lore();
+    let selects = lore.rules().vault.selection.is_some();
+    let has = |title: &str| {
+        let title = title.to_lowercase();
+        lore.shelf().notes.iter().any(|note| note.title.to_lowercase() == title)
+    };
+    let choosing = app.choosing.as_ref().filter(|_| selects);
+    Setup {
+        sources: app.stacks.vault_keeper().map(|keeper| keeper.sources()).unwrap_or_default(),
+        selector: match choosing {
+            Some(_) => Selecting::Model,
+            None if selects => Selecting::Nobody,
+            None => Selecting::Keys,
+        },
+        unmet: choosing.map(|choosing| choosing.unmet(has)).unwrap_or_default(),
+    }
+}
+
 /// Looks for mistakes in all lore: keys that never match, entries without keys or text, notes
-/// that shut themselves out.
+/// that shut themselves out. Administrators are also told of vaults that are not read as they
+/// should be, a selecting model that is missing, and what it asked for in vain.
 #[utoipa::path(get, path = "/lint", tag = "entries", responses((status = 200, body = LintView)))]
 async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, Problem> {
     app.take_up(&caller.tenant).await?;
@@ -225,14 +281,19 @@ async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, 
         parameters: serde_json::to_value(&finding.kind).unwrap_or_default(),
     });
     let notes: Vec<_> = lore.shelf().notes.iter().map(|note| (**note).clone()).collect();
-    let issues = inspect_use(&notes, &lore.rules().vault);
+    let mut issues = inspect_use(&notes, &lore.rules().vault);
+    // Where notes come from, and who chooses them, is the administrator's.
+    if caller.must_administer().is_ok() {
+        issues.extend(inspect_setup(&setup(&app)));
+    }
     let notes = issues.into_iter().map(|issue| {
         let parameters = serde_json::to_value(&issue.kind).unwrap_or_default();
         let code = parameters["code"].as_str().unwrap_or_default().to_owned();
         let severity = issue.kind.severity();
         let note = lore.shelf().notes.iter().find(|note| note.title == issue.title);
+        let vault = parameters["vault"].as_str().unwrap_or_default();
         LintFinding {
-            book: note.map(|note| note.vault.clone()).unwrap_or_default(),
+            book: note.map_or_else(|| vault.to_owned(), |note| note.vault.clone()),
             entry: note.map(|note| note.id().0),
             title: issue.title,
             severity,

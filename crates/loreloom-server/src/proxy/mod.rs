@@ -8,6 +8,7 @@ mod addressed;
 mod body;
 mod ending;
 mod headers;
+mod hiding;
 mod problem;
 mod tee;
 mod weaving;
@@ -40,6 +41,7 @@ use self::{
     addressed::addressed,
     body::{model_of, without_own_field},
     ending::{Ending, Framing},
+    hiding::Hidden,
     tee::{Tee, WhenComplete},
     weaving::{Outgoing, Woven},
 };
@@ -234,6 +236,7 @@ fn told(
     let Some(Woven { decided, sent, telling }) = woven else {
         return answer(app, reply, framing, None);
     };
+    let cutter = decided.lore.rules().notebooks.cutter();
     let (waiting, passed) = oneshot::channel();
     let turn = decided.is_story.then(|| commit(app, decided, sent, passed));
     // A compressed reply passes by unread.
@@ -243,7 +246,15 @@ fn told(
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let reading = upstream.reading(content_type.unwrap_or_default());
     let complete = complete(app, turn, telling, times);
-    answer(app, reply, framing, Some(Box::new(|body| Tee::new(body, reading, waiting, complete))))
+    let hiding = cutter.map(|cutter| upstream.hiding(content_type.unwrap_or_default(), cutter));
+    let copying = |body| -> BodyStream {
+        let copied = Box::pin(Tee::new(body, reading, waiting, complete));
+        match hiding {
+            Some(hiding) => Box::pin(Hidden::new(copied, hiding)),
+            None => copied,
+        }
+    };
+    answer(app, reply, framing, Some(Box::new(copying)))
 }
 
 /// Stores a turn beside the stream, once its first chunk has passed: the reader waits for that
@@ -294,7 +305,7 @@ fn complete(
 }
 
 /// Makes a body that copies itself.
-type Copying = Box<dyn FnOnce(BodyStream) -> Tee>;
+type Copying = Box<dyn FnOnce(BodyStream) -> BodyStream>;
 
 /// The response to the front end.
 fn answer(app: &App, reply: UpstreamReply, framing: Framing, copying: Option<Copying>) -> Response {
@@ -307,7 +318,7 @@ fn answer(app: &App, reply: UpstreamReply, framing: Framing, copying: Option<Cop
             // A front end that knows the length does not wait for the end, which says that
             // the reply is stored.
             sent.remove(CONTENT_LENGTH);
-            Box::pin(copying(body))
+            copying(body)
         }
         None => body,
     };

@@ -141,7 +141,6 @@ fn prepare(
     let mut seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    app.stacks.count_turn();
     let decided = app.decide(runtime, &mut seen.found, &body.told, &line, waiting);
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");

@@ -170,6 +170,28 @@ async fn the_models_of_all_connections_are_one_list_and_every_name_leads_to_its_
 }
 
 #[tokio::test]
+async fn one_model_is_asked_of_the_connection_that_its_name_leads_to() {
+    let script = || Script::new();
+    let (home, cloud) =
+        (ModelServer::start(script()).unwrap(), ModelServer::start(script()).unwrap());
+    let all = vec![to("home", &home), to("cloud", &cloud)];
+    let connections = Connections::new(all, vec![route("gpt-*", "cloud")], None).unwrap();
+    let setup = Setup { connections: Some(connections), ..Setup::default() };
+    let loreloom = Loreloom::start(&home, setup).await;
+    for (asked, server, path, key) in [
+        ("/v1/models/qwen", &home, "/v1/models/qwen", Some("Bearer sk-1")),
+        ("/v1/models/meta/llama", &home, "/v1/models/meta/llama", Some("Bearer sk-1")),
+        ("/v1/models/cloud/meta/llama", &cloud, "/v1/models/meta/llama", None),
+        ("/v1/models/gpt-5", &cloud, "/v1/models/gpt-5", None),
+    ] {
+        let request = reqwest::Client::new().get(loreloom.url(asked)).bearer_auth("sk-1");
+        request.send().await.unwrap();
+        let came = server.received().pop().unwrap();
+        assert_eq!((came.path.as_str(), came.header("authorization")), (path, key), "{asked}");
+    }
+}
+
+#[tokio::test]
 async fn a_connection_without_a_list_is_left_out_and_told_and_ollamas_list_has_all_too() {
     let home = Script::new()
         .on("/api/tags", Reply::status(404, "no"))

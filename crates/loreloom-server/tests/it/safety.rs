@@ -91,6 +91,15 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
         assert_eq!(response.status().as_u16(), status, "{path} {headers:?}");
     }
     assert_eq!(model.received().len(), 3);
+    for (path, body) in [("/api/v1/chats", None), (CHAT, post)] {
+        let response = send(&loreloom, path, &[("x-loreloom-key", "ll_wrong")], body).await;
+        assert_eq!(response.headers()["content-type"], "application/problem+json", "{path}");
+        let told: Value = response.json().await.unwrap();
+        let message = "this key is not known here";
+        assert_eq!((&told["code"], &told["detail"]), (&json!("key_unknown"), &json!(message)));
+        let error = json!({"message": message, "type": "key_unknown", "code": "key_unknown", "param": null});
+        assert_eq!(told["error"], error);
+    }
 }
 
 #[tokio::test]

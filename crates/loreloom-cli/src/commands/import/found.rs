@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use loreloom_formats::{
-    FormatError, ImportOptions, Imported, Limits,
+    FormatError, Imported, Limits,
     chat::{ImportedChat, import_chat},
     import, is_container,
 };
@@ -12,7 +12,7 @@ use loreloom_server::read_archive;
 use loreloom_store::archive::Archive;
 
 use super::shown;
-use crate::files;
+use crate::{files, lore::ReadingArguments};
 
 /// How deep folders are searched.
 const DEPTH: usize = 20;
@@ -54,6 +54,12 @@ pub(in crate::commands) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>>
     Ok(found)
 }
 
+/// These paths in a message.
+pub(in crate::commands) fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    shown.join(", ")
+}
+
 fn search(folder: &Path, depth: usize, found: &mut Vec<Found>) -> anyhow::Result<()> {
     let listed = || format!("`{}` cannot be listed", folder.display());
     let mut inside = Vec::new();
@@ -83,7 +89,7 @@ impl Found {
     }
 
     /// Reads the file and tells what it is.
-    pub(super) fn read(&self) -> anyhow::Result<Kind> {
+    pub(super) fn read(&self, reading: ReadingArguments) -> anyhow::Result<Kind> {
         let limits = Limits::default();
         let head = files::head(&self.path, 100)?;
         let is_container = is_container(&head);
@@ -96,7 +102,7 @@ impl Found {
         };
         let bytes = files::read_within(&self.path, limit)?;
         if is_container {
-            return self.lore(&bytes);
+            return self.lore(&bytes, reading);
         }
         if let Some(archive) = read_archive(&bytes)? {
             return Ok(Kind::Archive(Box::new(archive)));
@@ -112,15 +118,12 @@ impl Found {
             let text = String::from_utf8(bytes).context("not UTF-8 text")?;
             return Ok(Kind::Note(text));
         }
-        self.lore(&bytes)
+        self.lore(&bytes, reading)
     }
 
-    fn lore(&self, bytes: &[u8]) -> anyhow::Result<Kind> {
+    fn lore(&self, bytes: &[u8], reading: ReadingArguments) -> anyhow::Result<Kind> {
         let stem = files::stem(&self.path);
-        let options = ImportOptions {
-            file_name: self.path.file_name().map(|name| name.to_string_lossy().into_owned()),
-            ..ImportOptions::new(stem.as_str()).named(stem.as_str())
-        };
+        let options = reading.options(&self.path, &stem, &stem);
         match import(bytes, &options) {
             Ok(imported) => Ok(Kind::Lore(Box::new(imported))),
             // Nothing is wrong with it, it is only something else.

@@ -92,6 +92,7 @@ fn warning(warning: &NoteWarning) -> String {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of words")]
 fn issue(kind: &IssueKind) -> String {
     match kind {
         IssueKind::NoKeys => "has no keys, so nothing brings it in".to_owned(),
@@ -114,6 +115,9 @@ fn issue(kind: &IssueKind) -> String {
         }
         IssueKind::ExcludesConstant { title } => {
             format!("excludes `{title}`, which is always in, so it never comes in")
+        }
+        IssueKind::ExcludesBootstrap { title } => {
+            format!("excludes `{title}`, which is in while a chat is new, so until then it is not")
         }
         IssueKind::Large { tokens } => format!("is large: {tokens} tokens"),
         IssueKind::LargeSeed { tokens } => format!("is large for a seed: {tokens} tokens"),
@@ -151,5 +155,37 @@ fn issue(kind: &IssueKind) -> String {
         IssueKind::ConstantsOverBudget { tokens, budget } => {
             format!("notes that are always in have {tokens} tokens, the budget is {budget}")
         }
+        IssueKind::RecursionWithoutKeys
+        | IssueKind::NoSelector
+        | IssueKind::ReadEveryTurn { .. }
+        | IssueKind::Stale { .. }
+        | IssueKind::NotRead { .. }
+        | IssueKind::NoKey { .. }
+        | IssueKind::Unmet { .. } => setup(kind),
+    }
+}
+
+/// What is odd about how vaults are set up.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are told of the notes themselves")]
+fn setup(kind: &IssueKind) -> String {
+    match kind {
+        IssueKind::RecursionWithoutKeys => {
+            "recursion is on, but no note has keys to be found by".to_owned()
+        }
+        IssueKind::NoSelector => {
+            "a model is to choose notes, but none is named: `--selector-model NAME`".to_owned()
+        }
+        IssueKind::ReadEveryTurn { .. } => {
+            "its time to live is 0, so all of it is read again at every turn".to_owned()
+        }
+        IssueKind::Stale { seconds, ttl, .. } => {
+            format!("it was read {seconds} seconds ago and is to be read every {ttl}")
+        }
+        IssueKind::NotRead { reason, .. } => format!("it cannot be read: {reason}"),
+        IssueKind::NoKey { .. } => "no key is named for it: `--vault-key-env VARIABLE`".to_owned(),
+        IssueKind::Unmet { query, times } => {
+            format!("`{query}` was looked for {times} times, and no note tells it")
+        }
+        _ => String::new(),
     }
 }

@@ -9,15 +9,18 @@ use std::{
 use anyhow::Context as _;
 use loreloom_core::{
     tokens::TokenCounter,
-    vault::{Note, Severity, inspect_use},
+    vault::{Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join},
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_note, repair};
 
 use super::finding::Finding;
 use crate::{
     files,
-    vault::{VaultSettings, error_chain, read_definitions},
-    vault_folder::{FolderLimits, VaultFolder},
+    vault::{
+        RestArguments, RestVault, VaultSettings, error_chain, is_address, read_definitions,
+        take_definitions,
+    },
+    vault_folder::{FolderLimits, Reading, VaultFolder},
 };
 
 /// Where files are kept as they were before a repair, inside the vault.
@@ -29,10 +32,13 @@ pub(super) struct VaultFiles {
     files: Vec<File>,
     /// What could not be read.
     problems: Vec<Finding>,
+    /// What is known besides the notes.
+    pub(super) setup: Setup,
 }
 
 struct File {
-    root: PathBuf,
+    /// The folder; none for an address, whose files are only read.
+    root: Option<PathBuf>,
     vault: String,
     path: String,
     text: Arc<str>,
@@ -46,22 +52,52 @@ impl File {
 
 impl VaultFiles {
     /// Reads all files.
-    pub(super) fn read(folders: &[&PathBuf], mut settings: VaultSettings) -> anyhow::Result<Self> {
-        let (mut files, mut problems) = (Vec::new(), Vec::new());
-        for (at, folder) in folders.iter().enumerate() {
-            let mut folder = VaultFolder::open(folder, FolderLimits::default())?;
-            let root = folder.root().to_owned();
-            let problem = |text: String| {
-                Finding::new(&root.display().to_string(), Severity::Error, "unreadable", text)
+    pub(super) fn read(
+        places: &[&PathBuf],
+        mut settings: VaultSettings,
+        rest: &RestArguments,
+    ) -> anyhow::Result<Self> {
+        let (mut files, mut problems, mut setup) = (Vec::new(), Vec::new(), Setup::default());
+        let ttl = rest.refreshing(settings.refreshing).ttl;
+        for (at, place) in places.iter().enumerate() {
+            let shown = place.display().to_string();
+            let mut bad = Vec::new();
+            let read = if is_address(place) {
+                let vault = rest.access.open(&shown)?;
+                let has_key = vault.has_key();
+                let name = shown.clone();
+                setup.sources.push(NoteSource {
+                    name,
+                    remote: true,
+                    has_key,
+                    ttl,
+                    ..NoteSource::default()
+                });
+                served(vault, &mut settings, at == 0, &mut bad).map(|reading| (None, reading))
+            } else {
+                folder(place, &mut settings, at == 0, &mut bad)
+                    .map(|(root, reading)| (Some(root), reading))
             };
-            if at == 0 {
-                let mut bad = Vec::new();
-                read_definitions(&root, &mut settings, &mut bad);
-                problems.extend(bad.into_iter().map(problem));
-            }
-            let reading = folder.read()?;
-            problems.extend(reading.problems.iter().map(|one| problem(error_chain(one))));
-            let vault = if folders.len() > 1 { files::stem(&root) } else { String::new() };
+            let (root, reading) = match read {
+                Ok(read) => read,
+                // Why a server of notes cannot be read is what lint is asked for.
+                Err(error) if is_address(place) => {
+                    if let Some(source) = setup.sources.last_mut() {
+                        source.problems = vec![format!("{error:#}")];
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            bad.extend(reading.problems.iter().map(|one| error_chain(one)));
+            let shown = root.as_ref().map_or(shown, |root| root.display().to_string());
+            let problem = |text| Finding::new(&shown, Severity::Error, "unreadable", text);
+            problems.extend(bad.into_iter().map(problem));
+            let vault = match &root {
+                _ if places.len() == 1 => String::new(),
+                Some(root) => files::stem(root),
+                None => shown.clone(),
+            };
             files.extend(reading.notes.into_iter().map(|(path, text)| File {
                 root: root.clone(),
                 vault: vault.clone(),
@@ -69,18 +105,19 @@ impl VaultFiles {
                 text,
             }));
         }
-        Ok(Self { settings, files, problems })
+        Ok(Self { settings, files, problems, setup })
     }
 
     /// Repairs what can be; how many notes that were.
     pub(super) fn fix(&mut self) -> anyhow::Result<usize> {
         let mut repaired = 0;
         for file in &mut self.files {
+            let Some(root) = &file.root else { continue };
             let Some(text) = repair(file.note(), &self.settings.reading) else { continue };
-            let path = file.root.join(&file.path);
+            let path = root.join(&file.path);
             // A link inside the vault is written through, so that it stays a link.
             let path = path.canonicalize().with_context(|| format!("`{}`", path.display()))?;
-            keep(&file.root, &file.path, &file.text)?;
+            keep(root, &file.path, &file.text)?;
             files::write(&path, text.as_bytes())?;
             file.text = text.into();
             repaired += 1;
@@ -95,7 +132,8 @@ impl VaultFiles {
         let mut notes: Vec<Note> = Vec::new();
         for file in &self.files {
             let NoteRead { note, warnings } = read_note(file.note(), rules);
-            let fixable = !warnings.is_empty() && repair(file.note(), rules).is_some();
+            let fixable =
+                !warnings.is_empty() && file.root.is_some() && repair(file.note(), rules).is_some();
             let fixes = |one: &loreloom_formats::vault::NoteWarning| fixable && one.is_repairable();
             let told = warnings.iter().map(|one| Finding::of_warning(&file.path, one, fixes(one)));
             match note {
@@ -106,15 +144,46 @@ impl VaultFiles {
                 Err(skip) => findings.push(Finding::of_skip(&file.path, skip)),
             }
         }
+        let notes = join(notes, self.settings.conflict, counter);
         let path = |title: &str| {
             notes.iter().find(|note| note.title == title).map_or("vault", |note| &note.path)
         };
-        let issues = inspect_use(&notes, &self.settings.using);
+        let mut issues = inspect_use(&notes, &self.settings.using);
+        issues.extend(inspect_setup(&self.setup));
         findings.extend(
             issues.iter().map(|one| Finding::of_issue(path(&one.title), &one.title, &one.kind)),
         );
         findings
     }
+}
+
+/// Reads a folder; the first defines fields.
+fn folder(
+    place: &Path,
+    settings: &mut VaultSettings,
+    is_first: bool,
+    bad: &mut Vec<String>,
+) -> anyhow::Result<(PathBuf, Reading)> {
+    let mut folder = VaultFolder::open(place, FolderLimits::default())?;
+    let root = folder.root().to_owned();
+    if is_first {
+        read_definitions(&root, settings, bad);
+    }
+    Ok((root, folder.read()?))
+}
+
+/// Reads what a server of notes has.
+fn served(
+    mut vault: RestVault,
+    settings: &mut VaultSettings,
+    is_first: bool,
+    bad: &mut Vec<String>,
+) -> anyhow::Result<Reading> {
+    let reading = vault.read()?;
+    if is_first {
+        take_definitions(vault.file(&settings.field_file), settings, bad);
+    }
+    Ok(reading)
 }
 
 /// Keeps a file as it was.

@@ -157,6 +157,25 @@ async fn a_batch_is_tried_made_and_undone_as_one() {
 }
 
 #[tokio::test]
+async fn many_entries_are_removed_and_brought_back_as_one() {
+    let api = Api::start().await.with_book().await;
+    let going = |dry_run| json!({"select": {"ids": ["reach/0", "reach/2"]}, "dry_run": dry_run});
+    let tried = api.call("POST", "/lore/remove", going(true)).await.good();
+    assert_eq!(
+        tried["changed"][0],
+        json!({"id": "reach/0", "book": "reach", "title": "Causeway", "fields": [], "removed": true})
+    );
+    assert_eq!(api.get("/books/reach").await.good()["entries"], 3);
+    let gone = api.call("POST", "/lore/remove", going(false)).await.good();
+    assert_eq!(gone["changed"], tried["changed"]);
+    assert_eq!(api.get("/lore/entries/reach%2F2").await.status, 404);
+    assert_eq!(api.get("/books/reach").await.good()["entries"], 1);
+    api.call("POST", "/undo", json!({"undo": gone["undo"]})).await.good();
+    let entry = api.get("/lore/entries/reach%2F0").await.good();
+    assert_eq!(entry["content"], "The causeway floods at noon.");
+}
+
+#[tokio::test]
 async fn keys_are_tried_on_a_text() {
     let api = Api::start().await.with_book().await;
     let body = json!({"text": "The dyke and the causeway; the bell.", "entries": ["reach/0"]});

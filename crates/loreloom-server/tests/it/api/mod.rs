@@ -12,6 +12,7 @@ mod settings;
 mod system;
 mod telling;
 mod turns;
+mod vaults;
 
 use std::sync::Arc;
 

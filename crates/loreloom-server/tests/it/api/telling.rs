@@ -1,6 +1,10 @@
 //! Telling a story through the API alone: messages, weave, replies, exchange.
 
-use loreloom_core::stable::StableSettings;
+use loreloom_core::{
+    notebook::{ModelNotebook, NotebookRules},
+    rules::Rules,
+    stable::StableSettings,
+};
 use loreloom_server::{Placement, Weaving};
 use serde_json::{Value, json};
 
@@ -132,4 +136,24 @@ async fn a_woven_prompt_is_placed_as_the_server_places_them() {
         assert!(prompts[1].to_string().contains("The bell of Harrow"), "{prompts:?}");
         assert_eq!(prompts[1][0] == prompts[0][0], keeps, "{placement:?}: {prompts:?}");
     }
+}
+
+#[tokio::test]
+async fn what_the_model_notes_in_a_told_reply_goes_into_its_notebook() {
+    let model = Some(ModelNotebook::default());
+    let notebooks = NotebookRules { model, ..NotebookRules::default() };
+    let rules = Rules { notebooks, ..Rules::default() };
+    let api = Api::with(Setup { rules, ..Setup::default() }).await;
+    let weave = |said: Value| json!({"chat": "hall", "messages": said, "dry_run": false});
+    let said = json!([{"role": "user", "content": "I come in."}]);
+    api.call("POST", "/weave", weave(said)).await.good();
+    let content = "She nods.\n<loreloom-notes>Mira limps.</loreloom-notes>";
+    let reply = json!({"content": content});
+    let wrote = api.call("POST", "/chats/hall/turns/1/reply", reply).await.good();
+    assert_eq!(texts(&api.get("/chats/hall/path").await.good()), ["I come in.", "She nods."]);
+    let said = json!([{"role": "user", "content": "And then?"}]);
+    let woven = api.call("POST", "/weave", weave(said)).await.good();
+    let prompt = woven["prompt"].to_string();
+    assert!(prompt.contains("[Your notes so far]\\nMira limps."), "{prompt}");
+    assert!(wrote["undo"].is_string(), "{wrote}");
 }

@@ -177,6 +177,14 @@ fn peer_name(kind: &IssueKind) -> Option<&'static str> {
         | IssueKind::NeverScanned
         | IssueKind::NoSummary
         | IssueKind::ScanDepthZero
+        | IssueKind::ExcludesBootstrap { .. }
+        | IssueKind::RecursionWithoutKeys
+        | IssueKind::NoSelector
+        | IssueKind::ReadEveryTurn { .. }
+        | IssueKind::Stale { .. }
+        | IssueKind::NotRead { .. }
+        | IssueKind::NoKey { .. }
+        | IssueKind::Unmet { .. }
         | IssueKind::SmallBudget { .. } => return None,
     })
 }

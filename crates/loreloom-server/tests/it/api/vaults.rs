@@ -1,0 +1,119 @@
+//! Vaults that are registered, or not, and what lint tells of them.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use loreloom_core::{
+    ids::TenantId,
+    rules::{Rules, VaultUse},
+    vault::{NoteSource, SelectionRules},
+};
+use loreloom_memory::ports::Desk as _;
+use loreloom_server::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
+use serde_json::{Value, json};
+
+use super::{Api, Setup};
+
+/// Keeps vaults that are no folders; those of a certain name cannot be opened.
+#[derive(Default)]
+struct Pretending {
+    open: Mutex<Vec<OpenVault>>,
+    sources: Vec<NoteSource>,
+}
+
+#[async_trait]
+impl VaultKeeper for Pretending {
+    fn open(&self) -> Vec<OpenVault> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn check(&self, folder: &str, _anywhere: bool) -> Result<String, VaultRefusal> {
+        Ok(folder.to_owned())
+    }
+
+    async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
+        let RegisteredVault { name, folder, .. } = vault;
+        if folder.ends_with("broken") {
+            return Err(format!("`{folder}` cannot be watched: no more watches"));
+        }
+        let vault = OpenVault { name, place: folder, registered: true };
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push(vault);
+        Ok(())
+    }
+
+    fn sources(&self) -> Vec<NoteSource> {
+        self.sources.clone()
+    }
+
+    async fn keep(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn refresh(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_vault_that_cannot_be_opened_is_not_registered() {
+    let api = Api::start().await;
+    api.loreloom.app.stacks.keep_vaults(Arc::new(Pretending::default()));
+    let (store, tenant) = (Arc::clone(&api.loreloom.store), TenantId::local());
+    let before = store.revision(&tenant).await.unwrap();
+    let new = json!({"name": "notes", "folder": "/notes/broken"});
+    let refused = api.call("POST", "/vaults", new).await;
+    assert_eq!(refused.json["field"], "folder", "{}", refused.text);
+    assert_eq!(
+        refused.refused(422),
+        (
+            "wrong_value".to_owned(),
+            "a vault is a folder that can be read and watched: `/notes/broken` cannot be \
+             watched: no more watches"
+                .to_owned()
+        )
+    );
+    assert_eq!(RegisteredVault::all(store.as_ref(), &tenant).await.unwrap(), []);
+    assert_eq!(store.revision(&tenant).await.unwrap(), before);
+    assert_eq!(api.get("/vaults").await.good()["items"], json!([]));
+    let new = json!({"name": "notes", "folder": "/notes/whole"});
+    assert_eq!(api.call("POST", "/vaults", new).await.status, 201);
+    let registered = RegisteredVault::all(store.as_ref(), &tenant).await.unwrap();
+    assert_eq!(registered[0].folder, "/notes/whole");
+}
+
+#[tokio::test]
+async fn lint_tells_what_is_odd_about_where_notes_come_from() {
+    let vault = VaultUse { selection: Some(SelectionRules::default()), ..VaultUse::default() };
+    let rules = Rules { vault, ..Rules::default() };
+    let api = Api::with(Setup { rules, ..Setup::default() }).await;
+    let remote = NoteSource { remote: true, has_key: true, ..NoteSource::default() };
+    let named = |name: &str| NoteSource { name: name.to_owned(), ..remote.clone() };
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    let sources = vec![
+        NoteSource { ttl: seconds(0), ..named("busy") },
+        NoteSource { ttl: seconds(10), age: seconds(31), ..named("old") },
+        NoteSource { problems: vec!["nobody answers".to_owned()], ..named("gone") },
+    ];
+    let open = OpenVault { name: "gone".to_owned(), place: "p".to_owned(), registered: false };
+    let keeper = Pretending { open: Mutex::new(vec![open]), sources };
+    api.loreloom.app.stacks.keep_vaults(Arc::new(keeper));
+    let found = api.get("/lint").await.good();
+    let found: Vec<(&str, &Value)> = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["book"].as_str().unwrap(), &one["parameters"]))
+        .collect();
+    let expected = [
+        ("", json!({"code": "no_selector"})),
+        ("busy", json!({"code": "read_every_turn", "vault": "busy"})),
+        ("old", json!({"code": "stale", "vault": "old", "seconds": 31, "ttl": 10})),
+        ("gone", json!({"code": "not_read", "vault": "gone", "reason": "nobody answers"})),
+    ];
+    assert_eq!(found, expected.each_ref().map(|(book, kind)| (*book, kind)));
+    let vaults = api.get("/vaults").await.good();
+    assert_eq!(vaults["items"][0]["problems"], json!(["nobody answers"]));
+}
