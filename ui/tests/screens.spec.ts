@@ -213,6 +213,12 @@ test('the figures of the dashboard are those of the server, and lead to their tu
   await page.goto('/dash?chat=demo');
   const tokens = page.locator('.bars:not(.times) a');
   await expect(tokens).toHaveCount(figures.items.length);
+  // The bars are as high as the figures: the demo remembers nothing.
+  const heights = (kind: string) => page.locator(`.bars:not(.times) .${kind}`).evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().height));
+  expect(new Set(await heights('remembered'))).toEqual(new Set([0]));
+  const [most, lore] = [Math.max(...figures.items.map((one) => one.prompt_tokens)), await heights('book')];
+  const box = await page.locator('.bars:not(.times)').evaluate((element) => element.clientHeight);
+  figures.items.forEach((one, at) => expect(Math.abs(lore[at]! - (box * one.by_source.lore) / most)).toBeLessThan(2));
   // Every turn since the start has its times, and every row of the table its figures.
   await expect(page.locator('.bars.times a:not(.untimed)')).toHaveCount(figures.items.filter((one) => one.took).length);
   expect(figures.items.filter((one) => one.took).length).toBeGreaterThan(0);
