@@ -185,9 +185,11 @@ test('every screen is walked through by Tab alone, and the focus is always seen'
         if (!element || element === document.body) return null;
         const box = element.getBoundingClientRect();
         const style = getComputedStyle(element);
-        const isSeen = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || element.matches('main');
+        // Nodes of the picture have a ring of their own.
+        const ring = element.matches('.node') ? getComputedStyle(element.querySelector('circle')!).strokeWidth : '';
+        const isSeen = style.outlineStyle !== 'none' || style.boxShadow !== 'none' || ring === '3px' || element.matches('main');
         const name = element.getAttribute('aria-label') ?? element.getAttribute('title') ?? (element as HTMLInputElement).labels?.[0]?.textContent ?? element.textContent ?? '';
-        return { where: `${element.tagName} ${element.className} ${name.trim().slice(0, 40)}`, isSeen, isNamed: name.trim() !== '' || element.matches('main, [tabindex="0"], select, textarea'), isThere: box.width > 0 && box.height > 0 };
+        return { where: `${element.tagName} ${element.getAttribute('class') ?? ''} ${name.trim().slice(0, 40)}`, isSeen, isNamed: name.trim() !== '' || element.matches('main, [tabindex="0"], select, textarea'), isThere: box.width > 0 && box.height > 0 };
       });
       if (!at) break;
       expect(at, `${path}: ${at.where}`).toMatchObject({ isSeen: true, isNamed: true, isThere: true });
@@ -211,6 +213,12 @@ test('the figures of the dashboard are those of the server, and lead to their tu
   await page.goto('/dash?chat=demo');
   const tokens = page.locator('.bars:not(.times) a');
   await expect(tokens).toHaveCount(figures.items.length);
+  // The bars are as high as the figures: the demo remembers nothing.
+  const heights = (kind: string) => page.locator(`.bars:not(.times) .${kind}`).evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().height));
+  expect(new Set(await heights('remembered'))).toEqual(new Set([0]));
+  const [most, lore] = [Math.max(...figures.items.map((one) => one.prompt_tokens)), await heights('book')];
+  const box = await page.locator('.bars:not(.times)').evaluate((element) => element.clientHeight);
+  figures.items.forEach((one, at) => expect(Math.abs(lore[at]! - (box * one.by_source.lore) / most)).toBeLessThan(2));
   // Every turn since the start has its times, and every row of the table its figures.
   await expect(page.locator('.bars.times a:not(.untimed)')).toHaveCount(figures.items.filter((one) => one.took).length);
   expect(figures.items.filter((one) => one.took).length).toBeGreaterThan(0);

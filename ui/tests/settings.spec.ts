@@ -160,6 +160,7 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     expect(await find('relationships')).toMatchObject({ budget: 33 });
     expect((await slots()).memory_cap).toBe(40);
     // One slot goes back to how it was started.
+    await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
     await page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(async () => (await find('arcs')).position).toBe('IN_CHAT');

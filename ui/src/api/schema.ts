@@ -471,6 +471,8 @@ export interface components {
             fields: components["schemas"]["FieldChange"][];
             /** @description The entry. */
             id: components["schemas"]["EntryId"];
+            /** @description Whether it goes. */
+            removed?: boolean;
             /** @description What people call it. */
             title: string;
         };
@@ -1398,6 +1400,13 @@ export interface components {
             /** @description Who says it. */
             name?: string | null;
         };
+        /** @description An error as `OpenAI`'s clients read it. */
+        ModelError: {
+            code: components["schemas"]["ProblemCode"];
+            message: string;
+            param?: string | null;
+            type: components["schemas"]["ProblemCode"];
+        };
         /** @description Something remembered of an entity. */
         Moment: {
             /** @description Whether it is still so. */
@@ -2041,6 +2050,7 @@ export interface components {
             code: components["schemas"]["ProblemCode"];
             /** @description The rule that was broken and what was found. */
             detail: string;
+            error?: components["schemas"]["ModelError"] | null;
             /** @description The field, parameter or header that is wrong. */
             field?: string | null;
             /** @description What was found. */
@@ -2059,7 +2069,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Texts that come in, over all turns. */
@@ -2321,6 +2331,13 @@ export interface components {
             prevent: boolean;
             /** @description Whether its keys are looked for in lore; `None` leaves it to the engine. */
             scan_lore?: boolean | null;
+        };
+        /** @description Entries to remove. */
+        Remove: {
+            /** @description Tell what would go, and remove nothing. */
+            dry_run?: boolean;
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
         };
         /** @description An entry that was taken out. */
         Removed: {

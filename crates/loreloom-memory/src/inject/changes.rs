@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use loreloom_core::{chat::Role, units::Tokens};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Placement, Slot};
 use crate::settings::{Budgets, Settings};
@@ -16,10 +16,10 @@ use crate::settings::{Budgets, Settings};
 #[serde(default, deny_unknown_fields)]
 pub struct SlotChanges {
     /// What slots may take, in tokens.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
     pub budgets: BTreeMap<Slot, Tokens>,
     /// Where slots stand.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
     pub places: BTreeMap<Slot, Placement>,
     /// The most that all of memory takes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,6 +27,16 @@ pub struct SlotChanges {
     /// Whether all slots stand in one block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unified: Option<bool>,
+}
+
+/// What is set for slots; `null` is a slot that is as usual again.
+fn set<'de, D, T>(deserializer: D) -> Result<BTreeMap<Slot, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let given = BTreeMap::<Slot, Option<T>>::deserialize(deserializer)?;
+    Ok(given.into_iter().filter_map(|(slot, value)| Some((slot, value?))).collect())
 }
 
 impl SlotChanges {
@@ -137,6 +147,15 @@ mod tests {
         assert_eq!((of(Slot::Ledger).place, of(Slot::Summary).budget), (place, Some(Tokens(50))));
         assert_eq!(of(Slot::Repair).budget, None);
         assert_eq!(SlotChanges::default().over(&settings), settings);
+    }
+
+    #[test]
+    fn a_slot_that_is_null_is_as_usual() {
+        let json = r#"{"budgets": {"arcs": null, "recall": 9}, "places": {"ledger": null}}"#;
+        let changes: SlotChanges = serde_json::from_str(json).unwrap();
+        assert_eq!(changes.budgets, [(Slot::Recall, Tokens(9))].into());
+        assert!(changes.places.is_empty());
+        assert!(serde_json::from_str::<SlotChanges>(r#"{"places": {"attic": null}}"#).is_err());
     }
 
     #[test]

@@ -197,6 +197,11 @@ async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first()
         (&json!("BEFORE"), &json!(33))
     );
     assert_eq!(now["effective"]["memory_cap"], 900);
+    // One goes back to how the server was started.
+    let back = json!({"set": {"memory": {"budgets": {"arcs": null}}}});
+    let back = api.call("PATCH", "/settings", back).await.good();
+    assert_eq!(slot(&back["item"], "arcs")["budget"], 700);
+    api.call("POST", "/undo", json!({"undo": back["undo"]})).await.good();
     // The next turn is told so.
     let told = [
         ("user", "I come in."),
