@@ -5,6 +5,7 @@
 //! for English (within 2.5 % of Llama 3, Qwen, `DeepSeek` and Mistral). Counts are cached by
 //! text, since a turn counts the same entries as the one before.
 
+mod bpe;
 mod cache;
 mod choice;
 mod estimate;

@@ -1,11 +1,14 @@
 //! OpenAI's vocabularies, embedded in the binary.
 
-use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use loreloom_core::{tokens::TokenCounter as _, units::Tokens};
 use tiktoken_rs::CoreBPE;
 
-use super::FastEstimate;
+use super::{
+    FastEstimate,
+    bpe::{Bpe, Pieces},
+};
 
 /// An embedded vocabulary. Each is loaded once per process, when first used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,44 +54,63 @@ impl Vocabulary {
         found.map_or(Self::O200k, |(_, vocabulary)| *vocabulary)
     }
 
-    fn load(self) -> &'static CoreBPE {
-        match self {
-            Self::O200k => tiktoken_rs::o200k_base_singleton(),
-            Self::Cl100k => tiktoken_rs::cl100k_base_singleton(),
-            Self::P50k => tiktoken_rs::p50k_base_singleton(),
-            Self::R50k => tiktoken_rs::r50k_base_singleton(),
-        }
+    /// `None` if what is embedded cannot be read, which tests rule out.
+    fn load(self) -> Option<&'static Bpe> {
+        static LOADED: [OnceLock<Option<Bpe>>; 4] = [const { OnceLock::new() }; 4];
+        LOADED[self as usize].get_or_init(|| self.read()).as_ref()
+    }
+
+    /// The embedded vocabulary, of which only what counting needs is kept.
+    fn read(self) -> Option<Bpe> {
+        let whole = match self {
+            Self::O200k => tiktoken_rs::o200k_base(),
+            Self::Cl100k => tiktoken_rs::cl100k_base(),
+            Self::P50k => tiktoken_rs::p50k_base(),
+            Self::R50k => tiktoken_rs::r50k_base(),
+        };
+        let pieces = match self {
+            Self::O200k => Pieces::new(O200K, true),
+            Self::Cl100k => Pieces::new(CL100K, true),
+            Self::P50k | Self::R50k => Pieces::new(R50K, false),
+        };
+        Some(Bpe::new(tokens_of(&whole.ok()?), pieces.ok()?))
     }
 
     /// The tokens of a text. Special tokens are counted as the characters they are written
     /// with: lore that quotes one must not become a control token.
     pub fn count(self, text: &str) -> Tokens {
-        let bpe = self.load();
-        let none = HashSet::new();
-        let mut total = Tokens::ZERO;
-        let mut pending = vec![text];
-        while let Some(piece) = pending.pop() {
-            match bpe.count(piece, &none) {
-                Ok(count) => {
-                    let count = Tokens(u32::try_from(count).unwrap_or(u32::MAX));
-                    total = total.saturating_add(count);
-                }
-                // The splitting regex gives up on a text it would backtrack in too long.
-                Err(_gave_up) if piece.len() < SHORTEST_HALVED => {
-                    total = total.saturating_add(FastEstimate.count(piece));
-                }
-                Err(_gave_up) => {
-                    let (left, right) = piece.split_at(piece.floor_char_boundary(piece.len() / 2));
-                    pending.extend([right, left]);
-                }
-            }
+        match self.load() {
+            Some(bpe) => Tokens(u32::try_from(bpe.count(text)).unwrap_or(u32::MAX)),
+            None => FastEstimate.count(text),
         }
-        total
     }
 }
 
-/// Texts below this length are not halved any further.
-const SHORTEST_HALVED: usize = 64;
+/// The tokens by rank; a rank of no token, or of a special one, is empty.
+fn tokens_of(bpe: &CoreBPE) -> Vec<Vec<u8>> {
+    let special = bpe.special_tokens();
+    let is_special = |token: &Vec<u8>| special.iter().any(|one| one.as_bytes() == *token);
+    let token = |rank| bpe.decode_bytes(&[rank]).ok().filter(|token| !is_special(token));
+    let mut tokens: Vec<Vec<u8>> =
+        (0..MOST_TOKENS).map(|rank| token(rank).unwrap_or_default()).collect();
+    tokens.truncate(tokens.iter().rposition(|token| !token.is_empty()).map_or(0, |last| last + 1));
+    tokens
+}
+
+/// More than the largest vocabulary has.
+const MOST_TOKENS: u32 = 210_000;
+
+/// How the vocabularies cut texts, as published, but for the rule for blanks.
+const O200K: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+",
+);
+const CL100K: &str = concat!(
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}",
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+$|\s*[\r\n]+",
+);
+const R50K: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+";
 
 /// Model names that are not for `o200k_base`. A prefix counts only as a whole word, so that
 /// `gpt-4o` and `gpt-4.1` are not `gpt-4`: see [`Vocabulary::for_model`].
@@ -116,6 +138,8 @@ const BY_PREFIX: [(&str, Vocabulary); 19] = [
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// The counts OpenAI publishes for its own tokenizer.
@@ -144,6 +168,63 @@ mod tests {
     fn special_tokens_in_a_text_are_plain_text() {
         for vocabulary in Vocabulary::ALL {
             assert!(vocabulary.count("<|endoftext|>") > Tokens(3), "{vocabulary:?}");
+        }
+    }
+
+    /// The whole tokenizer, which also knows which tokens they are.
+    fn whole(vocabulary: Vocabulary) -> &'static CoreBPE {
+        match vocabulary {
+            Vocabulary::O200k => tiktoken_rs::o200k_base_singleton(),
+            Vocabulary::Cl100k => tiktoken_rs::cl100k_base_singleton(),
+            Vocabulary::P50k => tiktoken_rs::p50k_base_singleton(),
+            Vocabulary::R50k => tiktoken_rs::r50k_base_singleton(),
+        }
+    }
+
+    fn counts(text: &str) -> [(usize, usize); 4] {
+        Vocabulary::ALL.map(|vocabulary| {
+            let count = usize::try_from(vocabulary.count(text).0).unwrap();
+            (count, whole(vocabulary).encode_ordinary(text).len())
+        })
+    }
+
+    #[test]
+    fn hard_texts_count_as_the_whole_tokenizer_counts_them() {
+        let (long, blanks) = ("a".repeat(3000), " ".repeat(300));
+        for text in [
+            "I'LL say: it's 12345.67 \u{20ac}, isn't it?\r\n\r\n  Yes/no//\n",
+            "a  b\t\tc \n d\n\n\n  e   ",
+            "tail\n  ",
+            "\n  \n",
+            "  \u{3000}\u{85}x\u{a0}\u{a0}y",
+            "ΟΔΥΣΣΕΥΣ ǅungla naïve नमस्ते 漢字かな交じり文 👩‍👩‍👧‍👦🏳️‍🌈",
+            "aſ'ſ 'Sſ e\u{301}'ve ''''ll",
+            "<|endoftext|><|fim_prefix|>",
+            long.as_str(),
+            blanks.as_str(),
+        ] {
+            for (ours, theirs) in counts(text) {
+                assert_eq!(ours, theirs, "{text:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_counts_as_the_whole_tokenizer_counts_it(
+            words in prop::collection::vec(
+                prop_oneof![
+                    "[a-zA-Z]{1,12}", "[ \t\r\n]{1,4}", "[0-9]{1,6}", "'(s|T|ll|RE|ve)?",
+                    "[!-/:-@\\[-`{-~]{1,3}", "\\PC{1,4}", "\\p{Lu}\\p{Ll}{0,3}",
+                    "[\\p{M}\\p{Lm}\\p{Z}]{1,2}",
+                ],
+                0..24,
+            ),
+        ) {
+            let text = words.concat();
+            for (ours, theirs) in counts(&text) {
+                prop_assert_eq!(ours, theirs, "{:?}", text);
+            }
         }
     }
 

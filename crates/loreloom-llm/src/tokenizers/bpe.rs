@@ -1,0 +1,194 @@
+//! Counting by byte pairs, in a tenth of the memory that encoding and decoding need.
+//!
+//! A text is cut into pieces, and in each piece the pair of neighbours that the vocabulary
+//! ranks first is joined until none is left. Only how many parts remain is asked here, so the
+//! vocabulary is kept once: its tokens in one run of bytes, and a table of their places.
+
+use std::{cmp::Reverse, collections::BinaryHeap, hash::Hasher as _};
+
+use regex::{Regex, RegexBuilder};
+use rustc_hash::FxHasher;
+
+/// A vocabulary that counts.
+#[derive(Debug)]
+pub(super) struct Bpe {
+    tokens: Tokens,
+    pieces: Pieces,
+}
+
+impl Bpe {
+    /// A vocabulary of these tokens, each at its rank, that cuts texts like this.
+    pub(super) fn new(tokens: impl IntoIterator<Item = Vec<u8>>, pieces: Pieces) -> Self {
+        Self { tokens: Tokens::new(tokens), pieces }
+    }
+
+    /// The tokens of a text.
+    pub(super) fn count(&self, text: &str) -> usize {
+        self.pieces.of(text).map(|piece| self.count_piece(piece.as_bytes())).sum()
+    }
+
+    fn count_piece(&self, piece: &[u8]) -> usize {
+        if self.tokens.rank(piece).is_some() { 1 } else { Parts::of(piece).joined(&self.tokens) }
+    }
+}
+
+/// How a vocabulary cuts texts.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    pattern: Regex,
+    /// Whether line ends have a rule of their own, before the one for blanks.
+    cuts_lines: bool,
+}
+
+impl Pieces {
+    /// The published pattern without its last rules, which are the same in all: a run of blanks
+    /// leaves its last one to the word behind it. That rule looks ahead, which the pattern
+    /// cannot; it is carried out on what is found.
+    pub(super) fn new(pattern: &str, cuts_lines: bool) -> Result<Self, regex::Error> {
+        let pattern = RegexBuilder::new(&format!(r"{pattern}|\s+")).build()?;
+        Ok(Self { pattern, cuts_lines })
+    }
+
+    fn of<'text>(&self, text: &'text str) -> impl Iterator<Item = &'text str> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let found = self.pattern.find_at(text, at)?;
+            let piece = &text[found.start()..self.end(text, found.start(), found.end())];
+            at = found.start() + piece.len();
+            Some(piece)
+        })
+    }
+
+    /// Where a piece ends.
+    fn end(&self, text: &str, start: usize, end: usize) -> usize {
+        let piece = &text[start..end];
+        let Some(last) = piece.chars().next_back().filter(|last| last.is_whitespace()) else {
+            return end;
+        };
+        let by_line = self.cuts_lines && matches!(last, '\r' | '\n');
+        let before_word = text[end..].chars().next().is_some_and(|next| !next.is_whitespace());
+        let shorter = end - last.len_utf8();
+        let blank = piece.chars().all(char::is_whitespace);
+        if blank && before_word && !by_line && shorter > start { shorter } else { end }
+    }
+}
+
+/// Tokens and their ranks.
+#[derive(Debug)]
+struct Tokens {
+    /// All of them, one after the other.
+    bytes: Vec<u8>,
+    /// Where each ends, by rank.
+    ends: Vec<u32>,
+    /// By hash: a rank, one up; 0 is free. At the most half of it is taken.
+    places: Vec<u32>,
+}
+
+impl Tokens {
+    fn new(tokens: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        for token in tokens {
+            bytes.extend_from_slice(&token);
+            ends.push(place(bytes.len()));
+        }
+        bytes.shrink_to_fit();
+        ends.shrink_to_fit();
+        let places = vec![0; (ends.len() * 2).next_power_of_two()];
+        let mut tokens = Self { bytes, ends, places };
+        for rank in 0..tokens.ends.len() {
+            let token = tokens.token(rank);
+            if !token.is_empty() {
+                let free = tokens.walk(token).find(|&at| tokens.places[at] == 0);
+                if let Some(free) = free {
+                    tokens.places[free] = place(rank + 1);
+                }
+            }
+        }
+        tokens
+    }
+
+    fn token(&self, rank: usize) -> &[u8] {
+        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.bytes[start..self.ends[rank] as usize]
+    }
+
+    /// The rank of a token.
+    fn rank(&self, token: &[u8]) -> Option<u32> {
+        for at in self.walk(token) {
+            let rank = self.places[at].checked_sub(1)?;
+            if self.token(rank as usize) == token {
+                return Some(rank);
+            }
+        }
+        None
+    }
+
+    /// The places where a token may be, the likeliest first.
+    fn walk(&self, token: &[u8]) -> impl Iterator<Item = usize> + use<> {
+        let mut hasher = FxHasher::default();
+        hasher.write(token);
+        let mask = self.places.len() - 1;
+        let first = usize::try_from(hasher.finish() & mask as u64).unwrap_or_default();
+        (0..=mask).map(move |step| (first + step) & mask)
+    }
+}
+
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// The parts of a piece, each named by its first byte.
+struct Parts<'piece> {
+    piece: &'piece [u8],
+    /// Where the next part begins; nowhere for bytes inside of a part.
+    next: Vec<Option<usize>>,
+    before: Vec<usize>,
+}
+
+/// A pair that may be joined: its rank, its first byte, its end.
+type Pair = Reverse<(u32, usize, usize)>;
+
+impl<'piece> Parts<'piece> {
+    /// Every byte is a part.
+    fn of(piece: &'piece [u8]) -> Self {
+        let next = (1..=piece.len()).map(Some).collect();
+        let before = (0..piece.len()).map(|at| at.saturating_sub(1)).collect();
+        Self { piece, next, before }
+    }
+
+    /// Where the pair that begins here ends.
+    fn pair_end(&self, at: usize) -> Option<usize> {
+        self.next.get(self.next[at]?).copied().flatten()
+    }
+
+    fn pair(&self, tokens: &Tokens, at: usize) -> Option<Pair> {
+        let end = self.pair_end(at)?;
+        Some(Reverse((tokens.rank(&self.piece[at..end])?, at, end)))
+    }
+
+    /// How many parts are left when every pair that is a token has been joined, the first in
+    /// rank before all others.
+    fn joined(mut self, tokens: &Tokens) -> usize {
+        let mut left = self.piece.len();
+        let pairs = (0..left).filter_map(|at| self.pair(tokens, at));
+        let mut pairs: BinaryHeap<Pair> = pairs.collect();
+        while let Some(Reverse((_, at, end))) = pairs.pop() {
+            // One of the two was joined with another meanwhile.
+            if self.pair_end(at) != Some(end) {
+                continue;
+            }
+            if let Some(second) = self.next[at].replace(end) {
+                self.next[second] = None;
+            }
+            if let Some(before) = self.before.get_mut(end) {
+                *before = at;
+            }
+            left -= 1;
+            pairs.extend(self.pair(tokens, at));
+            if at > 0 {
+                pairs.extend(self.pair(tokens, self.before[at]));
+            }
+        }
+        left
+    }
+}
