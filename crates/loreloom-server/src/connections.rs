@@ -225,6 +225,12 @@ impl Connections {
         (self.is_choice() && !is_routed).then_some((connection, model))
     }
 
+    /// Whether a connection that a request names is told the front end's key: that is the
+    /// default connection's, and nobody else's but for one that lives on it.
+    pub(crate) fn is_told_keys(&self, connection: &Connection) -> bool {
+        connection.holding.is_some() || connection.name == self.default().name
+    }
+
     /// What a model of a connection is called here, so that requests for it go there.
     pub(crate) fn called(&self, connection: &Connection, model: &str) -> String {
         let leads_there =

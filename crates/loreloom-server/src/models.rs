@@ -8,13 +8,12 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::{Request, State},
+    extract::{Path, Request, State},
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, future::join_all};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header::AUTHORIZATION};
-use loreloom_core::ids::ConnectionId;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header::AUTHORIZATION};
 use loreloom_memory::ports::UpstreamCall;
 use serde_json::{Value, json};
 
@@ -131,37 +130,32 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
 /// Where one model is described.
 pub(crate) const ONE: &str = "/v1/models/{*model}";
 
-/// One model, asked of the connection that requests for it go to; under a name as the list
-/// tells it, `CONNECTION/MODEL`, of that one.
-pub(crate) async fn one(State(app): State<App>, mut request: Request) -> Response {
-    if app.connections.is_choice() && !request.headers().contains_key(CONNECTION) {
-        let name = request.uri().path().strip_prefix("/v1/models/").unwrap_or_default();
-        let (connection, model) = leads_to(&app.connections, name);
-        let (uri, named) = (
-            format!("/v1/models/{model}").parse(),
-            HeaderValue::try_from(connection.name.as_str()),
-        );
-        // A front end's key is for the server that its requests go to, and nobody else's.
-        if !Arc::ptr_eq(connection, app.connections.default()) {
+/// One model. Under a name as the list tells it, `CONNECTION/MODEL`, that connection is asked.
+pub(crate) async fn one(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    mut request: Request,
+) -> Response {
+    let addressed = app.connections.addressed(&name);
+    if let Some((connection, _)) = addressed.filter(|_| !request.headers().contains_key(CONNECTION))
+        && let Some(uri) = behind(request.uri(), connection.name.as_str())
+        && let Ok(named) = HeaderValue::try_from(connection.name.as_str())
+    {
+        if !app.connections.is_told_keys(connection) {
             request.headers_mut().remove(AUTHORIZATION);
         }
-        if let (Ok(uri), Ok(named)) = (uri, named) {
-            *request.uri_mut() = uri;
-            request.headers_mut().insert(CONNECTION, named);
-        }
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(CONNECTION, named);
     }
     proxy::forward(State(app), request).await
 }
 
-/// The connection that a model's name leads to, and what the model is called there.
-fn leads_to<'name>(
-    connections: &'name Connections,
-    name: &'name str,
-) -> (&'name Arc<Connection>, &'name str) {
-    let split = name.split_once('/').and_then(|(connection, model)| {
-        Some((connections.named(&ConnectionId::from(connection)).ok()?, model))
-    });
-    split.unwrap_or_else(|| (connections.of(Some(name)), name))
+/// The same address without the connection's name before the model's.
+fn behind(uri: &Uri, connection: &str) -> Option<Uri> {
+    let whole = uri.path_and_query()?.as_str().strip_prefix("/v1/models/")?;
+    let rest = whole.strip_prefix(connection)?;
+    let model = ["/", "%2F", "%2f"].into_iter().find_map(|slash| rest.strip_prefix(slash))?;
+    format!("/v1/models/{model}").parse().ok()
 }
 
 /// The models of a connection, and the form that they are told in.

@@ -1,8 +1,8 @@
 //! How long turns have taken lately, and so where the next one is decided.
 
 use std::{
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::{Duration, Instant},
 };
 
 /// A turn that takes longer is a slow one.
@@ -13,25 +13,54 @@ const WATCHED: u32 = 8;
 
 /// How turns have been going. The way to another thread and back takes as long as deciding an
 /// ordinary turn, so that is done where it is asked for; but nothing can end it there when its
-/// time is up. Where a turn was slow, the next ones get a thread of their own, whose work can be
-/// left behind.
+/// time is up. Where a turn was slow, or is taking long right now, the next ones get a thread of
+/// their own, whose work can be left behind.
 #[derive(Debug)]
 pub(crate) struct Pace {
+    begun: Instant,
     /// Turns that are still to be watched.
     watched: AtomicU32,
+    /// Turns that are being decided where they were asked for.
+    running: AtomicU32,
+    /// When one of those last came to its end, in microseconds.
+    ended: AtomicU64,
 }
 
 impl Default for Pace {
     /// The first turn loads what others find loaded.
     fn default() -> Self {
-        Self { watched: AtomicU32::new(1) }
+        Self {
+            begun: Instant::now(),
+            watched: AtomicU32::new(1),
+            running: AtomicU32::new(0),
+            ended: AtomicU64::new(0),
+        }
+    }
+}
+
+/// A turn that is decided where it was asked for.
+pub(crate) struct Running<'pace>(&'pace Pace);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.ended.store(self.0.now(), Ordering::Relaxed);
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Pace {
-    /// Whether a turn may be decided where it is asked for.
-    pub(crate) fn is_brisk(&self) -> bool {
-        self.watched.load(Ordering::Relaxed) == 0
+    /// Begins a turn where it is asked for; `None` if it is to have a thread of its own.
+    pub(crate) fn begin(&self) -> Option<Running<'_>> {
+        if self.watched.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
+        let since = self.now().saturating_sub(self.ended.load(Ordering::Relaxed));
+        // Others have begun, and none has ended for a while: one of them may hang.
+        if self.running.load(Ordering::Relaxed) > 0 && Duration::from_micros(since) > SLOW {
+            return None;
+        }
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Some(Running(self))
     }
 
     /// Takes note of a turn.
@@ -43,6 +72,10 @@ impl Pace {
             let _always = self.watched.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
         }
     }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -52,14 +85,26 @@ mod tests {
     #[test]
     fn turns_get_a_thread_of_their_own_until_several_were_quick() {
         let pace = Pace::default();
-        assert!(!pace.is_brisk());
+        assert!(pace.begin().is_none());
         pace.took(Duration::from_millis(1));
-        assert!(pace.is_brisk());
+        assert!(pace.begin().is_some());
         pace.took(Duration::from_millis(11));
         for _ in 0..WATCHED {
-            assert!(!pace.is_brisk());
+            assert!(pace.begin().is_none());
             pace.took(Duration::from_millis(1));
         }
-        assert!(pace.is_brisk());
+        assert!(pace.begin().is_some());
+    }
+
+    #[test]
+    fn a_turn_that_hangs_is_not_joined_by_others() {
+        let pace = Pace::default();
+        pace.took(Duration::from_millis(1));
+        let first = pace.begin();
+        assert!(first.is_some());
+        std::thread::sleep(2 * SLOW);
+        assert!(pace.begin().is_none());
+        drop(first);
+        assert!(pace.begin().is_some());
     }
 }

@@ -17,16 +17,19 @@ const MOST_BYTES: usize = 16 << 20;
 const MESSAGE: usize = 256;
 
 /// A story as its last turn left it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Left {
-    pub(crate) path: Arc<Path>,
+#[derive(Debug)]
+struct Left {
+    chat: ChatId,
+    /// `None` while a turn has it.
+    path: Option<Arc<Path>>,
     /// When its last message was written.
-    pub(crate) at: Timestamp,
+    at: Timestamp,
 }
 
 impl Left {
     fn size(&self) -> usize {
-        self.path.items().iter().map(|item| MESSAGE + item.message.text.len()).sum()
+        let items = self.path.iter().flat_map(|path| path.items());
+        MESSAGE + items.map(|item| MESSAGE + item.message.text.len()).sum::<usize>()
     }
 }
 
@@ -35,18 +38,21 @@ impl Left {
 pub(crate) struct Paths(Mutex<VecDeque<Left>>);
 
 impl Paths {
-    /// A chat as its last turn left it. Whoever takes it puts back the next one.
-    pub(crate) fn take(&self, chat: &ChatId) -> Option<Left> {
+    /// The path of a chat's last turn, unless another turn has it, and when its last message
+    /// was written. Whoever takes the path puts back the next one.
+    pub(crate) fn take(&self, chat: &ChatId) -> Option<(Option<Path>, Timestamp)> {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = paths.iter().rposition(|left| left.path.chat() == chat)?;
-        paths.remove(at)
+        let left = paths.iter_mut().rfind(|left| left.chat == *chat)?;
+        let (path, at) = (left.path.take(), left.at);
+        drop(paths);
+        Some((path.map(Arc::unwrap_or_clone), at))
     }
 
-    /// Keeps a story for the next turn.
-    pub(crate) fn put(&self, left: Left) {
+    /// Keeps a story, whose last message was written just now, for the next turn.
+    pub(crate) fn put(&self, path: Arc<Path>, at: Timestamp) {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        paths.retain(|known| known.path.chat() != left.path.chat());
-        paths.push_back(left);
+        paths.retain(|known| known.chat != *path.chat());
+        paths.push_back(Left { chat: path.chat().clone(), path: Some(path), at });
         let mut bytes: usize = paths.iter().map(Left::size).sum();
         while bytes > MOST_BYTES
             && let Some(oldest) = paths.pop_front()
@@ -62,36 +68,39 @@ mod tests {
 
     use super::*;
 
-    fn left(chat: &str, messages: impl IntoIterator<Item = String>) -> Left {
+    fn path(chat: &str, messages: impl IntoIterator<Item = String>) -> Path {
         let messages = messages.into_iter().map(|text| Message::new(Role::User, None, text));
-        Left { path: Arc::new(Path::of(ChatId::from(chat), messages)), at: Timestamp(0) }
+        Path::of(ChatId::from(chat), messages)
     }
 
-    fn path(chat: &str, messages: usize) -> Left {
-        left(chat, (0..messages).map(|at| at.to_string()))
+    fn put(paths: &Paths, path: Path) {
+        paths.put(Arc::new(path), Timestamp(7));
     }
 
     #[test]
-    fn the_last_path_of_a_chat_is_given_out_once() {
+    fn the_last_path_of_a_chat_is_given_out_once_and_its_time_always() {
         let paths = Paths::default();
-        for (chat, messages) in [("a", 1), ("b", 1), ("a", 2)] {
-            paths.put(path(chat, messages));
+        let of = |chat: &str, length: usize| path(chat, (0..length).map(|at| at.to_string()));
+        for (chat, length) in [("a", 1), ("b", 1), ("a", 2)] {
+            put(&paths, of(chat, length));
         }
-        assert_eq!(paths.take(&ChatId::from("a")), Some(path("a", 2)));
-        assert_eq!(paths.take(&ChatId::from("a")), None);
-        assert_eq!(paths.take(&ChatId::from("b")), Some(path("b", 1)));
+        let take = |chat: &str| paths.take(&ChatId::from(chat));
+        assert_eq!(take("a"), Some((Some(of("a", 2)), Timestamp(7))));
+        assert_eq!(take("a"), Some((None, Timestamp(7))));
+        assert_eq!(take("b"), Some((Some(of("b", 1)), Timestamp(7))));
+        assert_eq!(take("c"), None);
     }
 
     #[test]
     fn the_story_not_told_for_longest_makes_room() {
         let paths = Paths::default();
-        let long = |chat: &str, bytes: usize| left(chat, ["x".repeat(bytes)]);
-        for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES - 2000)] {
-            paths.put(long(chat, bytes));
+        let long = |chat: &str, bytes: usize| path(chat, ["x".repeat(bytes)]);
+        for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES - 2500)] {
+            put(&paths, long(chat, bytes));
         }
         assert_eq!(paths.take(&ChatId::from("a")), None);
         assert!(paths.take(&ChatId::from("b")).is_some());
-        paths.put(long("huge", MOST_BYTES));
+        put(&paths, long("huge", MOST_BYTES));
         assert_eq!(paths.take(&ChatId::from("huge")), None);
     }
 }

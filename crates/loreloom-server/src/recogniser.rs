@@ -62,7 +62,7 @@ impl App {
         if let Some(name) = &request.explicit.chat
             && !self.recogniser.knows(name)
         {
-            runtime.block_on(self.recall(&ChatId::from(name.as_str())))?;
+            self.in_time(runtime, self.recall(&ChatId::from(name.as_str())))?;
         }
         Ok(self.recogniser.see(request))
     }

@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
-    paths::Left, remembering::budget,
+    remembering::budget,
 };
 
 /// A turn that was decided but not yet stored.
@@ -161,7 +161,10 @@ impl App {
         let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
         let remembering =
             is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
-        self.stacks.count_turn();
+        // A preview is no turn.
+        if wish.asks {
+            self.stacks.count_turn();
+        }
         let lore = self.stacks.lore();
         let transcript = lore.transcript(&path);
         let near = self.near(runtime, &lore, &transcript, waiting);
@@ -268,13 +271,13 @@ impl App {
         }
         let newest = story.pop();
         let (known, left_at) = match self.paths().take(&chat) {
-            Some(Left { path, at }) => (Arc::unwrap_or_clone(path), Some(at)),
+            Some((path, at)) => (path.unwrap_or_else(|| Path::new(chat)), Some(at)),
             None => (Path::new(chat), None),
         };
         let (mut path, _taken_over) = known.grown(story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
-            match runtime.block_on(self.store.state(&self.tenant, &path)) {
+            match self.in_time(runtime, self.store.state(&self.tenant, &path)) {
                 // A story's first turn.
                 Err(StoreError::NoChat { .. }) => (),
                 found => state = found?,
@@ -282,6 +285,19 @@ impl App {
             path.push(newest);
         }
         Ok((path, state, left_at))
+    }
+
+    /// What the store answers, unless that takes longer than a turn may.
+    pub(crate) fn in_time<T>(
+        &self,
+        runtime: &Handle,
+        asking: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let longest = self.live().weaving.deadline;
+        let asking = async { tokio::time::timeout(longest, asking).await };
+        runtime.block_on(asking).unwrap_or_else(|late| {
+            Err(StoreError::Database { doing: "reading the story", source: late.into() })
+        })
     }
 
     /// Tells the recogniser how the model's messages read in the story: without the
@@ -399,7 +415,7 @@ impl App {
         if let Some(path) = told {
             // The reply is stored: its reader need not wait for what memory makes of it.
             let (app, path) = (self.clone(), Arc::new(path));
-            self.paths().put(Left { path: Arc::clone(&path), at: self.clock.now() });
+            self.paths().put(Arc::clone(&path), self.clock.now());
             self.tasks.spawn(async move { app.remember(&path, &names).await });
         }
         Ok(())

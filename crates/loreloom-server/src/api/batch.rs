@@ -208,10 +208,12 @@ fn change_in(
         match change(&entry)? {
             Some(after) => {
                 let fields = differences(&entry, &after);
-                if !fields.is_empty() {
+                if fields.is_empty() {
+                    kept.push(entry);
+                } else {
                     changed.push(EntryChange { fields, ..seen });
+                    kept.push(after);
                 }
-                kept.push(after);
             }
             None => changed.push(EntryChange { removed: true, ..seen }),
         }
@@ -328,7 +330,7 @@ impl Replace {
             }
         };
         let keys = |keys: &[Key]| -> Vec<Key> {
-            keys.iter().map(|key| Key::parse(&put(key.raw()))).collect()
+            keys.iter().map(|key| entry_json::key_of(&put(key.raw()), entry)).collect()
         };
         let mut after = entry.clone();
         for field in self.fields.as_deref().unwrap_or(&[TextField::Content]) {

@@ -1,8 +1,9 @@
 //! An entry as the API writes and reads it.
 //!
 //! Keys are plain texts there, as every format writes them: what is a regular expression is
-//! told from its slashes, by one rule ([`Key::parse`]). What an entry's file said besides
-//! stays with the entry and is not shown.
+//! told from its slashes, by one rule ([`Key::parse`]). Some formats have others, without
+//! slashes: a key that an entry has already stays what it is. What an entry's file said
+//! besides stays with the entry and is not shown.
 
 use loreloom_core::book::{Entry, Key};
 use serde_json::{Map, Value};
@@ -43,7 +44,7 @@ pub(super) fn read(mut value: Value, before: &Entry) -> Result<Entry, Problem> {
     each_key_list(&mut value, |keys| {
         for key in keys {
             match key.as_str() {
-                Some(text) => *key = serde_json::to_value(Key::parse(text)).unwrap_or_default(),
+                Some(text) => *key = serde_json::to_value(key_of(text, before)).unwrap_or_default(),
                 None => wrong = Some(key.clone()),
             }
         }
@@ -54,6 +55,15 @@ pub(super) fn read(mut value: Value, before: &Entry) -> Result<Entry, Problem> {
     let mut entry: Entry = read_value(value)?;
     entry.raw.clone_from(&before.raw);
     Ok(entry)
+}
+
+/// The key of an entry that is written like this, else a new one.
+pub(super) fn key_of(text: &str, before: &Entry) -> Key {
+    let activation = &before.activation;
+    let lists = [&activation.require, &activation.exclude_any, &activation.exclude_all];
+    let all = lists.into_iter().flatten().flatten();
+    let mut all = activation.keys.iter().chain(&activation.secondary.keys).chain(all);
+    all.find(|key| key.raw() == text).cloned().unwrap_or_else(|| Key::parse(text))
 }
 
 /// Changes an entry: fields that are given replace those it has, `null` takes them away
@@ -106,6 +116,7 @@ fn each_key_list(value: &mut Value, mut change: impl FnMut(&mut Vec<Value>)) {
 
 #[cfg(test)]
 mod tests {
+    use loreloom_core::book::RegexKey;
     use serde_json::json;
 
     use super::*;
@@ -128,6 +139,17 @@ mod tests {
         assert_eq!(same.activation.keys, [Key::parse("bell"), Key::parse("/gongs?/i")]);
         let none = patch(json!({"activation": {"probability": null}})).unwrap();
         assert_eq!(none.activation.probability, None);
+    }
+
+    #[test]
+    fn a_regular_expression_without_slashes_stays_one() {
+        let mut entry = Entry::new("b/0");
+        let (raw, pattern) = ("dragon*".to_owned(), "dragon.*".to_owned());
+        let wild = Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() });
+        entry.activation.keys = vec![wild.clone()];
+        let patch = json!({"content": "x", "activation": {"keys": ["dragon*", "wyrm*"]}});
+        let changed = patched(&entry, patch.as_object().unwrap()).unwrap();
+        assert_eq!(changed.activation.keys, [wild, Key::Literal("wyrm*".to_owned())]);
     }
 
     #[test]

@@ -82,9 +82,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         Some(named) => (body, Some(named)),
         None => match addressed(&app.connections, &body) {
             Some((body, connection)) => {
-                // The front end's key is the default connection's; nobody else is told.
-                if connection.holding.is_none() && connection.name != app.connections.default().name
-                {
+                if !app.connections.is_told_keys(&connection) {
                     parts.headers.remove(AUTHORIZATION);
                 }
                 (body, Some(connection))

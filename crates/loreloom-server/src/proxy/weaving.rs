@@ -45,7 +45,8 @@ pub(super) struct Woven {
 ///
 /// The engine has a thread to itself, so that a slow turn delays no other chat, and works
 /// under a deadline. A turn that misses it is decided in vain. Where turns have been quick,
-/// that thread is the one the request came on: its other requests go on elsewhere.
+/// that thread is the one the request came on: its other requests go on elsewhere, and this
+/// one goes on without lore as soon as the engine has come to its end.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -54,6 +55,7 @@ pub(super) async fn weave(
 ) -> Result<Outgoing, String> {
     let live = app.live();
     let waiting = Arc::new(Waiting::new(&live.weaving.room));
+    let (begun, deadline) = (Instant::now(), live.weaving.deadline);
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let runtime = Handle::current();
@@ -61,17 +63,22 @@ pub(super) async fn weave(
         let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
         let working = Working { app: app.clone(), runtime, waiting: Arc::clone(&waiting) };
         let (body, named) = (body.clone(), named.cloned());
-        let prepared = if may_stay && app.pace().is_brisk() {
+        let running = app.pace().begin().filter(|_| may_stay);
+        let prepared = if let Some(_running) = running {
             let came = (parts.uri.path(), &parts.headers, &body);
             let prepare = AssertUnwindSafe(|| working.prepare(came, named));
-            block_in_place(|| catch_unwind(prepare)).ok()
+            let prepared = block_in_place(|| catch_unwind(prepare)).ok();
+            if begun.elapsed() > deadline + waiting.so_far() {
+                return Err(missed(deadline));
+            }
+            prepared
         } else {
             let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
             spawn_blocking(move || working.prepare((&path, &headers, &body), named)).await.ok()
         };
         prepared.unwrap_or_else(|| Err("the engine failed".to_owned()))
     };
-    in_time(live.weaving.deadline, &waiting, work).await
+    in_time(deadline, &waiting, work).await
 }
 
 /// The result of some work, unless it takes longer than the deadline, waiting for others not
@@ -90,9 +97,13 @@ async fn in_time<T>(
         }
         // More waiting may have begun meanwhile.
         if tokio::time::Instant::now() >= begun + deadline + waiting.so_far() {
-            return Err(format!("the engine took longer than {} ms", deadline.as_millis()));
+            return Err(missed(deadline));
         }
     }
+}
+
+fn missed(deadline: Duration) -> String {
+    format!("the engine took longer than {} ms", deadline.as_millis())
 }
 
 /// More than loading a tokenizer takes, also on a slow machine.

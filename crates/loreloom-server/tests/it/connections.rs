@@ -175,14 +175,18 @@ async fn one_model_is_asked_of_the_connection_that_its_name_leads_to() {
     let (home, cloud) =
         (ModelServer::start(script()).unwrap(), ModelServer::start(script()).unwrap());
     let all = vec![to("home", &home), to("cloud", &cloud)];
-    let connections = Connections::new(all, vec![route("gpt-*", "cloud")], None).unwrap();
+    let routes = vec![route("gpt-*", "cloud"), route("home/x", "cloud")];
+    let connections = Connections::new(all, routes, None).unwrap();
     let setup = Setup { connections: Some(connections), ..Setup::default() };
     let loreloom = Loreloom::start(&home, setup).await;
     for (asked, server, path, key) in [
         ("/v1/models/qwen", &home, "/v1/models/qwen", Some("Bearer sk-1")),
         ("/v1/models/meta/llama", &home, "/v1/models/meta/llama", Some("Bearer sk-1")),
         ("/v1/models/cloud/meta/llama", &cloud, "/v1/models/meta/llama", None),
-        ("/v1/models/gpt-5", &cloud, "/v1/models/gpt-5", None),
+        ("/v1/models/cloud%2Fllama?all=1", &cloud, "/v1/models/llama", None),
+        // As with requests for text: who is chosen by a route is told the key.
+        ("/v1/models/gpt-5", &cloud, "/v1/models/gpt-5", Some("Bearer sk-1")),
+        ("/v1/models/home/x", &cloud, "/v1/models/home/x", Some("Bearer sk-1")),
     ] {
         let request = reqwest::Client::new().get(loreloom.url(asked)).bearer_auth("sk-1");
         request.send().await.unwrap();

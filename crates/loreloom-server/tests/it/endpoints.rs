@@ -8,6 +8,7 @@ use loreloom_memory::ports::StoryStore as _;
 use loreloom_server::Weaving;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::harness::{Loreloom, Setup};
 
@@ -243,4 +244,30 @@ async fn a_missed_deadline_passes_the_request_on_and_holds_up_no_other_chat() {
     let sent = model.received();
     let slow = sent.iter().find(|one| one.last_text() == "Ring the bell!").unwrap();
     assert_eq!(slow.json, json!({"messages": [{"role": "user", "content": "Ring the bell!"}]}));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_turn_after_quick_ones_passes_the_request_on_too_and_holds_up_no_other_chat() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let weaving = Weaving { deadline: Duration::from_millis(300), ..Weaving::default() };
+    let setup = Setup { counter: Arc::new(Slow), weaving, ..Setup::default() };
+    let loreloom = Loreloom::start(&model, setup).await;
+    let client = reqwest::Client::new();
+    let ask = |chat: &str, text: &str| {
+        let said = json!([{"role": "user", "content": text}]);
+        let body = json!({"loreloom": {"chat": chat}, "messages": said});
+        let request = client.post(loreloom.url(CHAT)).json(&body);
+        async move { request.send().await.unwrap() }
+    };
+    for chat in ["a", "b"] {
+        assert_eq!(ask(chat, "Good morning.").await.headers()["x-loreloom-woven"], "0");
+    }
+    let mut others = JoinSet::new();
+    others.spawn(ask("c", "Ring the bell!"));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(ask("d", "Good evening.").await.headers()["x-loreloom-woven"], "0");
+    assert!(others.try_join_next().is_none(), "the slow turn is still being decided");
+    let slow = others.join_next().await.unwrap().unwrap();
+    assert_eq!(slow.headers()["x-loreloom-warning"], "the engine took longer than 300 ms");
+    assert!(slow.headers().get("x-loreloom-woven").is_none());
 }

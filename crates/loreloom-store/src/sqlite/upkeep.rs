@@ -126,7 +126,9 @@ impl SqliteStore {
 
     /// Gives the space of deleted rows back to the file system.
     pub async fn vacuum(&self) -> Result<(), StoreError> {
-        self.pool.alone(|connection| connection.execute_batch("VACUUM").doing("vacuuming")).await
+        // The copy that it makes may be larger than the memory.
+        let vacuum = "PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY;";
+        self.pool.alone(|connection| connection.execute_batch(vacuum).doing("vacuuming")).await
     }
 }
 
