@@ -201,8 +201,8 @@ impl Connections {
         &self.all[route.map_or(self.default, |(_, at)| *at)]
     }
 
-    /// Whether a tokenizer can count at once. A vocabulary takes tens of megabytes and some
-    /// time to load, so that is left to the first turn that needs it.
+    /// Whether a tokenizer can count at once. Some take a while to load, so that is left to the
+    /// first turn that needs them.
     pub(crate) fn is_loaded(&self, counter: &dyn TokenCounter) -> bool {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.contains(counter.name())

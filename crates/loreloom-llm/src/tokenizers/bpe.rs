@@ -1,25 +1,25 @@
 //! Counting by byte pairs, in a tenth of the memory that encoding and decoding need.
 //!
 //! A text is cut into pieces, and in each piece the pair of neighbours that the vocabulary
-//! ranks first is joined until none is left. Only how many parts remain is asked here, so the
-//! vocabulary is kept once: its tokens in one run of bytes, and a table of their places.
+//! ranks first is joined until none is left. Only how many parts remain is asked here.
 
-use std::{cmp::Reverse, collections::BinaryHeap, hash::Hasher as _};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use regex::{Regex, RegexBuilder};
-use rustc_hash::FxHasher;
+
+use super::table::Table;
 
 /// A vocabulary that counts.
 #[derive(Debug)]
 pub(super) struct Bpe {
-    tokens: Tokens,
+    tokens: Table<'static>,
     pieces: Pieces,
 }
 
 impl Bpe {
-    /// A vocabulary of these tokens, each at its rank, that cuts texts like this.
-    pub(super) fn new(tokens: impl IntoIterator<Item = Vec<u8>>, pieces: Pieces) -> Self {
-        Self { tokens: Tokens::new(tokens), pieces }
+    /// A vocabulary of these tokens that cuts texts like this.
+    pub(super) fn new(tokens: Table<'static>, pieces: Pieces) -> Self {
+        Self { tokens, pieces }
     }
 
     /// The tokens of a text.
@@ -73,70 +73,6 @@ impl Pieces {
     }
 }
 
-/// Tokens and their ranks.
-#[derive(Debug)]
-struct Tokens {
-    /// All of them, one after the other.
-    bytes: Vec<u8>,
-    /// Where each ends, by rank.
-    ends: Vec<u32>,
-    /// By hash: a rank, one up; 0 is free. At the most half of it is taken.
-    places: Vec<u32>,
-}
-
-impl Tokens {
-    fn new(tokens: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-        for token in tokens {
-            bytes.extend_from_slice(&token);
-            ends.push(place(bytes.len()));
-        }
-        bytes.shrink_to_fit();
-        ends.shrink_to_fit();
-        let places = vec![0; (ends.len() * 2).next_power_of_two()];
-        let mut tokens = Self { bytes, ends, places };
-        for rank in 0..tokens.ends.len() {
-            let token = tokens.token(rank);
-            if !token.is_empty() {
-                let free = tokens.walk(token).find(|&at| tokens.places[at] == 0);
-                if let Some(free) = free {
-                    tokens.places[free] = place(rank + 1);
-                }
-            }
-        }
-        tokens
-    }
-
-    fn token(&self, rank: usize) -> &[u8] {
-        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.bytes[start..self.ends[rank] as usize]
-    }
-
-    /// The rank of a token.
-    fn rank(&self, token: &[u8]) -> Option<u32> {
-        for at in self.walk(token) {
-            let rank = self.places[at].checked_sub(1)?;
-            if self.token(rank as usize) == token {
-                return Some(rank);
-            }
-        }
-        None
-    }
-
-    /// The places where a token may be, the likeliest first.
-    fn walk(&self, token: &[u8]) -> impl Iterator<Item = usize> + use<> {
-        let mut hasher = FxHasher::default();
-        hasher.write(token);
-        let mask = self.places.len() - 1;
-        let first = usize::try_from(hasher.finish() & mask as u64).unwrap_or_default();
-        (0..=mask).map(move |step| (first + step) & mask)
-    }
-}
-
-fn place(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
-}
-
 /// The parts of a piece, each named by its first byte.
 struct Parts<'piece> {
     piece: &'piece [u8],
@@ -161,14 +97,14 @@ impl<'piece> Parts<'piece> {
         self.next.get(self.next[at]?).copied().flatten()
     }
 
-    fn pair(&self, tokens: &Tokens, at: usize) -> Option<Pair> {
+    fn pair(&self, tokens: &Table<'_>, at: usize) -> Option<Pair> {
         let end = self.pair_end(at)?;
         Some(Reverse((tokens.rank(&self.piece[at..end])?, at, end)))
     }
 
     /// How many parts are left when every pair that is a token has been joined, the first in
     /// rank before all others.
-    fn joined(mut self, tokens: &Tokens) -> usize {
+    fn joined(mut self, tokens: &Table<'_>) -> usize {
         let mut left = self.piece.len();
         let pairs = (0..left).filter_map(|at| self.pair(tokens, at));
         let mut pairs: BinaryHeap<Pair> = pairs.collect();

@@ -11,6 +11,7 @@ mod choice;
 mod estimate;
 #[cfg(feature = "hf")]
 mod file;
+mod table;
 mod vocabulary;
 
 use std::sync::Arc;

@@ -3,12 +3,19 @@
 use std::sync::OnceLock;
 
 use loreloom_core::{tokens::TokenCounter as _, units::Tokens};
-use tiktoken_rs::CoreBPE;
 
 use super::{
     FastEstimate,
     bpe::{Bpe, Pieces},
+    table::Table,
 };
+
+/// A vocabulary that the build script laid out.
+macro_rules! embedded {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
 
 /// An embedded vocabulary. Each is loaded once per process, when first used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,20 +67,19 @@ impl Vocabulary {
         LOADED[self as usize].get_or_init(|| self.read()).as_ref()
     }
 
-    /// The embedded vocabulary, of which only what counting needs is kept.
     fn read(self) -> Option<Bpe> {
-        let whole = match self {
-            Self::O200k => tiktoken_rs::o200k_base(),
-            Self::Cl100k => tiktoken_rs::cl100k_base(),
-            Self::P50k => tiktoken_rs::p50k_base(),
-            Self::R50k => tiktoken_rs::r50k_base(),
+        let tokens: &[u8] = match self {
+            Self::O200k => embedded!("o200k_base"),
+            Self::Cl100k => embedded!("cl100k_base"),
+            Self::P50k => embedded!("p50k_base"),
+            Self::R50k => embedded!("r50k_base"),
         };
         let pieces = match self {
             Self::O200k => Pieces::new(O200K, true),
             Self::Cl100k => Pieces::new(CL100K, true),
             Self::P50k | Self::R50k => Pieces::new(R50K, false),
         };
-        Some(Bpe::new(tokens_of(&whole.ok()?), pieces.ok()?))
+        Some(Bpe::new(Table::of(tokens)?, pieces.ok()?))
     }
 
     /// The tokens of a text. Special tokens are counted as the characters they are written
@@ -85,20 +91,6 @@ impl Vocabulary {
         }
     }
 }
-
-/// The tokens by rank; a rank of no token, or of a special one, is empty.
-fn tokens_of(bpe: &CoreBPE) -> Vec<Vec<u8>> {
-    let special = bpe.special_tokens();
-    let is_special = |token: &Vec<u8>| special.iter().any(|one| one.as_bytes() == *token);
-    let token = |rank| bpe.decode_bytes(&[rank]).ok().filter(|token| !is_special(token));
-    let mut tokens: Vec<Vec<u8>> =
-        (0..MOST_TOKENS).map(|rank| token(rank).unwrap_or_default()).collect();
-    tokens.truncate(tokens.iter().rposition(|token| !token.is_empty()).map_or(0, |last| last + 1));
-    tokens
-}
-
-/// More than the largest vocabulary has.
-const MOST_TOKENS: u32 = 210_000;
 
 /// How the vocabularies cut texts, as published, but for the rule for blanks.
 const O200K: &str = concat!(
@@ -139,6 +131,7 @@ const BY_PREFIX: [(&str, Vocabulary); 19] = [
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use tiktoken_rs::CoreBPE;
 
     use super::*;
 
