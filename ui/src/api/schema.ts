@@ -1501,7 +1501,7 @@ export interface components {
         };
         /** @description The reply to a turn. */
         NewReply: {
-            /** @description What the model said. */
+            /** @description What the model said; notes alone are no reply. */
             content: string;
             /** @description Who spoke. */
             name?: string | null;
