@@ -373,9 +373,7 @@ mod tests {
         let (turn, turns) = watch::channel(0);
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || tell.send(()).unwrap());
-        let keeping = tokio::spawn(async move {
-            refreshing.keep_up(turns, &SourceStates::default(), read_again).await;
-        });
+        let states = SourceStates::default();
         // Far more turns than one poll takes, and none of them asks for a read.
         let telling = async {
             for number in 1..2000 {
@@ -385,10 +383,9 @@ mod tests {
         };
         tokio::select! {
             read = told.recv() => assert_eq!(read, Some(())),
+            () = refreshing.keep_up(turns, &states, read_again) => panic!("it ended"),
             () = telling => panic!("it was never polled"),
         }
-        drop(turn);
-        keeping.await.unwrap();
     }
 
     #[test]
