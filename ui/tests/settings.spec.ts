@@ -164,6 +164,14 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     await page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }).click();
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(async () => (await find('arcs')).position).toBe('IN_CHAT');
+    // A field that is emptied stays, and means the usual budget.
+    const budget = page.getByLabel('Budget of “Relationships”, tokens');
+    await expect(budget).toHaveValue('33');
+    await budget.fill('');
+    await expect(budget).toBeVisible();
+    await expect(budget).toHaveAttribute('placeholder', /^[1-9]/);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await find('relationships')).budget).toBe(Number(await budget.getAttribute('placeholder')));
     // The next turn is told so: threads have no room.
     const chat = encodeURIComponent((await json<{ items: { id: string; turns: number }[] }>('/chats')).items.find((one) => one.turns > 0)!.id);
     await asked('And what about Halven?');

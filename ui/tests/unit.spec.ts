@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@playwright/test';
-import type { PromptMap } from '../src/api/types';
+import type { PromptMap, Settings } from '../src/api/types';
 import { de } from '../src/i18n/de';
 import { en } from '../src/i18n/en';
 import { added, cost } from '../src/lib/figures';
@@ -12,6 +12,7 @@ import { parts } from '../src/lib/highlight';
 import { place, way } from '../src/lib/layout';
 import { asSent, blocks, quote } from '../src/lib/prompt';
 import { rulesDraft, rulesPatch } from '../src/lib/rules';
+import { hasBudget, isUsual, slotsDraft, slotsPatch } from '../src/lib/slots';
 import { delta } from '../src/lib/telling';
 
 test('messages are filled in with numbers, plurals and names', () => {
@@ -123,4 +124,19 @@ test('no text is ever made into markup by the page', () => {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(svelte|ts)$/.test(name));
   expect(files.length).toBeGreaterThan(30);
   for (const name of files) expect(readFileSync(`${source}/${name}`, 'utf8'), name).not.toMatch(/\{@html|innerHTML|insertAdjacentHTML|document\.write/);
+});
+
+test('an empty budget is the usual one, and a slot without any has none', () => {
+  const at = { position: 'IN_CHAT', depth: 2, role: 'system' };
+  const slot = (name: string, budget: number | null, usual: number | null) => ({ slot: name, name, ...at, budget, usual: { ...at, budget: usual } });
+  const settings = { effective: { slots: [slot('arcs', 33, 700), slot('session', 500, 500), slot('repair', null, null)], memory_cap: null, memory_unified: false } } as unknown as Settings;
+  const draft = slotsDraft(settings);
+  expect(slotsPatch(settings, draft)).toEqual({});
+  for (const one of draft.slots) one.budget = null;
+  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: null } });
+  expect(draft.slots.map((one) => isUsual(settings, one))).toEqual([true, true, true]);
+  // What is typed does not decide whether there is a field.
+  expect(draft.slots.map((one) => hasBudget(settings, one.slot))).toEqual([true, true, false]);
+  draft.slots[1]!.budget = 0;
+  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: null, session: 0 } });
 });

@@ -1501,7 +1501,7 @@ export interface components {
         };
         /** @description The reply to a turn. */
         NewReply: {
-            /** @description What the model said. */
+            /** @description What the model said; notes alone are no reply. */
             content: string;
             /** @description Who spoke. */
             name?: string | null;
@@ -2018,19 +2018,25 @@ export interface components {
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
         /** @description What to try out. */
-        PreviewBody: components["schemas"]["LorePatch"] & {
+        PreviewBody: {
             /** @description Whose books. */
             books?: components["schemas"]["Books"];
+            /** @description Changes of entries of those books, by their ids (RFC 7396). */
+            entries?: Record<string, never>;
             /**
              * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
              *     memory has is told anew from what is known of that path today.
              */
             memory?: Record<string, never>;
+            /** @description Changes of the engine's rules (RFC 7396). */
+            rules?: Record<string, never>;
             /**
              * Format: int64
              * @description In place of `books`: the lore of this run of `POST /replay`.
              */
             run?: number | null;
+            /** @description Entries to leave out. */
+            without?: components["schemas"]["EntryId"][];
         };
         /** @description A turn as it would be. */
         PreviewView: {
@@ -3382,12 +3388,19 @@ export interface components {
         };
         /** @description A vault. */
         VaultView: {
+            /**
+             * Format: int64
+             * @description How many seconds ago it was read, for who may administer the server.
+             */
+            age_seconds?: number | null;
             /** @description Its name; empty where there is only one. */
             name: string;
             /** @description How many notes it has. */
             notes: number;
             /** @description Its folder or address, for who may administer the server. */
             place?: string | null;
+            /** @description What could not be read then, for who may administer the server. */
+            problems: string[];
             /** @description Whether it was registered here; the others were named at start. */
             registered: boolean;
             /**

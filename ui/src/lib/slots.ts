@@ -6,6 +6,7 @@ export type Where = Pick<SlotView, 'position' | 'depth' | 'role'>;
 export interface SlotDraft extends Where {
   slot: string;
   name: string;
+  /** Empty for the usual one. */
   budget: number | null;
 }
 
@@ -45,6 +46,15 @@ export function next(slots: Where[], slot: Where, by: number): Band {
   return all[Math.max(0, Math.min(all.length - 1, at + by))]!;
 }
 
+/** What a slot takes if nothing is said: also what an empty field means. */
+export const usualBudget = (settings: Settings, slot: string): number | null => settings.effective.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
+
+/** Whether a slot has a budget at all; what is being typed does not decide that. */
+export const hasBudget = (settings: Settings, slot: string): boolean => {
+  const now = settings.effective.slots.find((one) => one.slot === slot);
+  return (now?.usual.budget ?? now?.budget ?? null) !== null;
+};
+
 const same = (one: Where, other: Where): boolean => isAt(one, other) && one.role === other.role;
 
 /** The changes as the server takes them (RFC 7396); empty where nothing changed. */
@@ -55,7 +65,9 @@ export function slotsPatch(settings: Settings, draft: SlotsDraft): Record<string
     const now = settings.effective.slots.find((one) => one.slot === slot.slot);
     if (!now) continue;
     if (!same(slot, now)) places[slot.slot] = same(slot, now.usual) ? null : { position: slot.position, depth: slot.depth, role: slot.role };
-    if (slot.budget !== null && slot.budget !== (now.budget ?? null)) budgets[slot.slot] = slot.budget === now.usual.budget ? null : slot.budget;
+    const usual = now.usual.budget ?? null;
+    const budget = slot.budget ?? usual;
+    if (budget !== (now.budget ?? null)) budgets[slot.slot] = budget === usual ? null : budget;
   }
   return {
     ...(Object.keys(places).length ? { places } : {}),
@@ -67,5 +79,6 @@ export function slotsPatch(settings: Settings, draft: SlotsDraft): Record<string
 
 export const isUsual = (settings: Settings, slot: SlotDraft): boolean => {
   const now = settings.effective.slots.find((one) => one.slot === slot.slot);
-  return !now || (same(slot, now.usual) && slot.budget === (now.usual.budget ?? null));
+  const usual = now?.usual.budget ?? null;
+  return !now || (same(slot, now.usual) && (slot.budget ?? usual) === usual);
 };

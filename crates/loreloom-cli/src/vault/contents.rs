@@ -59,6 +59,8 @@ struct SourceState {
     source: NoteSource,
     /// When all of it was read.
     read: Option<Instant>,
+    /// When the last turn was.
+    turn: Option<Instant>,
 }
 
 impl SourceStates {
@@ -67,14 +69,23 @@ impl SourceStates {
         let states = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let aged = |state: &SourceState| NoteSource {
             age: state.read.map(|read| read.elapsed()),
+            turn: state.turn.map(|turn| turn.elapsed()),
             ..state.source.clone()
         };
         states.iter().map(aged).collect()
     }
 
     fn add(&self, source: NoteSource) {
-        let state = SourceState { source, read: None };
+        let state = SourceState { source, read: None, turn: None };
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(state);
+    }
+
+    /// Keeps that a turn is decided with what was read.
+    pub(crate) fn tell_turn(&self) {
+        let mut states = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for state in states.iter_mut() {
+            state.turn = Some(Instant::now());
+        }
     }
 
     /// Keeps what reading a vault told.

@@ -240,7 +240,7 @@ async fn follow(
     Contents { notes, fields }: Contents,
 ) -> anyhow::Result<Watching> {
     app.stacks.set_vaults(notes, fields).await?;
-    let following = app.clone();
+    let (following, states) = (app.clone(), vaults.states());
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
@@ -258,7 +258,7 @@ async fn follow(
             tokio::select! {
                 () = stopping.cancelled() => {}
                 () = gone(alive) => {}
-                () = refreshing.keep_up(turns, read_again) => {}
+                () = refreshing.keep_up(turns, &states, read_again) => {}
             }
         });
     }

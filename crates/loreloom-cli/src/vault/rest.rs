@@ -15,8 +15,12 @@ use loreloom_llm::{
     secret::Secret,
 };
 use serde_json::{Map, Value};
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Interval, MissedTickBehavior, interval_at},
+};
 
+use super::contents::SourceStates;
 use crate::{files, vault_folder::Reading};
 
 /// How vaults behind Obsidian's REST API are reached.
@@ -169,34 +173,55 @@ impl Refreshing {
     pub(crate) async fn keep_up(
         self,
         mut turns: watch::Receiver<u64>,
+        states: &SourceStates,
         read_again: Arc<dyn Fn() + Send + Sync>,
     ) {
         let mut hang_up = HangUp::listen();
         let (mut read, mut then) = (Instant::now(), *turns.borrow_and_update());
+        // Begun once: turns that come more often must not put it off.
+        let mut poll = Poll::every(self.poll);
         loop {
-            let poll = async {
-                match self.poll {
-                    Some(poll) => sleep(poll).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 told = turns.changed() => {
                     if told.is_err() {
                         return;
                     }
+                    states.tell_turn();
                     let now = *turns.borrow_and_update();
                     if !self.is_due(read.elapsed(), now.saturating_sub(then)) {
                         continue;
                     }
                 }
-                () = poll => {}
+                () = poll.due() => {}
                 () = hang_up.heard() => {}
             }
             let again = Arc::clone(&read_again);
             // A panic while reading was told where it happened.
             let _panicked = tokio::task::spawn_blocking(move || again()).await;
             (read, then) = (Instant::now(), *turns.borrow());
+        }
+    }
+}
+
+/// What is due every so often, if anything is.
+struct Poll(Option<Interval>);
+
+impl Poll {
+    fn every(period: Option<Duration>) -> Self {
+        Self(period.map(|period| {
+            let mut interval = interval_at(tokio::time::Instant::now() + period, period);
+            // After a long read the next is not due at once.
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        }))
+    }
+
+    async fn due(&mut self) {
+        match &mut self.0 {
+            Some(interval) => {
+                interval.tick().await;
+            }
+            None => std::future::pending().await,
         }
     }
 }
@@ -338,6 +363,28 @@ mod tests {
             let age = Duration::from_secs(seconds);
             let refreshing = arguments.refreshing(Refreshing::default());
             assert_eq!(refreshing.is_due(age, turns), due, "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_vault_is_polled_however_often_there_are_turns() {
+        let poll = Some(Duration::from_millis(500));
+        let refreshing = Refreshing { ttl: None, every: None, poll };
+        let (turn, turns) = watch::channel(0);
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || tell.send(()).unwrap());
+        let states = SourceStates::default();
+        // Far more turns than one poll takes, and none of them asks for a read.
+        let telling = async {
+            for number in 1..2000 {
+                turn.send(number).unwrap();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            read = told.recv() => assert_eq!(read, Some(())),
+            () = refreshing.keep_up(turns, &states, read_again) => panic!("it ended"),
+            () = telling => panic!("it was never polled"),
         }
     }
 

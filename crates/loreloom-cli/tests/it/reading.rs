@@ -35,6 +35,11 @@ fn files_by_hand_are_read_when_asked() {
     let written = read(home.path(), "out.json");
     let written: serde_json::Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["entries"]["0"]["key"], serde_json::json!(["harbor", "quay"]));
+    // Where nothing else changes, it is JSON all the same, and says what is not in it.
+    let relaxed = run(home.path(), &["convert", "lore.json", "same.json", "--relaxed"]);
+    assert!(told(&relaxed).contains("by hand"), "{}", told(&relaxed));
+    let written: serde_json::Value = serde_json::from_str(&read(home.path(), "same.json")).unwrap();
+    assert_eq!(written["entries"]["0"]["key"], serde_json::json!(["harbor; quay"]));
 }
 
 #[test]

@@ -222,6 +222,45 @@ fn lint_names_mistakes_and_repairs_the_safe_ones() {
 }
 
 #[test]
+fn lint_warns_of_notes_that_are_lost_and_of_values_that_are_not_used() {
+    let home = TempDir::new().unwrap();
+    note(home.path(), "vault/A.md", "---\nkeys: [a1]\ntags: [lorebook\n---\nX\n");
+    note(home.path(), "vault/B.md", "---\ntags: [lorebook]\nkeys: [bell]\n\n# B\n");
+    let text = "---\ntags: [lorebook]\nkeys: [rope]\nsummary: a: b\n---\nX\n";
+    note(home.path(), "vault/C.md", text);
+    let odd = "priority: high\nposition: sideways\nprobability: 50\nenabled: maybe\ncooldown: soon\n\
+               role: wizard\ndepth: deep\nscanDepth: -3\nselective_logic: xor\n";
+    let text = format!("---\ntags: [lorebook]\nkeys: [tower]\nsummary: s\n{odd}---\nX\n");
+    note(home.path(), "vault/D.md", &text);
+    // Never meant as lore.
+    note(home.path(), "vault/E.md", "---\ntitle: a: b\n---\nX\n");
+    let text = printed(home.path(), &["lint", "vault"]);
+    let warned: Vec<&str> = text.lines().filter(|line| line.contains(" [W_")).collect();
+    assert_eq!(
+        warned,
+        [
+            "A.md:3: warning: its fields are not YAML, so it is no lore [W_NOT_YAML]",
+            "B.md:1: warning: its fields have no `---` behind them, so it is no lore [W_UNCLOSED]",
+            "C.md:4: warning: its fields are not YAML and were read line by line [W_NOT_YAML]",
+            "D.md: warning: `priority` must be a number, found `high` [W_INVALID]",
+            "D.md: warning: `position` must be `before`, `after` or `in_chat`, found `sideways` [W_INVALID]",
+            "D.md: warning: `probability` must be a number from 0 to 1, found `50` [W_INVALID]",
+            "D.md: warning: `enabled` must be `true` or `false`, found `maybe` [W_INVALID]",
+            "D.md: warning: `cooldown` must be a number, 0 or more, found `soon` [W_INVALID]",
+            "D.md: warning: `role` must be `system`, `user` or `assistant`, found `wizard` [W_INVALID]",
+            "D.md: warning: `depth` must be a whole number from 0 to 10000, found `deep` [W_INVALID]",
+            "D.md: warning: `scanDepth` must be a number, 0 or more, found `-3` [W_INVALID]",
+            "D.md: warning: `selective_logic` must be `and_any`, `and_all`, `not_all` or `not_any`, found `xor` [W_INVALID]",
+        ]
+    );
+    let hint = "E.md: hint: is no lore: it has no tag that marks it [SKIP_NO_LOREBOOK_TAG]";
+    assert!(text.lines().any(|line| line == hint), "{text}");
+    let first = printed(home.path(), &["lint", "vault", "--json"]);
+    let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["path"], &first["line"]), (&Value::from("A.md"), &Value::from(3)));
+}
+
+#[test]
 fn lint_looks_into_lorebooks_too() {
     let home = TempDir::new().unwrap();
     let book = r#"{"entries":{"0":{"uid":0,"key":[],"comment":"Lost","content":"x"}}}"#;

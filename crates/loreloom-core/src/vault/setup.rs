@@ -40,6 +40,8 @@ pub struct NoteSource {
     pub ttl: Option<Duration>,
     /// How long ago they were read, where it is known.
     pub age: Option<Duration>,
+    /// How long ago the last turn was, where it is known.
+    pub turn: Option<Duration>,
     /// What could not be read when it was tried last, and why.
     pub problems: Vec<String>,
 }
@@ -80,10 +82,19 @@ impl NoteSource {
         let Some(ttl) = self.ttl else { return };
         if ttl.is_zero() {
             kinds.push(IssueKind::ReadEveryTurn { vault: vault() });
-        } else if let Some(age) = self.age.filter(|age| *age > ttl * STALE_AFTER) {
+        } else if let Some(age) = self.age.filter(|age| *age > ttl * STALE_AFTER)
+            && self.was_to_be_read(age, ttl)
+        {
             let (seconds, ttl) = (age.as_secs(), ttl.as_secs());
             kinds.push(IssueKind::Stale { vault: vault(), seconds, ttl });
         }
+    }
+
+    /// Whether notes of this age were to be read since, and were not. Without turns nobody
+    /// reads them, and nobody misses that.
+    fn was_to_be_read(&self, age: Duration, ttl: Duration) -> bool {
+        let failed = !self.problems.is_empty();
+        failed || self.turn.is_some_and(|turn| age.saturating_sub(turn) >= ttl)
     }
 }
 
@@ -108,13 +119,23 @@ mod tests {
         };
         let folder = NoteSource { age: Some(seconds(9999)), ..NoteSource::default() };
         let reason = || "gone".to_owned();
+        let old = |age, turn: Option<u64>| NoteSource {
+            age: Some(seconds(age)),
+            turn: turn.map(seconds),
+            ..remote.clone()
+        };
+        let stale = || IssueKind::Stale { vault: vault(), seconds: 901, ttl: 300 };
         for (source, expected) in [
             (folder, vec![]),
             (remote.clone(), vec![]),
-            (NoteSource { age: Some(seconds(900)), ..remote.clone() }, vec![]),
+            (old(900, Some(1)), vec![]),
+            (old(901, Some(601)), vec![stale()]),
+            // Nobody asked for a turn since they got old.
+            (old(901, Some(602)), vec![]),
+            (old(901, None), vec![]),
             (
-                NoteSource { age: Some(seconds(901)), ..remote.clone() },
-                vec![IssueKind::Stale { vault: vault(), seconds: 901, ttl: 300 }],
+                NoteSource { problems: vec![reason()], ..old(901, None) },
+                vec![IssueKind::NotRead { vault: vault(), reason: reason() }, stale()],
             ),
             (
                 NoteSource { ttl: Some(Duration::ZERO), age: Some(seconds(9)), ..remote.clone() },
@@ -122,7 +143,7 @@ mod tests {
             ),
             (NoteSource { ttl: None, age: Some(seconds(9999)), ..remote.clone() }, vec![]),
             (
-                NoteSource { has_key: false, problems: vec![reason()], ..remote },
+                NoteSource { has_key: false, problems: vec![reason()], ..remote.clone() },
                 vec![
                     IssueKind::NotRead { vault: vault(), reason: reason() },
                     IssueKind::NoKey { vault: vault() },

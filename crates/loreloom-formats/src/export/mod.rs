@@ -1,7 +1,8 @@
 //! Writes a book in any known format.
 //!
 //! A book that goes back to the format it came from is written by patching its own file:
-//! nothing that was not edited changes, not even a blank. A book that crosses to another
+//! nothing that was not edited changes, not even a blank; only what JSON does not know, comments
+//! and commas too many, is left out. A book that crosses to another
 //! format is written anew, and what the format cannot say is carried in its `extensions`
 //! or reported as lost.
 
@@ -11,6 +12,8 @@ mod patched;
 mod row;
 
 pub(crate) use fresh::report;
+
+use std::borrow::Cow;
 
 use loreloom_core::{
     book::{Book, Container, Indent, TextStyle},
@@ -26,6 +29,7 @@ use crate::{
     document::{self, Document, Part},
     error::FormatError,
     import::{ImportOptions, OddValues},
+    json,
     limits::Limits,
     note::Notes,
     perchance, text,
@@ -145,6 +149,17 @@ struct Own<'a> {
     bytes: Option<&'a [u8]>,
 }
 
+impl Own<'_> {
+    /// The text as somebody wrote it, with comments or commas too many, if it is no JSON for
+    /// that: whoever reads what is written is told nothing of `--relaxed`.
+    fn by_hand(&self, format: Format) -> Option<Cow<'_, str>> {
+        let is_json = self.document.part == Part::Whole && format != Format::Perchance;
+        let bytes = self.bytes.filter(|_| is_json)?;
+        let text = text::decode(bytes, &mut Notes::default());
+        (text != self.document.text).then_some(text)
+    }
+}
+
 /// The file that the book came from, if it is of this format.
 fn own_document<'a>(
     book: &'a Book,
@@ -188,7 +203,13 @@ fn patched(
     let same_card = options.card.is_none_or(|card| was.card.as_ref() == Some(card));
     let mut losses = Vec::new();
     let is_unedited = same_book(&was.book, book) && same_card;
-    if let Some(bytes) = own.bytes.filter(|_| is_unedited) {
+    let by_hand = own.by_hand(format);
+    if let Some(text) = &by_hand {
+        let comments = json::comments(text);
+        if !comments.is_empty() {
+            losses.push(Loss { entry: None, field: "comments".to_owned(), value: comments.into() });
+        }
+    } else if let Some(bytes) = own.bytes.filter(|_| is_unedited) {
         return Ok(Exported { bytes: bytes.to_vec(), losses });
     }
     let (text, card_text) = if is_unedited {

@@ -20,7 +20,7 @@ use std::{borrow::Cow, ops::Range};
 
 pub(crate) use self::{
     parser::{Oddity, OddityKind, parse},
-    relaxed::strict,
+    relaxed::{comments, strict},
 };
 
 /// A value and where it stands in the text.

@@ -1,8 +1,31 @@
 //! JSON as people write it by hand: with comments and commas behind the last item.
 
+use std::ops::Range;
+
 /// The text with blanks in the place of comments and of commas before a closing bracket, so
 /// that every other byte stands where it stood; `None` where there is nothing of the kind.
 pub(crate) fn strict(text: &str) -> Option<String> {
+    let overlooked = overlooked(text);
+    if overlooked.is_empty() {
+        return None;
+    }
+    let mut out = text.as_bytes().to_vec();
+    for range in overlooked {
+        for byte in out[range].iter_mut().filter(|byte| **byte != b'\n' && **byte != b'\r') {
+            *byte = b' ';
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// The comments of a text, as they are written.
+pub(crate) fn comments(text: &str) -> Vec<&str> {
+    let overlooked = overlooked(text).into_iter().filter_map(|range| text.get(range));
+    overlooked.map(str::trim_end).filter(|part| *part != ",").collect()
+}
+
+/// Where comments and commas before a closing bracket stand.
+fn overlooked(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut blanked = Vec::new();
     // The last comma, while only blanks and comments follow.
@@ -33,16 +56,7 @@ pub(crate) fn strict(text: &str) -> Option<String> {
         }
         at += length;
     }
-    if blanked.is_empty() {
-        return None;
-    }
-    let mut out = bytes.to_vec();
-    for range in blanked {
-        for byte in out[range].iter_mut().filter(|byte| **byte != b'\n' && **byte != b'\r') {
-            *byte = b' ';
-        }
-    }
-    String::from_utf8(out).ok()
+    blanked
 }
 
 /// The length of the string that begins here, with its quotes.
@@ -78,5 +92,12 @@ mod tests {
             assert_eq!(strict(text).as_deref(), expected, "{text}");
             assert!(strict(text).is_none_or(|strict| strict.len() == text.len()));
         }
+    }
+
+    #[test]
+    fn comments_are_told_as_they_are_written() {
+        let text = "[1, // one\r\n2 /* é\n */, \"// no\",\n] /* open";
+        assert_eq!(comments(text), ["// one", "/* é\n */", "/* open"]);
+        assert_eq!(comments("[1,]"), Vec::<&str>::new());
     }
 }

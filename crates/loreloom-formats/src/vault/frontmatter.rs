@@ -43,7 +43,7 @@ pub fn split(text: &str, reader: YamlReader) -> Frontmatter<'_> {
 
 /// What stands between the fences and below. DeepLore wants at least one line between
 /// them, if only an empty one.
-fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
+pub(super) fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
     let rest = rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')?;
     let mut at = 0;
@@ -62,17 +62,31 @@ fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
 /// Repeated nodes at the most: a note's fields are short, and repeating doubles quickly.
 const MOST_REPEATED: usize = 10_000;
 
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        strict_booleans: true,
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MOST_REPEATED,
+        }
+    }
+}
+
+/// The line, from 1 on, at which fields turn out to be no YAML; `None` if they are.
+pub(super) fn fields_fault(text: &str) -> Option<usize> {
+    match serde_saphyr::from_str_with_options::<Value>(text, options()) {
+        Ok(Value::Object(_) | Value::Null) => None,
+        Ok(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => Some(1),
+        Err(error) => {
+            let line = error.location().and_then(|at| usize::try_from(at.line()).ok());
+            // What is missing at the end is missed behind the last line.
+            Some(line.unwrap_or(1).clamp(1, text.lines().count().max(1)))
+        }
+    }
+}
+
 /// Reads YAML; `None` if it is none, or not a table.
 fn read_yaml(text: &str) -> Option<Map<String, Value>> {
-    let options = || {
-        serde_saphyr::options! {
-            duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
-            strict_booleans: true,
-            alias_limits: serde_saphyr::alias_limits! {
-                max_total_replayed_events: MOST_REPEATED,
-            }
-        }
-    };
     let mut fields = match serde_saphyr::from_str_with_options::<Value>(text, options()).ok()? {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),

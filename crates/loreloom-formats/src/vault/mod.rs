@@ -11,6 +11,7 @@ mod field_file;
 mod frontmatter;
 mod mini_yaml;
 mod note;
+mod oddities;
 mod repair;
 mod safe;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use self::{
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
     note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
+    oddities::{Fault, OddValue, fault, odd_values},
     repair::repair,
     safe::{file_name, plain_markdown},
     warning::{NoteWarning, WarningCode},

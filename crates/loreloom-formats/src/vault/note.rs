@@ -112,6 +112,16 @@ impl Default for TagNames {
     }
 }
 
+impl TagNames {
+    /// Whether a text has a word that marks lore, wherever it stands: whoever wrote it may have
+    /// meant it so.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let marks = [&self.lore, &self.guide];
+        marks.iter().any(|tag| !tag.is_empty() && text.contains(&tag.to_lowercase()))
+    }
+}
+
 /// Why a file is not part of the lore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Skip {
@@ -476,7 +486,7 @@ fn one(value: &Value) -> Option<String> {
 }
 
 /// The number that a text is, decimal or hexadecimal.
-fn number_in(text: &str) -> Option<f64> {
+pub(super) fn number_in(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return u32::from_str_radix(digits, 16).ok().map(f64::from);

@@ -10,8 +10,8 @@ use loreloom_core::{
     units::Depth,
 };
 use loreloom_formats::{
-    CardVersion, DepthPrompt, ExportOptions, Format, ImportOptions, Imported, OddValues, export,
-    import,
+    CardVersion, DepthPrompt, ExportOptions, Format, ImportOptions, Imported, Loss, OddValues,
+    export, import,
 };
 use serde_json::{Value, json};
 
@@ -378,10 +378,26 @@ fn comments_and_commas_too_many_are_overlooked_only_when_asked() -> Outcome {
     assert_eq!(imported.book.entries[0].content, "x // y");
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
     assert_eq!(notes, ["comments and commas too many were overlooked"]);
-    // The file itself stays as it is where nothing was edited.
+    // What is written is JSON, where every other byte stands where it stood.
     let options = ExportOptions { original: Some(text.as_bytes()), ..ExportOptions::default() };
-    let same = export(&imported.book, imported.format, &options)?.bytes;
-    assert_eq!(String::from_utf8(same)?, text);
+    let written = export(&imported.book, imported.format, &options)?;
+    let comments = json!(["// a book", "/* here */"]);
+    let lost = Loss { entry: None, field: "comments".to_owned(), value: comments };
+    assert_eq!(written.losses, [lost]);
+    let expected = text.replace("// a book", "         ").replace("/* here */", "          ");
+    let expected = expected.replace(",]", " ]").replace(",}", " }").replace("},\n}", "} \n}");
+    assert_eq!(String::from_utf8(written.bytes.clone())?, expected);
+    let again = import(&written.bytes, &ImportOptions::new("b"))?;
+    assert_eq!(again.book.entries, imported.book.entries);
+    // Commas are no loss, and a file that is JSON stays as it is.
+    for (text, same) in [("[1,]", false), ("[1]", true)] {
+        let text = format!("{{\"entries\": {{}}, \"x\": {text}}}");
+        let options = ImportOptions { relaxed: true, ..ImportOptions::new("b") };
+        let imported = import(text.as_bytes(), &options)?;
+        let options = ExportOptions { original: Some(text.as_bytes()), ..ExportOptions::default() };
+        let written = export(&imported.book, imported.format, &options)?;
+        assert_eq!((written.bytes == text.as_bytes(), written.losses), (same, vec![]));
+    }
     Ok(())
 }
 

@@ -174,6 +174,11 @@ async fn act(
     }
     if let Some(from) = &body.from {
         caller.chat(&app, &from.chat).await?;
+        let told = app.store.tree(tenant, &from.chat).await?;
+        if !told.iter().any(|node| node.message_id == from.message) {
+            let message = from.message.to_string();
+            return Err(Problem::missing("message", &message).at("from.message"));
+        }
     }
     let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {

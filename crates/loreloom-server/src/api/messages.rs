@@ -297,7 +297,7 @@ async fn move_to(
 /// The reply to a turn.
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewReply {
-    /// What the model said.
+    /// What the model said; notes alone are no reply.
     content: String,
     /// Who spoke.
     name: Option<String>,
@@ -325,13 +325,19 @@ async fn reply(
     let told = app.store.path(&caller.tenant, &chat, record.at).await?;
     let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
     let (notes, content) = app.stacks.lore().rules().notebooks.read(&new.content);
+    if content.trim().is_empty() {
+        return Err(Problem::value("content", "must say something besides notes", new.content));
+    }
     let message = Message::new(Role::Assistant, name.as_deref(), content);
     let item = story.push(message).clone();
     let node =
         Node { prefix: item.prefix, parent: record.at, message_id: item.id, message: item.message };
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
-    app.note(&story, notes).await?;
+    // The reply is stored: told as a failure, it would be sent once more.
+    if let Err(error) = app.note(&story, notes).await {
+        tracing::warn!(%error, "the notes were not stored");
+    }
     let user = record.given.as_ref().map(|given| given.user.clone());
     app.remember_by_name(&story, user, name).await;
     wrote(&app, &caller, &chat, before, item.prefix).await

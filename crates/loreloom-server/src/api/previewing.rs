@@ -60,9 +60,18 @@ struct PreviewBody {
     /// Whose books.
     #[serde(default)]
     books: Books,
-    /// Changes of those books.
-    #[serde(flatten)]
-    patch: LorePatch,
+    // Not `LorePatch` flattened: unknown fields would pass.
+    /// Changes of entries of those books, by their ids (RFC 7396).
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    entries: Map<String, Value>,
+    /// Entries to leave out.
+    #[serde(default)]
+    without: Vec<EntryId>,
+    /// Changes of the engine's rules (RFC 7396).
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    rules: Map<String, Value>,
     /// In place of `books`: the lore of this run of `POST /replay`.
     run: Option<u64>,
     /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
@@ -98,7 +107,7 @@ impl Chosen {
     async fn of(
         app: &App,
         caller: &Caller,
-        body: &PreviewBody,
+        body: PreviewBody,
         version: LibraryVersion,
     ) -> Result<Self, Problem> {
         let now = app.stacks.lore();
@@ -117,7 +126,9 @@ impl Chosen {
                 (shelf, None)
             }
         };
-        Ok(Self { shelf: body.patch.over(&shelf, None)?, followed })
+        let PreviewBody { entries, without, rules, .. } = body;
+        let patch = LorePatch { entries, without, rules };
+        Ok(Self { shelf: patch.over(&shelf, None)?, followed })
     }
 
     /// The books that are active for a turn, where they are not those of its day.
@@ -145,14 +156,15 @@ async fn preview(
     State(app): State<App>,
     caller: Caller,
     Path((chat, turn)): Path<(String, u64)>,
-    Json(body): Json<PreviewBody>,
+    Json(mut body): Json<PreviewBody>,
 ) -> Result<Json<PreviewView>, Problem> {
     app.take_up(&caller.tenant).await?;
     let looked = app.look_at(&caller.tenant, &ChatId(chat), TurnId(turn)).await?;
-    let chosen = Chosen::of(&app, &caller, &body, looked.past.record.library).await?;
+    let memory = std::mem::take(&mut body.memory);
+    let chosen = Chosen::of(&app, &caller, body, looked.past.record.library).await?;
     let counter = app.counter_of(looked.past.record.given.as_deref());
     let mut past = looked.past.clone();
-    if let Some(changes) = slots(&app, body.memory)? {
+    if let Some(changes) = slots(&app, memory)? {
         remember(&app, &caller, &mut past, counter.as_ref(), &changes).await?;
     }
     let working = tokio::task::spawn_blocking(move || {

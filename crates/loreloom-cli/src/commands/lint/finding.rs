@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use loreloom_core::vault::{IssueKind, Severity};
-use loreloom_formats::vault::{NoteWarning, Skip, WarningCode};
+use loreloom_formats::vault::{Fault, NoteWarning, OddValue, Skip, WarningCode};
 use serde::Serialize;
 
 /// Something odd.
@@ -11,6 +11,9 @@ use serde::Serialize;
 pub(super) struct Finding {
     /// The file.
     pub(super) path: String,
+    /// Its line, from 1 on, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
     /// The note or entry; empty where it is about the whole.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) title: String,
@@ -24,7 +27,7 @@ pub(super) struct Finding {
 impl Finding {
     pub(super) fn new(path: &str, severity: Severity, code: &str, message: String) -> Self {
         let (path, code) = (path.to_owned(), code.to_owned());
-        Self { path, title: String::new(), severity, code, message, fixable: false }
+        Self { path, line: None, title: String::new(), severity, code, message, fixable: false }
     }
 
     /// What is odd about a note.
@@ -47,6 +50,24 @@ impl Finding {
         };
         let finding = Self::new(path, severity, warning.code.code(), self::warning(warning));
         Self { fixable, ..finding }
+    }
+
+    /// A value that is not used as it stands.
+    pub(super) fn of_odd(path: &str, odd: &OddValue) -> Self {
+        let OddValue { field, rule, found } = odd;
+        let message = format!("`{field}` {rule}, found `{found}`");
+        Self::new(path, Severity::Warning, WarningCode::Invalid.code(), message)
+    }
+
+    /// Fields that cannot be read as they are meant, and whether the note is lost for that.
+    pub(super) fn of_fault(path: &str, fault: Fault, is_lost: bool) -> Self {
+        let (code, what) = match fault {
+            Fault::Unclosed { .. } => ("W_UNCLOSED", "its fields have no `---` behind them"),
+            Fault::NotYaml { .. } => (WarningCode::NotYaml.code(), "its fields are not YAML"),
+        };
+        let rest = if is_lost { ", so it is no lore" } else { " and were read line by line" };
+        let finding = Self::new(path, Severity::Warning, code, format!("{what}{rest}"));
+        Self { line: Some(fault.line()), ..finding }
     }
 
     /// A file that is no lore.
@@ -74,7 +95,9 @@ impl Finding {
         let fix = if self.fixable { " (--fix)" } else { "" };
         let named = !self.title.is_empty() && !self.path.ends_with(&format!("{}.md", self.title));
         let title = if named { format!(" ({})", self.title) } else { String::new() };
-        writeln!(out, "{}{title}: {word}: {} [{}]{fix}", self.path, self.message, self.code)?;
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        let Self { path, message, code, .. } = self;
+        writeln!(out, "{path}{line}{title}: {word}: {message} [{code}]{fix}")?;
         Ok(())
     }
 }

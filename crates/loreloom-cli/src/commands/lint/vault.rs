@@ -11,7 +11,9 @@ use loreloom_core::{
     tokens::TokenCounter,
     vault::{Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join},
 };
-use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_note, repair};
+use loreloom_formats::vault::{
+    NoteFile, NoteRead, NoteRules, Skip, WarningCode, fault, odd_values, read_note, repair,
+};
 
 use super::finding::Finding;
 use crate::{
@@ -47,6 +49,36 @@ struct File {
 impl File {
     fn note(&self) -> NoteFile<'_> {
         NoteFile { vault: &self.vault, path: &self.path, text: &self.text }
+    }
+
+    /// The note, if it is one, and what is odd about how it is written.
+    fn read(&self, rules: &NoteRules) -> (Option<Box<Note>>, Vec<Finding>) {
+        let NoteRead { note, mut warnings } = read_note(self.note(), rules);
+        let (path, fault) = (self.path.as_str(), fault(&self.text));
+        let note = match note {
+            Ok(note) => note,
+            Err(skip) => {
+                let is_lost = matches!(skip, Skip::NoFrontmatter | Skip::NoLoreTag)
+                    && rules.tags.is_named_in(&self.text);
+                let told = match fault.filter(|_| is_lost) {
+                    Some(fault) => Finding::of_fault(path, fault, true),
+                    None => Finding::of_skip(path, skip),
+                };
+                return (None, vec![told]);
+            }
+        };
+        let fixable =
+            !warnings.is_empty() && self.root.is_some() && repair(self.note(), rules).is_some();
+        let not_yaml = warnings.iter().any(|one| one.code == WarningCode::NotYaml);
+        let fault = fault.filter(|_| not_yaml).map(|fault| Finding::of_fault(path, fault, false));
+        // Told with where and with what instead.
+        warnings.retain(|one| !matches!(one.code, WarningCode::NotYaml | WarningCode::Invalid));
+        let mut findings = Vec::from_iter(fault);
+        for one in &warnings {
+            findings.push(Finding::of_warning(path, one, fixable && one.is_repairable()));
+        }
+        findings.extend(odd_values(&self.text, rules).iter().map(|odd| Finding::of_odd(path, odd)));
+        (Some(note), findings)
     }
 }
 
@@ -131,18 +163,9 @@ impl VaultFiles {
         let mut findings = self.problems;
         let mut notes: Vec<Note> = Vec::new();
         for file in &self.files {
-            let NoteRead { note, warnings } = read_note(file.note(), rules);
-            let fixable =
-                !warnings.is_empty() && file.root.is_some() && repair(file.note(), rules).is_some();
-            let fixes = |one: &loreloom_formats::vault::NoteWarning| fixable && one.is_repairable();
-            let told = warnings.iter().map(|one| Finding::of_warning(&file.path, one, fixes(one)));
-            match note {
-                Ok(note) => {
-                    findings.extend(told);
-                    notes.push(note.counted(counter));
-                }
-                Err(skip) => findings.push(Finding::of_skip(&file.path, skip)),
-            }
+            let (note, odd) = file.read(rules);
+            findings.extend(odd);
+            notes.extend(note.map(|note| note.counted(counter)));
         }
         let notes = join(notes, self.settings.conflict, counter);
         let path = |title: &str| {

@@ -123,6 +123,11 @@ async fn a_turn_is_shown_with_other_rules_and_nothing_is_stored() {
     let wrong = json!({"rules": {"wrap": "paper"}});
     let (_, detail) = api.call("POST", path, wrong).await.refused(422);
     assert!(detail.contains("paper"), "{detail}");
+    for misspelt in ["book", "patch", "rule"] {
+        let refused = api.call("POST", path, json!({misspelt: {}})).await.refused(400);
+        let detail = format!("there is no field `{misspelt}`");
+        assert_eq!(refused, ("unknown_field".to_owned(), detail));
+    }
     assert_eq!(api.get("/chats/inn/turns").await.good()["total"], 3);
 }
 

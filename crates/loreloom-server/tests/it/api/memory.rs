@@ -267,6 +267,21 @@ async fn a_memory_ends_at_a_message_or_was_never_true() {
     ] {
         assert_eq!(api.call("POST", &deeds, body).await.refused(status).1, detail);
     }
+    // A message of another story is none of this one.
+    api.call(
+        "POST",
+        "/chats",
+        json!({"id": "hall", "messages": [{"role": "user", "content": "x"}]}),
+    )
+    .await
+    .good();
+    let other = &api.get("/chats/hall/tree").await.good()["nodes"][0]["message"];
+    let from = json!({"chat": "inn", "message": other});
+    let body = json!({"owner": {"chat": "inn"}, "deed": "retire", "from": from});
+    let answer = api.call("POST", &deeds, body).await;
+    assert_eq!(answer.json["field"], "from.message");
+    let detail = format!("there is no message `{}`", other.as_str().unwrap());
+    assert_eq!(answer.refused(404), ("not_found".to_owned(), detail));
 }
 
 #[tokio::test]

@@ -147,6 +147,15 @@ async fn what_the_model_notes_in_a_told_reply_goes_into_its_notebook() {
     let weave = |said: Value| json!({"chat": "hall", "messages": said, "dry_run": false});
     let said = json!([{"role": "user", "content": "I come in."}]);
     api.call("POST", "/weave", weave(said)).await.good();
+    // Notes alone are no reply, and nothing is kept of what is refused.
+    for content in ["<loreloom-notes>Odo sings.</loreloom-notes>\n", ""] {
+        let answer =
+            api.call("POST", "/chats/hall/turns/1/reply", json!({"content": content})).await;
+        assert_eq!(answer.json["field"], "content");
+        let detail = format!("`content` must say something besides notes, found `{content}`");
+        assert_eq!(answer.refused(422), ("wrong_value".to_owned(), detail));
+        assert_eq!(texts(&api.get("/chats/hall/path").await.good()), ["I come in."]);
+    }
     let content = "She nods.\n<loreloom-notes>Mira limps.</loreloom-notes>";
     let reply = json!({"content": content});
     let wrote = api.call("POST", "/chats/hall/turns/1/reply", reply).await.good();

@@ -94,7 +94,8 @@ async fn lint_tells_what_is_odd_about_where_notes_come_from() {
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     let sources = vec![
         NoteSource { ttl: seconds(0), ..named("busy") },
-        NoteSource { ttl: seconds(10), age: seconds(31), ..named("old") },
+        NoteSource { ttl: seconds(10), age: seconds(31), turn: seconds(1), ..named("old") },
+        NoteSource { ttl: seconds(10), age: seconds(31), turn: seconds(30), ..named("idle") },
         NoteSource { problems: vec!["nobody answers".to_owned()], ..named("gone") },
     ];
     let open = OpenVault { name: "gone".to_owned(), place: "p".to_owned(), registered: false };
