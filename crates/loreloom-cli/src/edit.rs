@@ -18,7 +18,7 @@ pub(crate) struct Editing {
     /// the last reply is asked for again.
     at: Path,
     /// The state there.
-    pub(crate) state: StoryState,
+    state: StoryState,
     /// The state at the end of the story.
     pub(crate) newest: StoryState,
     end: Path,
@@ -40,9 +40,17 @@ impl Editing {
         Ok(Self { store, at, state, newest, end })
     }
 
-    /// Keeps a change; none is kept if nothing changed.
-    pub(crate) async fn keep(&self, after: &StoryState) -> anyhow::Result<()> {
-        self.keep_at(&self.at, StateDelta::between(&self.state, after)).await
+    /// Keeps what `set` makes of the state; nothing is kept if nothing changes.
+    pub(crate) async fn keep(&self, set: impl Fn(&mut StoryState)) -> anyhow::Result<()> {
+        let change = |before: &StoryState| {
+            let mut after = before.clone();
+            set(&mut after);
+            StateDelta::between(before, &after)
+        };
+        self.keep_at(&self.at, change(&self.state)).await?;
+        // A story that was taken back to here may have been changed further on before.
+        let newest = self.store.state(&TenantId::local(), &self.end).await?;
+        self.keep_at(&self.end, change(&newest)).await
     }
 
     /// Keeps a change at the end of the story, of what replies add to.

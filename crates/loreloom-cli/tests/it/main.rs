@@ -7,6 +7,7 @@
 )]
 
 mod books;
+mod by_hand;
 mod care;
 mod connections;
 mod crossing;
