@@ -12,6 +12,7 @@ mod care;
 mod connections;
 mod crossing;
 mod demo;
+mod help;
 mod hostile;
 mod hostile_files;
 mod keys;
