@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::run::printed;
+use crate::run::{printed, refused, run, write};
 
 /// The heading under which each option of a command stands.
 fn headings(home: &Path, command: &str) -> Vec<(String, String)> {
@@ -45,4 +45,30 @@ fn every_option_stands_under_its_own_heading() {
             assert_eq!(heading == "Notebooks", expected, "{command} {name}");
         }
     }
+}
+
+#[test]
+fn a_folder_without_notes_is_told() {
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    std::fs::create_dir(home.join("empty")).unwrap();
+    for arguments in [
+        &["import", "empty", "--data", "data"][..],
+        &["import", "empty", "--into", "book", "all.json"],
+        &["import", "empty", "--into", "vault", "notes"],
+    ] {
+        let error = refused(home, arguments);
+        let expected = "loreloom: no lorebooks, notes or chats were found in `empty`\n";
+        assert_eq!(error, expected, "{arguments:?}");
+    }
+    assert!(!home.join("all.json").exists() && !home.join("notes").exists());
+    let lint = printed(home, &["lint", "empty"]);
+    assert!(lint.contains("empty: warning: no notes were found in it [no_notes]\n"), "{lint}");
+    assert!(lint.ends_with("0 errors, 1 warnings, 0 hints\n"), "{lint}");
+    let chat = r#"{"messages":[{"role":"user","content":"Hello."}]}"#;
+    write(home, "chat.json", chat);
+    let woven = run(home, &["weave", "--vault", "empty", "--chat", "chat.json"]);
+    let told = String::from_utf8_lossy(&woven.stderr).into_owned();
+    assert!(woven.status.success(), "{told}");
+    assert!(told.starts_with("loreloom: no notes were found in `") && told.contains("empty`\n"));
 }
