@@ -1,9 +1,12 @@
 //! Notes written into a vault.
 //!
-//! The notes of one book are written all or none: names are checked before the first is
-//! written, and what a fault leaves half done is taken back.
+//! The notes of one book are written all or none, but for those that are left alone: names are
+//! checked before the first is written, and what a fault leaves half done is taken back.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use loreloom_formats::vault::WrittenNote;
@@ -16,14 +19,32 @@ use crate::{
 /// A vault to write into.
 pub(crate) struct NotesFolder {
     root: PathBuf,
-    force: bool,
+    clash: Clash,
     access: RestAccess,
+}
+
+/// What becomes of a note that is there with another text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clash {
+    /// None of its book is written.
+    Refused,
+    /// It stays, the others are written.
+    Left,
+    /// It is written over.
+    Replaced,
 }
 
 impl NotesFolder {
     /// A vault, which may not exist yet. `force` writes over notes with another text.
     pub(crate) fn new(root: &Path, force: bool) -> Self {
-        Self { root: root.to_owned(), force, access: RestAccess::default() }
+        let clash = if force { Clash::Replaced } else { Clash::Refused };
+        Self { root: root.to_owned(), clash, access: RestAccess::default() }
+    }
+
+    /// The same, where notes with another text stay, unless they are written over.
+    pub(crate) fn leaving_changed(self) -> Self {
+        let clash = if self.clash == Clash::Refused { Clash::Left } else { self.clash };
+        Self { clash, ..self }
     }
 
     /// The same, where the vault may be the address of Obsidian's REST API.
@@ -31,26 +52,23 @@ impl NotesFolder {
         Self { access, ..self }
     }
 
-    /// Writes notes into a folder of the vault.
-    pub(crate) fn write(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
+    /// Writes notes into a folder of the vault; those that were left alone.
+    pub(crate) fn write(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<Vec<String>> {
         if notes.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         if is_address(&self.root) {
             return self.send(folder, notes);
         }
         let folder = self.root.join(folder);
         self.must_hold(&folder)?;
-        let mut wanted: Vec<(PathBuf, &str)> = Vec::new();
+        let (mut wanted, mut left) = (Vec::<(PathBuf, &str)>::new(), Vec::new());
         for note in notes {
             let path = folder.join(&note.file_name);
             let there = path.exists().then(|| files::read(&path)).transpose()?;
             match there {
                 Some(bytes) if bytes == note.text.as_bytes() => {}
-                Some(_) if !self.force => anyhow::bail!(
-                    "`{}` is there already with another text: `--force` writes over it",
-                    path.display()
-                ),
+                Some(_) if self.leaves(&path.display())? => left.push(path.display().to_string()),
                 Some(_) | None => wanted.push((path, &note.text)),
             }
         }
@@ -73,7 +91,16 @@ impl NotesFolder {
                 new.push(path);
             }
         }
-        Ok(())
+        Ok(left)
+    }
+
+    /// Whether a note that is there with another text stays; an error if it is in the way.
+    fn leaves(&self, path: &dyn Display) -> anyhow::Result<bool> {
+        anyhow::ensure!(
+            self.clash != Clash::Refused,
+            "`{path}` is there already with another text: `--force` writes over it"
+        );
+        Ok(self.clash == Clash::Left)
     }
 
     /// Refuses a folder that a link leads out of the vault.
@@ -90,16 +117,14 @@ impl NotesFolder {
 
     /// Writes notes through Obsidian's REST API. It takes nothing back: a fault says how far
     /// it came.
-    fn send(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<()> {
+    fn send(&self, folder: &str, notes: &[WrittenNote]) -> anyhow::Result<Vec<String>> {
         let vault = self.access.open(&self.root.to_string_lossy())?;
-        let mut wanted = Vec::new();
+        let (mut wanted, mut left) = (Vec::new(), Vec::new());
         for note in notes {
             let path = format!("{folder}/{}", note.file_name);
             match vault.file(&path)? {
                 Some(text) if text == note.text => {}
-                Some(_) if !self.force => anyhow::bail!(
-                    "`{path}` is there already with another text: `--force` writes over it"
-                ),
+                Some(_) if self.leaves(&path)? => left.push(path),
                 Some(_) | None => wanted.push((path, &note.text)),
             }
         }
@@ -108,7 +133,7 @@ impl NotesFolder {
                 format!("{at} of {} notes were written, `{path}` was not", wanted.len())
             })?;
         }
-        Ok(())
+        Ok(left)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use loreloom_core::{
-    chat::Path,
+    chat::{GenerationType, Path},
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
     library::Shelf,
     state::StoryState,
@@ -190,7 +190,9 @@ impl Story {
         let record = turn.clone();
         self.turns.push(KeptTurn { record, message, reply: None, undone: false, trimmed: false });
         let id = TurnId(self.turns.len() as u64);
-        let chat = self.finish(turn.at, Did::new(WriteKind::Turn(id)), turn.created);
+        let stays = turn.generation == GenerationType::Edit;
+        let tip = if stays { self.chat.tip } else { turn.at };
+        let chat = self.finish(tip, Did::new(WriteKind::Turn(id)), turn.created);
         Ok(StoredTurn { id, write: chat.last_write() })
     }
 

@@ -135,8 +135,9 @@ impl Books {
                 | What::Detach { .. }
                 | What::Remove { .. }
                 | What::Undo { .. }) => {
+                    let before = store.revision(&tenant).await?;
                     let revision = change(&case, other, now).await?;
-                    report(out, &case, revision, self.json).await
+                    report(out, &case, before, revision, self.json).await
                 }
             }
         })
@@ -263,13 +264,19 @@ fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Resul
 async fn report(
     out: &mut dyn Write,
     case: &Bookcase<'_>,
+    before: u64,
     revision: u64,
     json: bool,
 ) -> anyhow::Result<()> {
+    let changed = revision != before;
     if json {
-        return Ok(writeln!(out, "{}", serde_json::json!({ "revision": revision }))?);
+        let told = serde_json::json!({ "revision": revision, "changed": changed });
+        return Ok(writeln!(out, "{told}")?);
     }
     list(out, case, false).await?;
+    if !changed {
+        return writeln!(out, "\nnothing changed").context("standard output");
+    }
     writeln!(out, "\nchange {revision}; `loreloom books undo {revision}` takes it back")
         .context("standard output")
 }

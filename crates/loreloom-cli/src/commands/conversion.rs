@@ -146,7 +146,7 @@ impl Converted {
     /// Writes the file or the folder.
     pub(super) fn write(&self, to: &Path, force: bool) -> anyhow::Result<()> {
         match &self.made {
-            Made::Notes(notes) => NotesFolder::new(to, force).write(&self.name, notes),
+            Made::Notes(notes) => NotesFolder::new(to, force).write(&self.name, notes).map(drop),
             Made::Bytes(bytes) => {
                 anyhow::ensure!(
                     force || !to.exists(),

@@ -89,6 +89,9 @@ struct Told {
     notes: Vec<ImportNote>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     losses: Vec<Loss>,
+    /// Notes of the vault that are there with another text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_alone: Vec<String>,
     /// Why it was left out although nothing is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
@@ -99,6 +102,11 @@ struct Told {
 impl Import {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let found = found::find(&self.files)?;
+        anyhow::ensure!(
+            !found.is_empty(),
+            "no lorebooks, notes or chats were found in {}",
+            found::listed(&self.files)
+        );
         if let Some(into) = &self.into {
             let target = lore::Target::of(into, self.force, &self.access)?;
             return self.import_lore(found, target, out);
@@ -284,6 +292,12 @@ impl Told {
                 Some(_) | None => String::new(),
             };
             writeln!(out, "{file}: {format}, {entries} entries{known}")?;
+        }
+        for path in &self.left_alone {
+            writeln!(
+                out,
+                "  left alone: `{path}` is there already with another text: `--force` writes over it"
+            )?;
         }
         for note in &self.notes {
             writeln!(out, "  {note}")?;

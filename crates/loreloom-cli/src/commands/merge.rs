@@ -81,7 +81,7 @@ impl Merge {
             }
         }
         let count = merged.conflicts.len();
-        let name = self.name.as_ref().unwrap_or(&self.ours);
+        let name = self.output.as_ref().or(self.name.as_ref()).unwrap_or(&self.ours);
         anyhow::ensure!(
             count == 0,
             "{count} conflicts: ours was kept, and each is marked as `loreloom_conflicts` in `{}`",

@@ -72,9 +72,13 @@ impl Which {
     fn change(self, change: impl FnOnce(&mut String)) -> anyhow::Result<()> {
         runtime()?.block_on(async {
             let editing = Editing::open(&self.store, &self.chat).await?;
-            let mut after = if self.ai { editing.newest.clone() } else { editing.state.clone() };
+            let mut after = editing.newest.clone();
             change(self.of(&mut after));
-            if self.ai { editing.keep_at_end(&after).await } else { editing.keep(&after).await }
+            if self.ai {
+                return editing.keep_at_end(&after).await;
+            }
+            let author = after.notebooks.author;
+            editing.keep(|state| state.notebooks.author.clone_from(&author)).await
         })
     }
 }

@@ -53,12 +53,11 @@ impl Scene {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let scene = runtime()?.block_on(async {
             let editing = Editing::open(&self.store, &self.chat).await?;
-            let mut after = editing.state.clone();
-            after.scene = self.changed(editing.newest.scene.clone());
-            if after.scene != editing.newest.scene {
-                editing.keep(&after).await?;
+            let scene = self.changed(editing.newest.scene.clone());
+            if scene != editing.newest.scene {
+                editing.keep(|state| state.scene.clone_from(&scene)).await?;
             }
-            anyhow::Ok(after.scene)
+            anyhow::Ok(scene)
         })?;
         writeln!(out, "{}", serde_json::to_string_pretty(&scene)?)?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Running the proxy.
 
 use std::{
-    io::Write,
+    io::{self, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
@@ -32,7 +32,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::memory::options;
+use super::{memory::options, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
     config::{
@@ -178,7 +178,8 @@ impl Serve {
         let choosing = self.choosing(&lore, &config, &opened)?;
         let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
         runtime()?.block_on(async {
-            let store = self.store.under(&config).open_or_make().await?;
+            let place = self.store.under(&config);
+            let store = place.open_or_make().await?;
             let stacks = stacks(&lore, &config, &opened).await?;
             let used = extractor.as_ref().map(|extractor| extractor.used.clone());
             let access = config.server.access(address);
@@ -200,6 +201,17 @@ impl Serve {
             }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
+            // With `--upstream` every request goes to the first.
+            let used = if self.upstream.is_some() { &opened[..1] } else { &opened[..] };
+            let welcome = Welcome {
+                address: server.address,
+                connections: used,
+                stories: place.address()?.to_string(),
+                books: app.stacks.lore().library().books().len(),
+                vaults: keeper.count(),
+            };
+            // Nobody may be there to read it.
+            let _unread = write!(io::stderr(), "{welcome}");
             let ended = server.until(stop_asked()).await;
             keeper.end().await;
             ended
@@ -495,9 +507,12 @@ impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
         app.open().await.context("the stored stories cannot be read")?;
-        let listener = TcpListener::bind(address)
-            .await
-            .with_context(|| format!("{address} cannot be listened on"))?;
+        let listener = match TcpListener::bind(address).await {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                anyhow::bail!("{address} is in use already: `--port` names another port")
+            }
+            bound => bound.with_context(|| format!("{address} cannot be listened on"))?,
+        };
         let address = listener.local_addr()?;
         let (stop, asked) = oneshot::channel::<()>();
         let serving = serve(app.clone(), listener, async move {

@@ -27,7 +27,7 @@ use crate::files;
 pub(crate) struct VaultArguments {
     /// A folder of notes, such as an Obsidian vault, or the address of Obsidian's Local REST
     /// API; may be given several times, each with a name of its own
-    #[arg(long = "vault", value_name = "[NAME=]DIR|URL", value_parser = VaultPlace::parse)]
+    #[arg(help_heading = "Vaults", long = "vault", value_name = "[NAME=]DIR|URL", value_parser = VaultPlace::parse)]
     vaults: Vec<VaultPlace>,
 
     #[command(flatten)]
@@ -36,43 +36,42 @@ pub(crate) struct VaultArguments {
 
 /// How notes are read and decided about.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Vaults")]
 pub(crate) struct VaultRulesArguments {
     /// The rules a vault's notes are matched by
-    #[arg(long, value_enum, default_value_t = VaultProfile::Loreloom)]
+    #[arg(help_heading = "Vaults", long, value_enum, default_value_t = VaultProfile::Loreloom)]
     vault_profile: VaultProfile,
 
     /// What happens to notes of the same title in several vaults [default: all]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Vaults", long, value_enum)]
     vault_conflicts: Option<ConflictName>,
 
     /// `DeepLore`'s settings as a JSON object: `scanDepth`, `maxTokensBudget`,
     /// `lorebookTag` and so on
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Vaults", long, value_name = "FILE")]
     vault_settings: Option<PathBuf>,
 
     /// How many messages are scanned for the keys of notes
-    #[arg(long, value_name = "MESSAGES")]
+    #[arg(help_heading = "Vaults", long, value_name = "MESSAGES")]
     vault_depth: Option<u32>,
 
     /// How many notes may be woven in
-    #[arg(long, value_name = "NOTES")]
+    #[arg(help_heading = "Vaults", long, value_name = "NOTES")]
     vault_entries: Option<u32>,
 
     /// How many tokens notes may take
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(help_heading = "Vaults", long, value_name = "TOKENS")]
     vault_budget: Option<u32>,
 
     /// The text of notes brings in more notes
-    #[arg(long)]
+    #[arg(help_heading = "Vaults", long)]
     vault_recursion: bool,
 
     /// Notes also come in by what they are about (BM25), without a key
-    #[arg(long)]
+    #[arg(help_heading = "Vaults", long)]
     vault_fuzzy: bool,
 
     /// World Info also looks for its keys in what the vaults wove in
-    #[arg(long)]
+    #[arg(help_heading = "Vaults", long)]
     vault_feeds_books: bool,
 
     #[command(flatten)]

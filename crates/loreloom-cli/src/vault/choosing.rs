@@ -14,27 +14,26 @@ use crate::model::ModelArguments;
 
 /// Whether a model chooses, and what follows from its choice.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Vaults")]
 #[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(crate) struct SelectionArguments {
     /// Who decides which notes a turn needs [default: keyword]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Vaults", long, value_enum)]
     vault_mode: Option<ModeName>,
 
     /// How sure the choosing model must be [default: low]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Vaults", long, value_enum)]
     vault_confidence: Option<ThresholdName>,
 
     /// What goes on when the choosing model fails [default: candidates]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Vaults", long, value_enum)]
     vault_on_failure: Option<FailureName>,
 
     /// What goes on when the choosing model chooses nothing [default: constants]
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Vaults", long, value_enum)]
     vault_on_nothing: Option<NothingName>,
 
     /// What the choosing model is surer of comes first, before priority counts
-    #[arg(long)]
+    #[arg(help_heading = "Vaults", long)]
     pub(super) vault_by_confidence: bool,
 }
 
@@ -184,27 +183,26 @@ pub(super) fn asking(file: &Map<String, Value>) -> AskRules {
 
 /// The model that chooses.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Vaults")]
 #[expect(clippy::struct_field_names, reason = "the names of the options")]
 pub(crate) struct SelectorArguments {
     /// The model that chooses notes with `--vault-mode two-stage` and `ai-only`
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Vaults", long, value_name = "NAME")]
     selector_model: Option<String>,
 
     /// That model's server, if it is another than the upstream
-    #[arg(long, value_name = "URL")]
+    #[arg(help_heading = "Vaults", long, value_name = "URL")]
     selector_url: Option<String>,
 
     /// The environment variable that holds its key, if it is another than the upstream's
-    #[arg(long, value_name = "VARIABLE")]
+    #[arg(help_heading = "Vaults", long, value_name = "VARIABLE")]
     selector_key_env: Option<String>,
 
     /// The longest a turn waits for its choice, in seconds [default: 20]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(help_heading = "Vaults", long, value_name = "SECONDS")]
     selector_timeout: Option<f64>,
 
     /// In large vaults it first chooses topics, which may leave out this share of the notes
-    #[arg(long, value_name = "SHARE")]
+    #[arg(help_heading = "Vaults", long, value_name = "SHARE")]
     selector_narrow: Option<f64>,
 }
 

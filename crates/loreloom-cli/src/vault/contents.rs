@@ -214,6 +214,12 @@ impl Vaults {
             // The vault is usable; a problem that cannot be told must not stop that.
             let _unwritten = writeln!(io::stderr(), "loreloom: {problem}");
         }
+        for source in self.sources.iter().filter(|source| source.notes().next().is_none()) {
+            if let Some(root) = source.place.root() {
+                let told = format!("loreloom: no notes were found in `{}`", root.display());
+                let _unwritten = writeln!(io::stderr(), "{told}");
+            }
+        }
         self.contents()
     }
 

@@ -66,6 +66,11 @@ impl Keeper {
         self.take_up(&mut work, Vec::new()).await
     }
 
+    /// How many are open.
+    pub(crate) fn count(&self) -> usize {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Lets go of everything, so that the store can be closed.
     pub(crate) async fn end(&self) {
         let mut work = self.work.lock().await;

@@ -13,19 +13,18 @@ use serde_json::{Map, Value};
 
 /// Which notebooks take part.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Notebooks")]
 pub(crate) struct NotebookArguments {
     /// Puts the author's notebook of a chat into its prompts: `before` or `after` the main
     /// prompt, or so many messages from the end, such as `4` or `0:user`
-    #[arg(long, value_name = "PLACE")]
+    #[arg(help_heading = "Notebooks", long, value_name = "PLACE")]
     notebook: Option<SeatName>,
 
     /// The model keeps a notebook of its own
-    #[arg(long, value_enum)]
+    #[arg(help_heading = "Notebooks", long, value_enum)]
     ai_notebook: Option<ModeName>,
 
     /// Where that one goes [default: 4]
-    #[arg(long, value_name = "PLACE")]
+    #[arg(help_heading = "Notebooks", long, value_name = "PLACE")]
     ai_notebook_place: Option<SeatName>,
 }
 

@@ -25,14 +25,13 @@ use crate::{files, vault_folder::Reading};
 
 /// How vaults behind Obsidian's REST API are reached.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Vaults")]
 pub(crate) struct RestAccess {
     /// The environment variable that holds the key of Obsidian's Local REST API
-    #[arg(long, value_name = "VARIABLE")]
+    #[arg(help_heading = "Vaults", long, value_name = "VARIABLE")]
     vault_key_env: Option<String>,
 
     /// The certificate that Obsidian made itself, a PEM file, for `https`
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Vaults", long, value_name = "FILE")]
     vault_certificate: Option<PathBuf>,
 
     #[arg(skip)]
@@ -60,26 +59,25 @@ impl Remembered {
 
 /// How they are reached and kept up to date.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Vaults")]
 pub(crate) struct RestArguments {
     #[command(flatten)]
     pub(crate) access: RestAccess,
 
     /// Notes of Obsidian are read again at a turn if they are older than this; 0 at every
     /// turn [default: 300]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(help_heading = "Vaults", long, value_name = "SECONDS")]
     vault_ttl: Option<u64>,
 
     /// Notes of Obsidian are read again every so many turns, however old they are
-    #[arg(long, value_name = "TURNS", conflicts_with = "vault_ttl")]
+    #[arg(help_heading = "Vaults", long, value_name = "TURNS", conflicts_with = "vault_ttl")]
     vault_every: Option<u64>,
 
     /// Notes of Obsidian are also read again every so many seconds, turns or not
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(help_heading = "Vaults", long, value_name = "SECONDS")]
     vault_poll: Option<u64>,
 
     /// Notes of Obsidian are read again only when the server gets the signal HUP
-    #[arg(long, conflicts_with_all = ["vault_ttl", "vault_every", "vault_poll"])]
+    #[arg(help_heading = "Vaults", long, conflicts_with_all = ["vault_ttl", "vault_every", "vault_poll"])]
     vault_manual: bool,
 }
 

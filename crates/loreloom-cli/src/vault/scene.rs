@@ -6,24 +6,23 @@ use serde_json::Value;
 
 /// What the scene is like, for the notes of vaults.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Vaults")]
 pub(crate) struct SceneArguments {
     /// What a field of the scene is, such as `era=old` or `location=harbour`; a field given
     /// twice has both values
-    #[arg(long = "scene", value_name = "FIELD=VALUE", value_parser = field)]
+    #[arg(help_heading = "Vaults", long = "scene", value_name = "FIELD=VALUE", value_parser = field)]
     fields: Vec<(String, String)>,
 
     /// A note that must be in, by its title or as `VAULT:TITLE`; may be given several times
-    #[arg(long = "pin", value_name = "TITLE")]
+    #[arg(help_heading = "Vaults", long = "pin", value_name = "TITLE")]
     pins: Vec<String>,
 
     /// A note that must not be in; may be given several times
-    #[arg(long = "block", value_name = "TITLE")]
+    #[arg(help_heading = "Vaults", long = "block", value_name = "TITLE")]
     blocks: Vec<String>,
 
     /// Only notes of this folder of the vault, and those outside all folders; may be given
     /// several times
-    #[arg(long = "folder", value_name = "FOLDER")]
+    #[arg(help_heading = "Vaults", long = "folder", value_name = "FOLDER")]
     folders: Vec<String>,
 }
 

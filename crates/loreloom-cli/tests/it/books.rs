@@ -81,5 +81,19 @@ fn merge_joins_what_does_not_clash_and_keeps_ours_where_it_does() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("Broken.") && text.contains("Whole."), "{text}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.ends_with("marked as `loreloom_conflicts` in `out.json`\n"), "{told}");
     assert!(read(home.path(), "out.json").contains("Broken."));
+}
+
+#[test]
+fn a_book_that_did_not_change_is_told_so() {
+    let home = home();
+    let add = ["books", "add", "book.json", "--data", "data"];
+    let text = printed(home.path(), &add);
+    assert!(text.ends_with("change 1; `loreloom books undo 1` takes it back\n"), "{text}");
+    let text = printed(home.path(), &add);
+    assert!(text.ends_with("\nnothing changed\n") && !text.contains("undo"), "{text}");
+    let text = printed(home.path(), &[&add[..], &["--json"]].concat());
+    assert_eq!(text, "{\"revision\":1,\"changed\":false}\n");
 }

@@ -125,12 +125,19 @@ fn a_book_becomes_notes_of_a_vault_and_a_book_again() {
     assert_eq!(names(&home.path().join("Vault/book")), ["The bell.md", "The tower.md"]);
     let note = read(home.path(), "Vault/book/The bell.md");
     assert!(note.ends_with("---\n# The bell\n\nCracked.\n"), "{note}");
-    // What is there with the same text is no obstacle; with another it is.
+    // What is there with the same text is no obstacle; with another it stays.
     printed(home.path(), &import);
     write(home.path(), "Vault/book/The bell.md", "mine");
-    let output = run(home.path(), &import);
-    assert_eq!(output.status.code(), Some(1));
+    std::fs::remove_file(home.path().join("Vault/book/The tower.md")).unwrap();
+    let text = printed(home.path(), &import);
+    let left = "  left alone: `Vault/book/The bell.md` is there already with another text: \
+                `--force` writes over it\n";
+    assert!(text.contains(left), "{text}");
+    assert_eq!(names(&home.path().join("Vault/book")), ["The bell.md", "The tower.md"]);
     assert_eq!(read(home.path(), "Vault/book/The bell.md"), "mine");
+    // Converting writes a whole book or none of it.
+    let refused = refused(home.path(), &["convert", "book.json", "Vault", "--format", "vault"]);
+    assert!(refused.contains("with another text: `--force` writes over it"), "{refused}");
     printed(home.path(), &[&import[..], &["--force"]].concat());
     assert_eq!(read(home.path(), "Vault/book/The bell.md"), note);
 

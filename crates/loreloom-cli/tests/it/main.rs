@@ -7,10 +7,12 @@
 )]
 
 mod books;
+mod by_hand;
 mod care;
 mod connections;
 mod crossing;
 mod demo;
+mod help;
 mod hostile;
 mod hostile_files;
 mod keys;

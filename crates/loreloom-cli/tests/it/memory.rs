@@ -276,3 +276,34 @@ fn a_timeline_is_told_by_any_name() {
     let nobody = ["memory", "--data", "data", "timeline", "Lis", "--chat", "tale"];
     assert!(refused(home, &nobody).contains("nothing is remembered of `Lis`"));
 }
+
+#[test]
+fn chats_that_are_not_there_have_no_memory_and_a_write_is_undone_once() {
+    let home = home();
+    let home = home.path();
+    let over =
+        |arguments: &[&str]| refused(home, &[&["memory", "--data", "data"], arguments].concat());
+    let no_chat = "loreloom: only a stored chat has a memory: there is no chat `nope`\n";
+    for arguments in [
+        &["add", "It rains.", "--chat", "nope"][..],
+        &["list", "--chat", "nope"],
+        &["list", "--all", "--chat", "nope"],
+        &["forget", "nope"],
+        &["forget", "nope", "--and-character", "Torvald"],
+    ] {
+        assert_eq!(over(arguments), no_chat, "{arguments:?}");
+    }
+    assert_eq!(value(home, &["list"]), json!([]));
+    let added = value(home, &["add", "It rains.", "--chat", "tale"]);
+    let write = added["write"].as_str().unwrap();
+    let undone = value(home, &["undo", write]);
+    let twice = over(&["undo", write]);
+    assert_eq!(twice, format!("loreloom: write `{write}` was undone already\n"));
+    // An undo is a write like others: it is undone once, and then the first counts again.
+    let undo = undone["write"].as_str().unwrap();
+    memory(home, &["undo", undo]);
+    assert_eq!(value(home, &["list", "--chat", "tale"]).as_array().unwrap().len(), 1);
+    assert_eq!(over(&["undo", undo]), format!("loreloom: write `{undo}` was undone already\n"));
+    memory(home, &["undo", write]);
+    assert_eq!(value(home, &["list", "--chat", "tale"]), json!([]));
+}

@@ -132,3 +132,66 @@ fn what_cannot_be_served_is_refused() {
     let error = refused(home.path(), &["serve", "--tokenizer", "nothing", "--data", "d"]);
     assert!(error.contains("`nothing` is neither a known tokenizer nor a file"), "{error}");
 }
+
+#[tokio::test]
+async fn whoever_starts_a_server_is_told_what_it_does_and_why_a_model_does_not_answer() {
+    let home = TempDir::new().unwrap();
+    write(home.path(), "book.json", BOOK);
+    std::fs::create_dir(home.path().join("vault")).unwrap();
+    write(home.path(), "vault/Bell.md", "---\ntags: [lorebook]\nkeys: [bell]\n---\nCracked.\n");
+    // A port that nobody listens on any more.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let upstream = format!("http://ann:s3cret@{gone}/v1");
+    let lore = ["--book", "book.json", "--vault", "vault", "--upstream", upstream.as_str()];
+    let arguments = [&SERVE[..], &["--data", "data"], &lore].concat();
+    let mut command = loreloom(home.path(), &arguments);
+    let log = std::fs::File::create(home.path().join("log")).unwrap();
+    command.stderr(log);
+    let server = Server::started(command);
+    welcomed(home.path()).await;
+    let port = server.url.rsplit(':').next().unwrap();
+    let busy = refused(home.path(), &["serve", "--port", port, "--data", "other"]);
+    let expected = format!("127.0.0.1:{port} is in use already: `--port` names another port\n");
+    assert!(busy.ends_with(&expected), "{busy}");
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "A bell!" }] });
+    let url = format!("{}/v1/chat/completions", server.url);
+    let answer = reqwest::Client::new().post(url).json(&body).send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 502);
+    let url = server.url.clone();
+    drop(server);
+    let log = logged(home.path());
+    for line in [
+        format!("front ends: set their API address to {url}/v1\n"),
+        "stories:    data/stories.sqlite\n".to_owned(),
+        "lore:       1 book, 1 vault\n".to_owned(),
+    ] {
+        assert!(log.contains(&line), "{log}");
+    }
+    assert!(log.contains("requests:   go to http://") && log.contains(&gone.to_string()), "{log}");
+    assert!(log.contains("WARN") && log.contains("cannot be reached"), "{log}");
+    assert!(!log.contains("s3cret"), "{log}");
+    let mut command = loreloom(home.path(), &[&SERVE[..], &["--data", "data"]].concat());
+    command.stderr(std::fs::File::create(home.path().join("log")).unwrap());
+    let _server = Server::started(command);
+    let log = welcomed(home.path()).await;
+    let told =
+        "requests:   go to the offline storyteller; `--upstream URL` names a model's server\n";
+    assert!(log.contains(told) && log.ends_with("lore:       0 books, 0 vaults\n"), "{log}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test reads what the server wrote")]
+fn logged(home: &Path) -> String {
+    std::fs::read_to_string(home.join("log")).unwrap()
+}
+
+/// What a server wrote to `log`, once it has told everything about itself.
+async fn welcomed(home: &Path) -> String {
+    for _ in 0..500 {
+        let log = logged(home);
+        if log.contains("\nlore: ") && log.ends_with('\n') {
+            return log;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the server told nothing about itself");
+}

@@ -209,7 +209,7 @@ async fn an_export_moves_a_chat_with_its_books() {
     let home = home.path();
     printed(home, &over(&["export", "story", "story.json"]));
     let error = refused(home, &over(&["export", "story", "story.json"]));
-    assert_eq!(error, "loreloom: `story.json` is there already\n");
+    assert_eq!(error, "loreloom: `story.json` is there already: `--force` writes over it\n");
     let moved = printed(home, &["import", "story.json", "--data", "other"]);
     assert!(moved.starts_with("chat `story`: "), "{moved}");
     let why = ["why", "--chat", "story", "--at", "3", "--data", "other"];

@@ -280,7 +280,8 @@ pub trait StoryStore: Send + Sync {
     ) -> Result<ChatRecord, StoreError>;
 
     /// Stores a turn together with the path it was computed on, and moves the chat's tip
-    /// there. Nodes that are already stored are left alone. Turns are numbered from 1.
+    /// there; a change by hand ([`GenerationType::Edit`]) leaves the tip where it is. Nodes
+    /// that are already stored are left alone. Turns are numbered from 1.
     ///
     /// Fails with [`StoreError::Conflict`] if `seen` is given and is not the chat's version,
     /// and with [`StoreError::Contradiction`] if the turn names another chat or node than

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::MemoryService;
 use crate::{
     event::{
-        Change, EventKind, NewEvent, RecordKey, RecordKind, Records, WriteId, fold, to_character,
-        to_chat,
+        Change, EventKind, NewEvent, RecordKey, RecordKind, Records, WriteId, fold, reverted,
+        to_character, to_chat,
     },
     ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written},
     record::{Kind, Memory, MemoryId},
@@ -47,6 +47,12 @@ pub enum ByHandError {
     /// There is no such write.
     #[error("there is no write `{id}`")]
     NoWrite {
+        /// The write asked for.
+        id: WriteId,
+    },
+    /// It does not count any more.
+    #[error("write `{id}` was undone already")]
+    Undone {
         /// The write asked for.
         id: WriteId,
     },
@@ -219,10 +225,15 @@ impl MemoryService {
         Ok((key, WriteId(write)))
     }
 
-    /// Undoes a write, or an undo.
+    /// Undoes a write, or an undo. What was undone already is refused.
     pub async fn undo(&self, tenant: &TenantId, write: &WriteId) -> Result<WriteId, ByHandError> {
         let known = self.ports.log.written(tenant, write).await?;
         let known = known.ok_or_else(|| ByHandError::NoWrite { id: write.clone() })?;
+        for owner in &known.owners {
+            if reverted(&self.log(tenant, owner).await?.events).contains(write) {
+                return Err(ByHandError::Undone { id: write.clone() });
+            }
+        }
         let now = self.ports.clock.now();
         let hasher = Hasher::new("undo").field(write.0.as_bytes()).number(now.0.unsigned_abs());
         let id = hasher.finish().to_string()[..16].to_owned();

@@ -341,6 +341,7 @@ impl From<ByHandError> for Problem {
             ByHandError::NoWrite { ref id } => {
                 Self::new(Code::NotFound, error.to_string()).with(id.0.clone())
             }
+            ByHandError::Undone { .. } => Self::new(Code::Conflict, error.to_string()),
             ByHandError::Field { .. } | ByHandError::Empty | ByHandError::TooFew { .. } => {
                 Self::new(Code::WrongValue, error.to_string())
             }

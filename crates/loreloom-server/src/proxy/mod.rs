@@ -196,6 +196,8 @@ fn hold_key(app: &App, connection: &Connection, headers: &HeaderMap) {
 }
 
 fn unreachable(app: &App, error: &UpstreamError) -> Response {
+    // Errors of upstreams name addresses as they may be shown.
+    tracing::warn!(%error, "a request got no answer");
     app.notice(Happened::UpstreamFailed { reason: error.to_string() });
     problem::unreachable(error)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    chat::{Path, PathItem},
+    chat::{GenerationType, Path, PathItem},
     ids::{MessageId, PrefixHash},
     units::Timestamp,
 };
@@ -36,6 +36,14 @@ pub(crate) struct TurnColumns {
     pub(crate) delta: Option<String>,
     /// Why, packed.
     pub(crate) report: Vec<u8>,
+}
+
+impl TurnColumns {
+    /// Where the chat's tip is after the turn, which was at `before`.
+    pub(crate) fn tip_after(&self, before: PrefixHash) -> PrefixHash {
+        let stays = self.generation == generation_number(GenerationType::Edit);
+        if stays { before } else { self.at }
+    }
 }
 
 /// A turn on its way into a database.

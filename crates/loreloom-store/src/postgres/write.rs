@@ -64,7 +64,7 @@ pub(super) async fn commit_turn(
     let texts = writer.texts(&draft.texts).await?;
     let finished = draft.finish(&numbers, texts)?;
     writer.turn(&finished).await?;
-    writer.row.record.tip = finished.columns.at;
+    writer.row.record.tip = finished.columns.tip_after(writer.tip);
     let id = TurnId(writer.row.last_turn.unsigned_abs());
     let did = Did::new(WriteKind::Turn(id));
     let record = writer.finish(did, finished.columns.created).await?;

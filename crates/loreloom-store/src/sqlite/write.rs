@@ -63,7 +63,7 @@ pub(super) fn commit_turn(
     let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
     let finished = draft.finish(&numbers, texts)?;
     writer.turn(&finished).doing(doing)?;
-    writer.row.record.tip = finished.columns.at;
+    writer.row.record.tip = finished.columns.tip_after(writer.tip);
     let id = TurnId(writer.row.last_turn.unsigned_abs());
     let did = Did::new(WriteKind::Turn(id));
     let record = writer.finish(did, finished.columns.created).doing(doing)?;

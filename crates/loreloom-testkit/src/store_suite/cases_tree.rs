@@ -5,7 +5,9 @@
 use loreloom_core::{
     chat::{GenerationType, Role},
     state::StateDelta,
+    units::Timestamp,
 };
+use loreloom_memory::ports::TurnRecord;
 
 use super::{
     Checked, Opener,
@@ -135,6 +137,30 @@ pub async fn a_quiet_turn_leaves_no_state(opener: &dyn Opener) -> Checked {
         .map(|turn| turn.generation)
         .collect();
     assert_eq!(kinds, [GenerationType::Normal, GenerationType::Quiet]);
+    Ok(())
+}
+
+/// A change by hand far back counts on the way to the tip, which stays; so does the next, and
+/// taking it back.
+pub async fn a_change_by_hand_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "by_hand").await?;
+    let path = dialogue(&scene.chat, &["one", "two", "three", "four", "five"]);
+    scene.commit(&path, sticky("a", 3)).await?;
+    let back = dialogue(&scene.chat, &["one", "two", "three", "four"]);
+    for end in [7, 9] {
+        scene.commit_turn(&back, &TurnRecord::edit(&back, sticky("b", end), Timestamp(4))).await?;
+        assert_eq!(scene.record().await?.tip, path.prefix());
+        assert_eq!(scene.sticky(&path).await?, ends(&[("a", 3), ("b", end)]));
+    }
+    let last = scene.record().await?.last_write();
+    let undone = scene.store.take_back(&scene.tenant, &scene.chat, last, Timestamp(5)).await?;
+    assert_eq!(undone.tip, path.prefix());
+    assert_eq!(scene.sticky(&path).await?, ends(&[("a", 3), ("b", 7)]));
+    // Also where nothing was told yet: the nodes are stored, the story is not there.
+    let aside = dialogue(&scene.chat, &["one", "zwei"]);
+    scene.commit_turn(&aside, &TurnRecord::edit(&aside, sticky("c", 9), Timestamp(6))).await?;
+    assert_eq!(scene.record().await?.tip, path.prefix());
+    assert_eq!(scene.texts(aside.prefix()).await?, ["one", "zwei"]);
     Ok(())
 }
 

@@ -99,7 +99,9 @@ impl Model {
         }
         self.turns.push((turn.clone(), path.clone(), None));
         self.undone.push(false);
-        self.chat.tip = path.prefix();
+        if turn.generation != GenerationType::Edit {
+            self.chat.tip = path.prefix();
+        }
         self.chat.updated = turn.created;
         self.chat.version += 1;
         TurnId(self.turns.len() as u64)

@@ -46,7 +46,7 @@ impl Target {
                 Ok(Self::Book(Box::new(TargetBook::open(Path::new(path))?)))
             }
             [kind, path] if kind == "vault" => {
-                let folder = NotesFolder::new(Path::new(path), force);
+                let folder = NotesFolder::new(Path::new(path), force).leaving_changed();
                 Ok(Self::Vault(folder.reached_by(access.clone())))
             }
             _ => {
@@ -60,6 +60,7 @@ impl Target {
     pub(super) fn add(&mut self, path: &Path, imported: Imported) -> anyhow::Result<Told> {
         let format = Some(imported.format.as_str());
         let entries = Some(imported.book.entries.len());
+        let mut left_alone = Vec::new();
         let (losses, known) = match self {
             Self::Book(book) => book.add(&imported)?,
             Self::Vault(folder) => {
@@ -69,12 +70,12 @@ impl Target {
                 let mut losses = imported.card.as_ref().map(loreloom_formats::card_losses);
                 let losses = losses.get_or_insert_default();
                 losses.extend(notes.iter().flat_map(|note| note.losses.clone()));
-                folder.write(&name, &notes)?;
+                left_alone = folder.write(&name, &notes)?;
                 (std::mem::take(losses), None)
             }
         };
         let notes = imported.notes;
-        Ok(Told { format, entries, known, notes, losses, ..Told::default() })
+        Ok(Told { format, entries, known, notes, losses, left_alone, ..Told::default() })
     }
 
     /// Adds a note of a vault.

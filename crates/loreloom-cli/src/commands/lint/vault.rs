@@ -124,6 +124,10 @@ impl VaultFiles {
             bad.extend(reading.problems.iter().map(|one| error_chain(one)));
             let shown = root.as_ref().map_or(shown, |root| root.display().to_string());
             let problem = |text| Finding::new(&shown, Severity::Error, "unreadable", text);
+            if reading.notes.is_empty() && bad.is_empty() {
+                let told = "no notes were found in it".to_owned();
+                problems.push(Finding::new(&shown, Severity::Warning, "no_notes", told));
+            }
             problems.extend(bad.into_iter().map(problem));
             let vault = match &root {
                 _ if places.len() == 1 => String::new(),

@@ -34,7 +34,7 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let new = NewMemory {
             kind: kind_named(&self.kind)?,
             content: self.text,
@@ -71,7 +71,7 @@ impl Edit {
             changed.insert("content".to_owned(), json!(text));
         }
         anyhow::ensure!(!changed.is_empty(), "say what to change: `--text` or `--set`");
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let write = desk.service.edit(&desk.tenant, &owner, &self.id, changed).await?;
         desk.wrote(out, "changed", &write)
     }
@@ -97,7 +97,7 @@ pub(super) struct Pin {
 
 impl Pin {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let write = match (&self.to, &owner) {
             (Some(to), Owner::Chat(chat)) => {
                 let to = Owner::Character(to.as_str().into());
@@ -132,7 +132,7 @@ impl Put {
         let kind = serde_json::from_value(json!(self.kind))
             .with_context(|| format!("there is no record `{}`", self.kind))?;
         let key = RecordKey::new(kind, self.id);
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let fields = fields(&self.fields)?;
         let write = desk.service.put(&desk.tenant, &owner, key, fields).await?;
         desk.wrote(out, "noted", &write)
@@ -154,7 +154,7 @@ pub(super) struct MergeEntities {
 
 impl MergeEntities {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (owner, service) = (self.owner.get()?, &desk.service);
+        let (owner, service) = (self.owner.get(desk).await?, &desk.service);
         let write =
             service.merge_entities(&desk.tenant, &owner, &self.source, &self.target).await?;
         desk.wrote(out, "merged", &write)
@@ -186,7 +186,7 @@ pub(super) struct Retire {
 
 impl Retire {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let write = desk.service.retire(&desk.tenant, &owner, &self.id).await?;
         desk.wrote(out, "retired", &write)
     }
@@ -204,7 +204,7 @@ pub(super) struct Restore {
 
 impl Restore {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let write = desk.service.restore(&desk.tenant, &owner, &self.id).await?;
         desk.wrote(out, "restored", &write)
     }
@@ -227,7 +227,7 @@ pub(super) struct Merge {
 
 impl Merge {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let (key, write) = desk.service.merge(&desk.tenant, &owner, &self.ids, &self.text).await?;
         desk.wrote(out, &format!("merged into {}", key.id), &write)
     }
@@ -261,6 +261,7 @@ pub(super) struct Forget {
 impl Forget {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat);
+        desk.must_know(&chat).await?;
         let write = match self.and_character {
             Some(character) => {
                 let owner = Owner::Character(character.into());

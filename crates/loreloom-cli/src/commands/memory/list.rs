@@ -27,7 +27,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Some(owner) = self.owner.named() else { return owners(desk, out).await };
+        let Some(owner) = self.owner.named(desk).await? else { return owners(desk, out).await };
         let records = if self.all {
             desk.service.records(&desk.tenant, &owner).await?
         } else {
@@ -108,7 +108,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get()?;
+        let owner = self.owner.get(desk).await?;
         let events = desk.store.events(&desk.tenant, &owner, 0).await?;
         let is_it = |key: &RecordKey| key.id.starts_with(&self.id);
         let found: Vec<_> =

@@ -161,6 +161,15 @@ impl Desk {
         Self { store, service, tenant: TenantId::local(), json }
     }
 
+    /// Refuses a chat that is not stored and of which nothing is remembered either.
+    pub(super) async fn must_know(&self, chat: &ChatId) -> anyhow::Result<()> {
+        let is_stored = self.store.chat(&self.tenant, chat).await?.is_some();
+        let owner = Owner::Chat(chat.clone());
+        let is_known = is_stored || !self.store.events(&self.tenant, &owner, 0).await?.is_empty();
+        anyhow::ensure!(is_known, "only a stored chat has a memory: there is no chat `{chat}`");
+        Ok(())
+    }
+
     /// The messages of a chat's current path.
     pub(super) async fn path(&self, chat: &ChatId) -> anyhow::Result<Vec<PathItem>> {
         let record = self.store.chat(&self.tenant, chat).await?;
@@ -206,15 +215,18 @@ pub(super) struct OwnerArguments {
 
 impl OwnerArguments {
     /// The owner, if one was named.
-    pub(super) fn named(&self) -> Option<Owner> {
+    pub(super) async fn named(&self, desk: &Desk) -> anyhow::Result<Option<Owner>> {
+        if let Some(chat) = &self.chat {
+            desk.must_know(&chat.as_str().into()).await?;
+        }
         let chat = self.chat.as_deref().map(|id| Owner::Chat(id.into()));
         let character = self.character.as_deref().map(|id| Owner::Character(id.into()));
         let world = self.world.clone().map(Owner::World);
-        chat.or(character).or(world)
+        Ok(chat.or(character).or(world))
     }
 
     /// The owner, which must be named.
-    pub(super) fn get(&self) -> anyhow::Result<Owner> {
-        self.named().context("say whose memory: `--chat`, `--character` or `--world`")
+    pub(super) async fn get(&self, desk: &Desk) -> anyhow::Result<Owner> {
+        self.named(desk).await?.context("say whose memory: `--chat`, `--character` or `--world`")
     }
 }

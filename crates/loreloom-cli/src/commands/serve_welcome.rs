@@ -1,0 +1,50 @@
+//! What a person who starts the server needs to know, beside the line that programs wait for.
+
+use std::{
+    fmt::{self, Display, Formatter},
+    net::SocketAddr,
+};
+
+use crate::{config::Opened, wording::counted};
+
+/// What the server is, in words. No secret is part of it: addresses are those that may be shown.
+pub(super) struct Welcome<'a> {
+    /// Where it listens.
+    pub(super) address: SocketAddr,
+    /// The connections that requests may go to.
+    pub(super) connections: &'a [Opened],
+    /// Where stories are kept.
+    pub(super) stories: String,
+    pub(super) books: usize,
+    pub(super) vaults: usize,
+}
+
+impl Display for Welcome<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { address, stories, .. } = self;
+        writeln!(formatter, "front ends: set their API address to http://{address}/v1")?;
+        writeln!(formatter, "requests:   go to {}", target(self.connections))?;
+        writeln!(formatter, "stories:    {stories}")?;
+        let books = counted(self.books as u64, "book", "books");
+        let vaults = counted(self.vaults as u64, "vault", "vaults");
+        writeln!(formatter, "lore:       {books}, {vaults}")
+    }
+}
+
+/// Where requests go.
+fn target(connections: &[Opened]) -> String {
+    let place = |one: &Opened| {
+        let is_built_in = one.config.url.is_none();
+        if is_built_in { "the offline storyteller".to_owned() } else { one.shown() }
+    };
+    match connections {
+        [only] if only.config.url.is_none() => {
+            format!("{}; `--upstream URL` names a model's server", place(only))
+        }
+        [only] => place(only),
+        several => {
+            let named = several.iter().map(|one| format!("{} ({})", one.name, place(one)));
+            named.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
