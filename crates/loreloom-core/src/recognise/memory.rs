@@ -24,7 +24,7 @@ pub(super) struct NodeAt(pub(super) usize);
 const CHATS_PER_TEXT: usize = 64;
 
 /// What a message costs in memory besides its text, in bytes, roughly.
-pub const MESSAGE_COST: usize = 256;
+pub const MESSAGE_COST: usize = 512;
 
 /// The most clients whose habits are remembered: anybody can be a new one.
 const CLIENTS: usize = 1024;

@@ -110,8 +110,11 @@ impl<Found> Default for HitCache<Found> {
     }
 }
 
-/// Text kept at the most; a long window is 200 KB, so this serves twenty chats at a time.
-const CACHE_BYTES: usize = 4 << 20;
+/// What is kept at the most; a long window is 200 KB, so this serves ten chats at a time.
+const CACHE_BYTES: usize = 2 << 20;
+
+/// What a text takes besides itself, roughly: messages are short.
+const TEXT: usize = 256;
 
 impl<Found> HitCache<Found> {
     /// What is remembered of a text.
@@ -133,7 +136,7 @@ impl<Found> HitCache<Found> {
             self.hits.clear();
             self.bytes = 0;
         }
-        self.bytes += text.text.len();
+        self.bytes += TEXT + text.text.len();
         self.hits.insert(text.hash, (text.clone(), Arc::clone(&hits)));
         hits
     }
