@@ -135,8 +135,16 @@ impl Story {
     }
 }
 
-pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Measured<()> {
-    runtime()?.block_on(measure(print)).map_err(|error| error.to_string())
+/// The parts of this benchmark, in their order.
+pub(super) const PARTS: [&str; 6] = ["passing", "eight", "long", "streams", "crowd", "growth"];
+
+/// Measures everything, or one part alone.
+pub(super) fn run(only: Option<&str>, print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    if let Some(part) = only.filter(|part| !PARTS.contains(part)) {
+        return Err(format!("`proxy` has no part `{part}`; they are: {}", PARTS.join(", ")));
+    }
+    let asked = |part: &str| only.is_none_or(|only| only == part);
+    runtime()?.block_on(measure(&asked, print)).map_err(|error| error.to_string())
 }
 
 /// What it holds in memory while so many requests pass.
@@ -155,7 +163,10 @@ fn runtime() -> Measured<tokio::runtime::Runtime> {
     runtime.map_err(|error| error.to_string())
 }
 
-async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error::Error>> {
+async fn measure(
+    asked: &dyn Fn(&str) -> bool,
+    print: &mut dyn FnMut(Figure),
+) -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let bare = listener.local_addr()?;
     #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
@@ -163,19 +174,33 @@ async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error
     let server = Server::start(bare, 1000)?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     memory(print, &server, "memory idle", 60.0);
-    one_at_a_time(server.address, bare).await?.print(print, "passed on, one at a time", (0.3, 1.0));
-    at_a_rate(server.address, bare).await?.print(print, "passed on, 1,000 a second", (0.3, 1.0));
-    let eight = eight_stories(server.address, bare).await?;
-    eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
-    memory(print, &server, "memory after 1,000 woven turns", 110.0);
-    // A story of that length is taken in at once, which takes longer than a turn may.
-    let patient = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
-    let eight = long_stories(patient.address, bare).await?;
-    drop(patient);
-    eight.print(print, "1,000 entries, 10,000 remembered messages, 8 stories at once", (8.0, 20.0));
-    streams(server.address, bare, print).await?;
-    many_streams(server.address, print).await?;
-    growth(&server, print).await?;
+    if asked("passing") {
+        let passed = one_at_a_time(server.address, bare).await?;
+        passed.print(print, "passed on, one at a time", (0.3, 1.0));
+        let passed = at_a_rate(server.address, bare).await?;
+        passed.print(print, "passed on, 1,000 a second", (0.3, 1.0));
+    }
+    if asked("eight") {
+        let eight = eight_stories(server.address, bare).await?;
+        eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
+        memory(print, &server, "memory after 1,000 woven turns", 110.0);
+    }
+    if asked("long") {
+        // A story of that length is taken in at once, which takes longer than a turn may.
+        let patient = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
+        let eight = long_stories(patient.address, bare).await?;
+        let name = "1,000 entries, 10,000 remembered messages, 8 stories at once";
+        eight.print(print, name, (8.0, 20.0));
+    }
+    if asked("streams") {
+        streams(server.address, bare, print).await?;
+    }
+    if asked("crowd") {
+        many_streams(server.address, print).await?;
+    }
+    if asked("growth") {
+        growth(&server, print).await?;
+    }
     upstream.abort();
     Ok(())
 }
