@@ -13,8 +13,9 @@ const WATCHED: u32 = 8;
 
 /// How turns have been going. The way to another thread and back takes as long as deciding an
 /// ordinary turn, so that is done where it is asked for; but nothing can end it there when its
-/// time is up. Where a turn was slow, or is taking long right now, the next ones get a thread of
-/// their own, whose work can be left behind.
+/// time is up, and the thread's other requests wait. Where a turn was slow, or is taking long
+/// right now, the next ones get a thread of their own, whose work can be left behind; and one
+/// of the threads that requests come in on is never taken.
 #[derive(Debug)]
 pub(crate) struct Pace {
     begun: Instant,
@@ -49,18 +50,21 @@ impl Drop for Running<'_> {
 }
 
 impl Pace {
-    /// Begins a turn where it is asked for; `None` if it is to have a thread of its own.
-    pub(crate) fn begin(&self) -> Option<Running<'_>> {
+    /// Begins a turn where it is asked for, on one of so many threads; `None` if it is to have a
+    /// thread of its own.
+    pub(crate) fn begin(&self, threads: usize) -> Option<Running<'_>> {
         if self.watched.load(Ordering::Relaxed) > 0 {
             return None;
         }
         let since = self.now().saturating_sub(self.ended.load(Ordering::Relaxed));
-        // Others have begun, and none has ended for a while: one of them may hang.
-        if self.running.load(Ordering::Relaxed) > 0 && Duration::from_micros(since) > SLOW {
-            return None;
-        }
-        self.running.fetch_add(1, Ordering::Relaxed);
-        Some(Running(self))
+        let join = |running: u32| {
+            // Others have begun, and none has ended for a while: one of them may hang.
+            let hangs = running > 0 && Duration::from_micros(since) > SLOW;
+            let is_last = running as usize + 1 >= threads;
+            (!hangs && !is_last).then_some(running + 1)
+        };
+        let joined = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, join);
+        joined.is_ok().then(|| Running(self))
     }
 
     /// Takes note of a turn.
@@ -85,26 +89,38 @@ mod tests {
     #[test]
     fn turns_get_a_thread_of_their_own_until_several_were_quick() {
         let pace = Pace::default();
-        assert!(pace.begin().is_none());
+        assert!(pace.begin(4).is_none());
         pace.took(Duration::from_millis(1));
-        assert!(pace.begin().is_some());
+        assert!(pace.begin(4).is_some());
         pace.took(Duration::from_millis(11));
         for _ in 0..WATCHED {
-            assert!(pace.begin().is_none());
+            assert!(pace.begin(4).is_none());
             pace.took(Duration::from_millis(1));
         }
-        assert!(pace.begin().is_some());
+        assert!(pace.begin(4).is_some());
     }
 
     #[test]
     fn a_turn_that_hangs_is_not_joined_by_others() {
         let pace = Pace::default();
         pace.took(Duration::from_millis(1));
-        let first = pace.begin();
+        let first = pace.begin(4);
         assert!(first.is_some());
         std::thread::sleep(2 * SLOW);
-        assert!(pace.begin().is_none());
+        assert!(pace.begin(4).is_none());
         drop(first);
-        assert!(pace.begin().is_some());
+        assert!(pace.begin(4).is_some());
+    }
+    #[test]
+    fn a_thread_is_left_to_all_other_requests() {
+        let pace = Pace::default();
+        pace.took(Duration::from_millis(1));
+        assert!(pace.begin(1).is_none());
+        let first = pace.begin(2);
+        assert!(first.is_some());
+        assert!(pace.begin(2).is_none());
+        assert!(pace.begin(3).is_some());
+        drop(first);
+        assert!(pace.begin(2).is_some());
     }
 }
