@@ -14,8 +14,8 @@ const WATCHED: u32 = 8;
 /// How turns have been going. The way to another thread and back takes as long as deciding an
 /// ordinary turn, so that is done where it is asked for; but nothing can end it there when its
 /// time is up, and the thread's other requests wait. Where a turn was slow, or is taking long
-/// right now, the next ones get a thread of their own, whose work can be left behind; and one
-/// of the threads that requests come in on is never taken.
+/// right now, the next ones get a thread of their own, whose work can be left behind; and the
+/// last of the threads that requests come in on is not taken before it is replaced.
 #[derive(Debug)]
 pub(crate) struct Pace {
     begun: Instant,
@@ -40,12 +40,17 @@ impl Default for Pace {
 }
 
 /// A turn that is decided where it was asked for.
-pub(crate) struct Running<'pace>(&'pace Pace);
+pub(crate) struct Running<'pace> {
+    pace: &'pace Pace,
+    /// Whether all other threads have turns to decide: then this one's requests must be handed
+    /// to another before it begins.
+    pub(crate) is_last: bool,
+}
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.ended.store(self.0.now(), Ordering::Relaxed);
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.pace.ended.store(self.pace.now(), Ordering::Relaxed);
+        self.pace.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -60,11 +65,10 @@ impl Pace {
         let join = |running: u32| {
             // Others have begun, and none has ended for a while: one of them may hang.
             let hangs = running > 0 && Duration::from_micros(since) > SLOW;
-            let is_last = running as usize + 1 >= threads;
-            (!hangs && !is_last).then_some(running + 1)
+            (!hangs).then_some(running + 1)
         };
         let joined = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, join);
-        joined.is_ok().then(|| Running(self))
+        joined.ok().map(|others| Running { pace: self, is_last: others as usize + 1 >= threads })
     }
 
     /// Takes note of a turn.
@@ -112,15 +116,14 @@ mod tests {
         assert!(pace.begin(4).is_some());
     }
     #[test]
-    fn a_thread_is_left_to_all_other_requests() {
+    fn who_takes_the_last_thread_is_told() {
         let pace = Pace::default();
         pace.took(Duration::from_millis(1));
-        assert!(pace.begin(1).is_none());
+        let is_last = |threads: usize| pace.begin(threads).map(|running| running.is_last);
+        assert_eq!((is_last(1), is_last(2)), (Some(true), Some(false)));
         let first = pace.begin(2);
-        assert!(first.is_some());
-        assert!(pace.begin(2).is_none());
-        assert!(pace.begin(3).is_some());
+        assert_eq!((is_last(2), is_last(3)), (Some(true), Some(false)));
         drop(first);
-        assert!(pace.begin(2).is_some());
+        assert_eq!(is_last(2), Some(false));
     }
 }

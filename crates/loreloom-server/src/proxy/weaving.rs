@@ -10,7 +10,10 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
 use loreloom_core::assemble::Assembled;
-use tokio::{runtime::Handle, task::spawn_blocking};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::{block_in_place, spawn_blocking},
+};
 
 use super::body::Body;
 use crate::{
@@ -42,8 +45,8 @@ pub(super) struct Woven {
 /// Weaves lore into a request, or says why it goes on without.
 ///
 /// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
-/// been quick it works where the request came in, and a thread is left to all others; else it
-/// has a thread to itself, so that a slow turn delays no other chat.
+/// been quick it works where the request came in, which always leaves a thread to the others;
+/// else it has a thread to itself, so that a slow turn delays no other chat.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -58,10 +61,17 @@ pub(super) async fn weave(
         let runtime = Handle::current();
         let working = Working { app: app.clone(), waiting: Arc::clone(&waiting) };
         let (body, named) = (body.clone(), named.cloned());
+        // A runtime of one thread has no other that could go on with its tasks.
+        let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
         let threads = runtime.metrics().num_workers();
-        let prepared = if let Some(_running) = app.pace().begin(threads) {
+        let prepared = if let Some(running) = app.pace().begin(threads).filter(|_| may_stay) {
             let came = (parts.uri.path(), &parts.headers, &body);
-            let prepared = AssertUnwindSafe(working.prepare(came, named)).catch_unwind().await.ok();
+            let preparing = AssertUnwindSafe(working.prepare(came, named)).catch_unwind();
+            let prepared = if running.is_last {
+                block_in_place(|| runtime.block_on(preparing)).ok()
+            } else {
+                preparing.await.ok()
+            };
             if begun.elapsed() > deadline + waiting.so_far() {
                 return Err(missed(deadline));
             }
