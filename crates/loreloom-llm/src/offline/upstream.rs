@@ -15,15 +15,17 @@ use serde_json::{Value, json};
 
 use super::{
     model::{OFFLINE_MODEL, Telling, tell},
-    ollama,
+    ollama, prompts,
+    responses::Response,
 };
 use crate::{
     connection::{hiding, passing},
     tokenizers::FastEstimate,
 };
 
-/// Answers `/chat/completions`, `/completions` and `/models` as an OpenAI-compatible server
-/// would, and `/api/chat`, `/api/generate` and `/api/tags` as Ollama would.
+/// Answers `/chat/completions`, `/completions`, `/responses` and `/models` as an
+/// OpenAI-compatible server would, `/api/chat`, `/api/generate` and `/api/tags` as Ollama would,
+/// `/completion` as llama.cpp's server and the generate paths of KoboldCpp.
 ///
 /// The same request always gets the same bytes: `created` is what the host sets, 0 unless it
 /// does, and ids are made from the request. Usage is estimated.
@@ -43,6 +45,12 @@ struct Ask {
     usage: bool,
 }
 
+impl Ask {
+    fn told(&self) -> Telling {
+        tell(&self.messages, self.salt, self.limit)
+    }
+}
+
 impl OfflineUpstream {
     /// A storyteller whose answers say they were made at `created`.
     pub fn at(created: Timestamp) -> Self {
@@ -53,14 +61,21 @@ impl OfflineUpstream {
         let path = call.path.split('?').next().unwrap_or_default().trim_end_matches('/');
         let path = path.strip_prefix("/v1").unwrap_or(path);
         match (path, &call.method) {
-            ("/chat/completions", &Method::POST) => match read(&call.body) {
-                Ok(ask) => self.completion(&ask, &call.body),
-                Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
-            },
-            ("/completions", &Method::POST) => match read(&call.body) {
-                Ok(ask) => self.text(&ask, &call.body),
-                Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
-            },
+            ("/chat/completions", &Method::POST) => {
+                asked(&call.body, |ask| self.completion(ask, &call.body))
+            }
+            ("/completions", &Method::POST) => asked(&call.body, |ask| self.text(ask, &call.body)),
+            ("/responses", &Method::POST) => {
+                asked(&call.body, |ask| self.response(ask, &call.body))
+            }
+            ("/completion", &Method::POST) => asked(&call.body, llama),
+            ("/api/v1/generate" | "/api/latest/generate", &Method::POST) => {
+                asked(&call.body, |ask| document(StatusCode::OK, &prompts::kobold(&ask.told())))
+            }
+            ("/api/extra/generate/stream", &Method::POST) => asked(&call.body, |ask| {
+                let events = prompts::kobold_events(&ask.told());
+                reply(StatusCode::OK, "text/event-stream", events)
+            }),
             ("/api/chat", &Method::POST) => tell_ollama(ollama::Asked::Chat, &call.body),
             ("/api/generate", &Method::POST) => tell_ollama(ollama::Asked::Generate, &call.body),
             ("/api/tags", &Method::GET) => document(StatusCode::OK, &ollama::tags()),
@@ -93,7 +108,7 @@ impl OfflineUpstream {
     }
 
     fn completion(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
-        let telling = tell(&ask.messages, ask.salt, ask.limit);
+        let telling = ask.told();
         let id = format!("chatcmpl-{}", Hasher::new("offline-id").field(body).finish());
         let usage = usage(ask, &telling);
         let finish = if telling.cut { "length" } else { "stop" };
@@ -117,9 +132,21 @@ impl OfflineUpstream {
         )
     }
 
+    /// An answer in the words of the responses API.
+    fn response(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
+        let telling = ask.told();
+        let id = Hasher::new("offline-id").field(body).finish().to_string();
+        let (created, model, tokens) = (self.seconds(), &ask.model, tokens(ask, &telling));
+        let response = Response { id: &id, created, model, telling: &telling, tokens };
+        if ask.stream.unwrap_or_default() {
+            return reply(StatusCode::OK, "text/event-stream", response.events());
+        }
+        document(StatusCode::OK, &response.document())
+    }
+
     /// An answer to a text prompt.
     fn text(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
-        let telling = tell(&ask.messages, ask.salt, ask.limit);
+        let telling = ask.told();
         let id = format!("cmpl-{}", Hasher::new("offline-id").field(body).finish());
         let finish = if telling.cut { "length" } else { "stop" };
         let said = |text: &str, finish: Option<&str>| {
@@ -190,13 +217,31 @@ impl Upstream for OfflineUpstream {
     }
 }
 
+/// Answers what a body asks for, or says what is wrong with it.
+fn asked(body: &[u8], answer: impl FnOnce(&Ask) -> UpstreamReply) -> UpstreamReply {
+    match read(body) {
+        Ok(ask) => answer(&ask),
+        Err(reason) => refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason),
+    }
+}
+
+fn llama(ask: &Ask) -> UpstreamReply {
+    let telling = ask.told();
+    let tokens = tokens(ask, &telling);
+    if ask.stream.unwrap_or_default() {
+        let events = prompts::llama_events(&ask.model, &telling, tokens);
+        return reply(StatusCode::OK, "text/event-stream", events);
+    }
+    document(StatusCode::OK, &prompts::llama(&ask.model, &telling, tokens))
+}
+
 /// Ollama streams unless told not to, and has errors of its own.
 fn tell_ollama(asked: ollama::Asked, body: &[u8]) -> UpstreamReply {
     let ask = match read(body) {
         Ok(ask) => ask,
         Err(reason) => return document(StatusCode::BAD_REQUEST, &json!({"error": reason})),
     };
-    let telling = tell(&ask.messages, ask.salt, ask.limit);
+    let telling = ask.told();
     let stream = ask.stream.unwrap_or(true);
     let media = if stream { "application/x-ndjson" } else { "application/json" };
     reply(StatusCode::OK, media, ollama::answer(asked, &ask.model, &telling, stream))
@@ -208,9 +253,8 @@ fn read(body: &[u8]) -> Result<Ask, String> {
         serde_json::from_slice(body).map_err(|error| format!("the body must be JSON: {error}"))?;
     let messages = match (body["messages"].as_array(), body["prompt"].as_str()) {
         (Some(messages), _) => messages.iter().map(message).collect::<Result<Vec<_>, _>>()?,
-        (None, Some(prompt)) => {
-            vec![PromptMessage { role: Role::User, name: None, content: prompt.to_owned() }]
-        }
+        (None, Some(prompt)) => vec![said(Role::User, prompt)],
+        (None, None) if body.get("input").is_some() => input(&body)?,
         (None, None) => return Err("`messages` must be a list".to_owned()),
     };
     let format = body["response_format"]["type"].as_str().unwrap_or("text");
@@ -218,7 +262,14 @@ fn read(body: &[u8]) -> Result<Ask, String> {
         let message = "the offline storyteller writes stories, not JSON";
         return Err(format!("{message}: `response_format` must be `text`, found `{format}`"));
     }
-    let limits = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
+    let limits = [
+        "/max_completion_tokens",
+        "/max_tokens",
+        "/max_output_tokens",
+        "/options/num_predict",
+        "/n_predict",
+        "/max_length",
+    ];
     let limit = limits.into_iter().find_map(|field| body.pointer(field)?.as_u64());
     Ok(Ask {
         messages,
@@ -228,6 +279,28 @@ fn read(body: &[u8]) -> Result<Ask, String> {
         stream: body["stream"].as_bool(),
         usage: body["stream_options"]["include_usage"].as_bool().unwrap_or_default(),
     })
+}
+
+fn said(role: Role, text: &str) -> PromptMessage {
+    PromptMessage { role, name: None, content: text.to_owned() }
+}
+
+/// The prompt of the responses API. Items that nobody says, as calls of tools, are passed over.
+fn input(body: &Value) -> Result<Vec<PromptMessage>, String> {
+    let mut messages = Vec::new();
+    messages.extend(body["instructions"].as_str().map(|text| said(Role::System, text)));
+    match &body["input"] {
+        Value::String(text) => messages.push(said(Role::User, text)),
+        Value::Array(items) => {
+            for item in items.iter().filter(|item| item.get("role").is_some()) {
+                messages.push(message(item)?);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            return Err("`input` must be text or a list".to_owned());
+        }
+    }
+    Ok(messages)
 }
 
 fn message(message: &Value) -> Result<PromptMessage, String> {
@@ -253,10 +326,14 @@ fn message(message: &Value) -> Result<PromptMessage, String> {
     Ok(PromptMessage { role, name, content })
 }
 
+/// Tokens of the prompt and of the answer.
+fn tokens(ask: &Ask, telling: &Telling) -> (u32, u32) {
+    let prompt = ask.messages.iter().map(|message| FastEstimate.count(&message.content).0).sum();
+    (prompt, FastEstimate.count(&telling.text).0)
+}
+
 fn usage(ask: &Ask, telling: &Telling) -> Value {
-    let prompt: u32 =
-        ask.messages.iter().map(|message| FastEstimate.count(&message.content).0).sum();
-    let completion = FastEstimate.count(&telling.text).0;
+    let (prompt, completion) = tokens(ask, telling);
     json!({
         "prompt_tokens": prompt,
         "completion_tokens": completion,

@@ -249,3 +249,59 @@ async fn the_storyteller_speaks_ollama_and_completions_too() {
     let tags: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!((status, tags["models"].as_array().unwrap().len()), (200, 1));
 }
+
+/// Every wire format, whole and streamed, tells the same story, and the proxy reads it back.
+#[tokio::test]
+async fn the_same_question_gets_the_same_answer_in_every_format() {
+    let ask = format!("{WORLD}\nWhat do you know about the Ashen Gate?");
+    let text = told(&json!({"messages": [{"role": "user", "content": ask}]})).await;
+    assert!(!text.is_empty());
+    let items = json!([{"role": "user", "content": [{"type": "input_text", "text": ask}]}]);
+    for (path, body) in [
+        ("/v1/chat/completions", json!({"messages": [{"role": "user", "content": ask}]})),
+        ("/v1/completions", json!({"prompt": ask})),
+        ("/v1/responses", json!({"input": ask})),
+        ("/v1/responses", json!({"input": items})),
+        ("/api/chat", json!({"messages": [{"role": "user", "content": ask}]})),
+        ("/api/generate", json!({"prompt": ask})),
+        ("/completion", json!({"prompt": ask})),
+        ("/api/v1/generate", json!({"prompt": ask})),
+        ("/api/latest/generate", json!({"prompt": ask})),
+        ("/api/extra/generate/stream", json!({"prompt": ask})),
+    ] {
+        for stream in [false, true] {
+            let mut body = body.clone();
+            body["stream"] = json!(stream);
+            let (status, content_type, bytes) = send(Method::POST, path, &body).await;
+            assert_eq!(status, 200, "{path}");
+            let mut reading = OfflineUpstream::default().reading(&content_type);
+            reading.push(&bytes);
+            assert_eq!(reading.finish(), Some(vec![text.clone()]), "{path}, stream {stream}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_is_kept_and_told_in_every_format() {
+    let ask = format!("{WORLD}\nWhat do you know about the Ashen Gate?");
+    for (path, body, at, reason) in [
+        ("/v1/responses", json!({"input": ask, "max_output_tokens": 3}), "/status", "incomplete"),
+        ("/completion", json!({"prompt": ask, "n_predict": 3}), "/stop_type", "limit"),
+        (
+            "/api/v1/generate",
+            json!({"prompt": ask, "max_length": 3}),
+            "/results/0/finish_reason",
+            "length",
+        ),
+    ] {
+        let (status, _, bytes) = send(Method::POST, path, &body).await;
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((status, answer.pointer(at)), (200, Some(&json!(reason))), "{path}: {answer}");
+    }
+    let (status, _, bytes) = send(Method::POST, "/v1/responses", &json!({"input": 7})).await;
+    let answer: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(
+        (status, &answer["error"]["message"]),
+        (400, &json!("`input` must be text or a list"))
+    );
+}

@@ -251,7 +251,7 @@ async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> 
     joined(clients).await
 }
 
-/// Eight stories at once, each growing; the model thinks for five milliseconds.
+/// Eight stories at once, each growing; the model thinks for five milliseconds on average.
 async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
     // The first turn of all loads the tokenizer.
     let mut client = Client::connect(ours, true).await?;
@@ -277,7 +277,7 @@ async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pa
 }
 
 /// Eight stories at once with 10,000 messages between them, of which the front end sends the
-/// newest. The model thinks for five milliseconds.
+/// newest. The model thinks for five milliseconds on average.
 async fn long_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
     const TURNS: u64 = 625;
     const WINDOW: usize = 21;

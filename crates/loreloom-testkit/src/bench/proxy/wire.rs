@@ -2,7 +2,10 @@
 
 use std::{
     net::SocketAddr,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -23,8 +26,20 @@ pub(super) fn nanos() -> u64 {
 pub(super) struct Order {
     /// Chunks of a stream; a document if there are none.
     pub(super) chunks: u64,
-    /// Milliseconds before the first byte and between chunks.
+    /// Milliseconds before the first byte, on average, and between chunks.
     pub(super) pause: u64,
+}
+
+impl Order {
+    /// How long the model thinks before its first byte: as long as the pause on average, and
+    /// between a fifth of it and nine fifths. The timer has ticks of a millisecond: with one length for
+    /// all, stories that are told at once would soon be answered, and go on, in the same tick.
+    fn thought(self) -> Duration {
+        static ASKED: AtomicU64 = AtomicU64::new(0);
+        let asked = ASKED.fetch_add(1, Ordering::Relaxed);
+        // Seven is prime to nine: nine requests in a row think for nine different times.
+        Duration::from_micros(self.pause * 200 * (asked * 7 % 9 + 1))
+    }
 }
 
 /// A message that is being read.
@@ -83,12 +98,13 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
             return Ok(false);
         }
     }
+    let arrived = nanos();
     let text = String::from_utf8_lossy(&request.0);
     let order =
         Order { chunks: number(&text, "bench_chunks"), pause: number(&text, "bench_pause") };
     let pause = Duration::from_millis(order.pause);
     if order.pause > 0 {
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(order.thought()).await;
     }
     if order.chunks == 0 {
         let said = number(&text, "bench_turn");
@@ -108,7 +124,7 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
         }
         let stamp = nanos();
         let event = format!(
-            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word \"}},\"finish_reason\":null}}],\"stamp\":{stamp}}}\n\n"
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word \"}},\"finish_reason\":null}}],\"arrived\":{arrived},\"stamp\":{stamp}}}\n\n"
         );
         socket.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await?;
     }
@@ -120,7 +136,8 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
 pub(super) struct Answered {
     /// From the first byte sent to the last received.
     pub(super) whole: Duration,
-    /// From the first byte sent to the first event.
+    /// How long request and first event were under way. What the upstream takes in between is
+    /// left out: its timer has ticks of a millisecond, which would be added to what is measured.
     pub(super) first: Duration,
     /// How long each event was under way.
     pub(super) events: Vec<Duration>,
@@ -151,7 +168,7 @@ impl Client {
             self.address,
             body.len()
         );
-        let begin = Instant::now();
+        let (begin, sent) = (Instant::now(), nanos());
         self.socket.write_all(request.as_bytes()).await?;
         let (mut reply, mut events, mut first, mut seen) =
             (Incoming::default(), Vec::new(), None, 0);
@@ -164,9 +181,11 @@ impl Client {
             let whole = new.rfind("}\n\n").map_or(0, |at| at + 3);
             for piece in new[..whole].split("\"stamp\":").skip(1) {
                 let digits: String = piece.chars().take_while(char::is_ascii_digit).collect();
-                let sent: u64 = digits.parse().unwrap_or(now);
-                events.push(Duration::from_nanos(now.saturating_sub(sent)));
-                first.get_or_insert(begin.elapsed());
+                let told: u64 = digits.parse().unwrap_or(now);
+                let back = Duration::from_nanos(now.saturating_sub(told));
+                events.push(back);
+                let there = number(&new, "arrived").saturating_sub(sent);
+                first.get_or_insert(Duration::from_nanos(there) + back);
             }
             seen += whole;
         }
