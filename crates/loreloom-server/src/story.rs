@@ -55,6 +55,8 @@ pub(crate) struct Wish {
     pub(crate) group: Option<String>,
     /// What the host tells besides the messages.
     pub(crate) told: Told,
+    /// Whether the prompt is a text to be completed.
+    pub(crate) text: bool,
     /// Whether it becomes story.
     pub(crate) is_story: bool,
     /// Whether a model may be asked which notes it needs.
@@ -119,12 +121,12 @@ pub struct LastTurn {
 
 impl App {
     /// Decides a turn, taking the story out of what was recognised. `None` if the request
-    /// belongs to no story.
+    /// belongs to no story. `text` says whether its prompt is a text to be completed.
     pub(crate) fn decide(
         &self,
         runtime: &Handle,
         found: &mut Recognition,
-        told: &Told,
+        (told, text): (&Told, bool),
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
@@ -142,6 +144,7 @@ impl App {
             seed: self.live().defaults.seed,
             group: None,
             told: told.clone(),
+            text,
             is_story: found.kind == Kind::Story,
             asks: true,
             seen_from: found.before,
@@ -168,7 +171,7 @@ impl App {
         let lore = self.stacks.lore();
         let transcript = lore.transcript(&path);
         let near = self.near(runtime, &lore, &transcript, waiting);
-        let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
+        let (user, group, text, dry_run) = (names.user.clone(), wish.group, wish.text, !is_story);
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
         let now = self.clock.now();
@@ -180,6 +183,7 @@ impl App {
             given: Given {
                 user,
                 speaker,
+                text,
                 group,
                 near,
                 dry_run,

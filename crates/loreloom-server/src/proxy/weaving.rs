@@ -152,7 +152,8 @@ fn prepare(
     let mut seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let decided = app.decide(runtime, &mut seen.found, &body.told, &line, waiting);
+    let told = (&body.told, body.is_text());
+    let decided = app.decide(runtime, &mut seen.found, told, &line, waiting);
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(mut decided) = decided else {
