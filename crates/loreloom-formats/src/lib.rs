@@ -60,6 +60,6 @@ pub use self::{
     examine::{Examination, Outcome, RoundTrip, examine},
     export::{Decorators, ExportOptions, Exported, Loss, card_losses, export},
     import::{ImportOptions, Imported, OddValues, import},
-    limits::{Limits, is_container},
+    limits::{Limit, Limits, is_container},
     note::{ImportNote, Severity},
 };

@@ -11,7 +11,7 @@ use loreloom_formats::{
 };
 use serde::Serialize;
 
-use crate::{files, lore::ReadingArguments, notes_folder::NotesFolder};
+use crate::{files, limits::limits, lore::ReadingArguments, notes_folder::NotesFolder};
 
 /// The name of the format that is a folder of notes.
 const VAULT: &str = "vault";
@@ -213,6 +213,7 @@ fn made(
         card: imported.card.as_ref(),
         original: original.as_deref(),
         decorators,
+        limits: limits(),
         ..ExportOptions::default()
     };
     let exported = export(&imported.book, format, &options)

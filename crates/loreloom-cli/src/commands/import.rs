@@ -20,8 +20,8 @@ use serde::Serialize;
 use self::found::{Found, Kind};
 use super::{conversion::progress, serve::runtime};
 use crate::{
-    clock::SystemClock, files, lore::ReadingArguments, store::StoreArguments, vault::RestAccess,
-    wording::counted,
+    clock::SystemClock, files, limits, lore::ReadingArguments, store::StoreArguments,
+    vault::RestAccess, wording::counted,
 };
 
 /// Read lorebooks, cards and chats, whatever their format.
@@ -273,7 +273,7 @@ impl Import {
 const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
 
 fn failed(error: &anyhow::Error) -> Told {
-    Told { error: Some(format!("{error:#}")), ..Told::default() }
+    Told { error: Some(limits::told(error)), ..Told::default() }
 }
 
 impl Told {

@@ -20,7 +20,7 @@ use super::{
     conversion::{self, Target, progress},
     import::found,
 };
-use crate::{files, lore::ReadingArguments};
+use crate::{files, limits, lore::ReadingArguments};
 
 /// Say what a file is and what is in it.
 ///
@@ -103,7 +103,7 @@ impl Inspect {
                 Err(error) => {
                     unread += 1;
                     // One file that cannot be read does not hide the others.
-                    writeln!(std::io::stderr(), "loreloom: {error:#}")?;
+                    writeln!(std::io::stderr(), "loreloom: {}", limits::told(&error))?;
                     continue;
                 }
             };

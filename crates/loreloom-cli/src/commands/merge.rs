@@ -14,7 +14,7 @@ use loreloom_core::{
 use loreloom_formats::{ExportOptions, Imported, diff::merge, export};
 use serde_json::Value;
 
-use crate::{files, lore};
+use crate::{files, limits::limits, lore};
 
 /// Merge two changed versions of a lorebook.
 ///
@@ -60,6 +60,7 @@ impl Merge {
         let options = ExportOptions {
             card: ours.card.as_ref(),
             original: Some(&original),
+            limits: limits(),
             ..ExportOptions::default()
         };
         let exported = export(&merged.book, ours.format, &options)

@@ -16,7 +16,7 @@ use loreloom_formats::{
 };
 
 use super::Told;
-use crate::{files, lore, notes_folder::NotesFolder, vault::RestAccess};
+use crate::{files, limits::limits, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
 const NEW_BOOK: &[u8] = b"{\n    \"entries\": {}\n}\n";
@@ -145,13 +145,14 @@ impl TargetBook {
         card: Option<&loreloom_formats::Card>,
     ) -> anyhow::Result<(Vec<loreloom_formats::Loss>, Option<usize>)> {
         let format = self.imported.format;
-        let options = ExportOptions { card, ..ExportOptions::default() };
+        let options = ExportOptions { card, limits: limits(), ..ExportOptions::default() };
         // A card in the target is another character: only its book is wanted.
         let plain = if format.card().is_some() { Format::LorebookV3 } else { format };
         let crossed =
             export(from, plain, &options).with_context(|| format!("as {}", plain.as_str()))?;
         let options = ImportOptions {
             file_name: Some(format!("book.{}", plain.file_extension())),
+            limits: limits(),
             ..ImportOptions::new("book")
         };
         let entries = import(&crossed.bytes, &options)?.book.entries;
@@ -180,6 +181,7 @@ impl TargetBook {
         let options = ExportOptions {
             card: self.imported.card.as_ref(),
             original: Some(&self.original),
+            limits: limits(),
             ..ExportOptions::default()
         };
         let written = export(&self.imported.book, self.imported.format, &options)
