@@ -25,7 +25,7 @@ use std::{
 
 use clap::Parser;
 
-use crate::commands::Command;
+use crate::commands::{Command, Different};
 
 /// A turn allocates and frees thousands of small texts on changing threads.
 #[global_allocator]
@@ -50,15 +50,17 @@ fn main() -> ExitCode {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let mut out = io::stdout().lock();
+    let failure = arguments.command.failure();
     let done = limits::set(&arguments.limit).and_then(|()| arguments.command.run(&mut out));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that has seen enough (`| head`) is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Different>() => ExitCode::from(1),
         Err(error) => {
             // Nothing is left to do if even the error cannot be told.
             let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::told(&error));
-            ExitCode::FAILURE
+            ExitCode::from(failure)
         }
     }
 }

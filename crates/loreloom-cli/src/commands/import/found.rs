@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use loreloom_formats::{
-    FormatError, Imported, Limit,
+    Format, FormatError, Imported, Limit,
     chat::{ImportedChat, import_chat},
     import, is_container,
 };
@@ -121,6 +121,29 @@ impl Found {
             return Ok(Kind::Note(text));
         }
         self.lore(&bytes, reading)
+    }
+
+    /// The same of a file that must be of this format.
+    pub(super) fn read_as(
+        &self,
+        reading: ReadingArguments,
+        format: Option<Format>,
+    ) -> anyhow::Result<Kind> {
+        let kind = self.read(reading)?;
+        let Kind::Lore(imported) = &kind else { return Ok(kind) };
+        if let Some(format) = format {
+            let (wanted, found) = (format.as_str(), imported.format.as_str());
+            anyhow::ensure!(imported.format == format, "it is {found}, not {wanted}");
+        } else if imported.format == Format::Perchance {
+            // Any text would do: only one that was named and has paragraphs is taken for lore.
+            let why = match (self.in_folder, imported.book.entries.len()) {
+                (false, 2..) => return Ok(kind),
+                (true, _) => "plain text",
+                (false, _) => "plain text of one paragraph",
+            };
+            return Ok(Kind::Nothing(format!("{why}: `--format perchance` takes it for lore")));
+        }
+        Ok(kind)
     }
 
     fn lore(&self, bytes: &[u8], reading: ReadingArguments) -> anyhow::Result<Kind> {

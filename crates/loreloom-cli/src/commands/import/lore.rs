@@ -15,7 +15,7 @@ use loreloom_formats::{
     vault::{NoteFile, entry_of, file_name, notes_of},
 };
 
-use super::Told;
+use super::{super::conversion::in_words, Told};
 use crate::{files, limits::limits, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
@@ -74,8 +74,8 @@ impl Target {
                 (std::mem::take(losses), None)
             }
         };
-        let notes = imported.notes;
-        Ok(Told { format, entries, known, notes, losses, left_alone, ..Told::default() })
+        let (lost, notes) = (in_words(&imported.book, &losses), imported.notes);
+        Ok(Told { format, entries, known, notes, losses, lost, left_alone, ..Told::default() })
     }
 
     /// Adds a note of a vault.
@@ -97,7 +97,8 @@ impl Target {
         let mut book = Book::new("note", "");
         book.entries.push(entry);
         let (losses, known) = target.add_book(&book, None)?;
-        Ok(Told { format: Some("note"), entries: Some(1), known, losses, ..Told::default() })
+        let lost = in_words(&book, &losses);
+        Ok(Told { format: Some("note"), entries: Some(1), known, losses, lost, ..Told::default() })
     }
 
     /// Writes what is written at the end; whether the target is there now.
