@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     decorators::{Directives, Greeting, Known},
-    grammar::{Block, split},
+    grammar::{Block, Chain, split},
     keys::KeyStyle,
     rules::{CardRules, MissingPriority},
     terms::{Gates, KeyTerms, Terms},
@@ -20,8 +20,9 @@ use crate::{
 /// A card entry, compiled.
 #[derive(Debug)]
 pub(crate) struct CardEntry {
-    /// By what the host tells: the greeting is 1, the user's icon 2, a prompt of text 4.
-    variants: [Arc<Terms>; 8],
+    /// In chats and in prompts of text, by what the host tells: the greeting is 1, the user's
+    /// icon 2.
+    variants: [[Arc<Terms>; 4]; 2],
     copy: Option<CopyOf>,
 }
 
@@ -44,11 +45,10 @@ impl CardEntry {
     ) -> Self {
         let block = split(&entry.content, rules.grammar);
         let mut made: Vec<((Directives, bool), Arc<Terms>)> = Vec::new();
-        let counts_tokens = entry.activation.scan.tokens.is_some();
-        let variants = [0_u8, 1, 2, 3, 4, 5, 6, 7].map(|told| {
-            let (greeting, user_icon, text) = (told & 1 != 0, told & 2 != 0, told & 4 != 0);
+        let own = entry.activation.scan.tokens.is_some();
+        let mut variant = |(greeting, user_icon): (bool, bool), text: bool| {
             let known = Known { greeting, user_icon, text };
-            let said = (Directives::of(&block, rules.grammar, known), text && counts_tokens);
+            let said = (Directives::of(&block, rules.grammar, known), text && own);
             if let Some((_, terms)) = made.iter().find(|(known, _)| *known == said) {
                 return Arc::clone(terms);
             }
@@ -56,7 +56,14 @@ impl CardEntry {
             let terms = Arc::new(reading.terms(&said.0, filing));
             made.push((said, Arc::clone(&terms)));
             terms
-        });
+        };
+        let told = [(false, false), (true, false), (false, true), (true, true)];
+        let chat = told.map(|told| variant(told, false));
+        // Nearly all entries say the same to both.
+        let lines = block.chains.iter().flat_map(|Chain(lines)| lines);
+        let counts = own || lines.into_iter().any(|line| line.name.contains("instruct_"));
+        let text = if counts { told.map(|told| variant(told, true)) } else { chat.clone() };
+        let variants = [chat, text];
         Self { variants, copy: None }
     }
 
@@ -72,25 +79,29 @@ impl CardEntry {
 
     /// What holds with this host.
     pub(super) fn terms(&self, host: &Host<'_>) -> &Terms {
-        let at = usize::from(host.greeting.is_some())
-            + 2 * usize::from(host.user_icon.is_some())
-            + 4 * usize::from(host.text);
-        &self.variants[at]
+        let at = usize::from(host.greeting.is_some()) + 2 * usize::from(host.user_icon.is_some());
+        &self.variants[usize::from(host.text)][at]
     }
 
     /// Whether it may fire though no key is found.
     pub(crate) fn fires_without_keys(&self) -> bool {
-        self.variants.iter().any(|terms| terms.constant || terms.force.is_some())
+        self.variants.iter().flatten().any(|terms| terms.constant || terms.force.is_some())
     }
 
     /// Its primary keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &CompiledKey> {
-        self.variants.iter().flat_map(|terms| &terms.keys.primary)
+        let all = || self.variants.iter().flatten();
+        // Nearly all entries have one set of terms, whatever the host tells.
+        let is_first = move |(at, terms): &(usize, &Arc<Terms>)| {
+            !all().take(*at).any(|before| Arc::ptr_eq(before, terms))
+        };
+        let distinct = all().enumerate().filter(is_first);
+        distinct.flat_map(|(_, terms)| &terms.keys.primary)
     }
 
     /// The furthest it scans, in prompts of text or in chats.
     pub(crate) fn furthest(&self, text: bool) -> Furthest {
-        let variants = self.variants.iter().skip(if text { 4 } else { 0 }).take(4);
+        let variants = self.variants[usize::from(text)].iter();
         variants.fold(Furthest::default(), |most, terms| most.or(terms.furthest()))
     }
 }
