@@ -25,10 +25,7 @@ use loreloom_memory::{
     vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet},
 };
 use rustc_hash::FxHashMap;
-use tokio::{
-    runtime::Handle,
-    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
-};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::{app::App, lore::Lore};
 
@@ -133,9 +130,8 @@ impl Waiting {
 
 impl App {
     /// What the model chooses for a turn; `None` where no model is to choose.
-    pub(crate) fn choose(
+    pub(crate) async fn choose(
         &self,
-        runtime: &Handle,
         (lore, counter): (&Lore, &dyn TokenCounter),
         turn: &Turn<'_>,
         state: &StoryState,
@@ -157,7 +153,7 @@ impl App {
         let asking = selector.select(choosing.model.as_ref(), occurrence);
         // A moment more than the selector gives itself.
         let longest = choosing.rules.timeout + Duration::from_secs(1);
-        let selection = runtime.block_on(waiting.during(longest, asking));
+        let selection = waiting.during(longest, asking).await;
         if let Selection::Failed { reason } = &selection {
             tracing::warn!(%reason, "no notes were chosen");
         }

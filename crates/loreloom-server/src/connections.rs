@@ -1,7 +1,7 @@
 //! The model servers that requests go to, and which request goes where.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -81,8 +81,6 @@ pub struct Connections {
     default: usize,
     /// Context sizes that servers told, by connection and model; `None` while one is asked.
     sizes: RwLock<HashMap<(usize, String), Option<Tokens>>>,
-    /// The names of tokenizers that are loaded.
-    loaded: RwLock<HashSet<String>>,
     prospecting: Option<Prospecting>,
 }
 
@@ -138,14 +136,7 @@ impl Connections {
         let default = default.map(find).transpose()?.unwrap_or_default();
         let routes = routes.into_iter().map(|route| Ok((route.models, find(&route.connection)?)));
         let routes = routes.collect::<Result<_, ConnectionsError>>()?;
-        Ok(Self {
-            all,
-            routes,
-            default,
-            sizes: RwLock::default(),
-            loaded: RwLock::default(),
-            prospecting: None,
-        })
+        Ok(Self { all, routes, default, sizes: RwLock::default(), prospecting: None })
     }
 
     /// One connection for everything.
@@ -155,7 +146,6 @@ impl Connections {
             routes: Vec::new(),
             default: 0,
             sizes: RwLock::default(),
-            loaded: RwLock::default(),
             prospecting: None,
         }
     }
@@ -199,20 +189,6 @@ impl Connections {
         let model = model.unwrap_or_default();
         let route = self.routes.iter().find(|(models, _)| fits(models, model));
         &self.all[route.map_or(self.default, |(_, at)| *at)]
-    }
-
-    /// Whether a tokenizer can count at once. Some take a while to load, so that is left to the
-    /// first turn that needs them.
-    pub(crate) fn is_loaded(&self, counter: &dyn TokenCounter) -> bool {
-        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
-        loaded.contains(counter.name())
-    }
-
-    /// Has a tokenizer load what it needs.
-    pub(crate) fn load(&self, counter: &dyn TokenCounter) {
-        counter.count("Once upon a time");
-        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        loaded.insert(counter.name().to_owned());
     }
 
     /// The connection that a model's name begins with (`CONNECTION/MODEL`), and the name that

@@ -10,8 +10,9 @@ use std::{
 
 use loreloom_core::{chat::Path, ids::ChatId, units::Timestamp};
 
-/// Bytes of all paths that are kept; the story not told for longest goes first.
-const MOST_BYTES: usize = 16 << 20;
+/// Bytes of all paths that are kept; the story not told for longest goes first. The newest
+/// stays, however long it is.
+const MOST_BYTES: usize = 8 << 20;
 
 /// What a message takes besides its text.
 const MESSAGE: usize = 256;
@@ -24,40 +25,51 @@ struct Left {
     path: Option<Arc<Path>>,
     /// When its last message was written.
     at: Timestamp,
+    /// What the path takes, also while a turn has it.
+    bytes: usize,
 }
 
-impl Left {
-    fn size(&self) -> usize {
-        let items = self.path.iter().flat_map(|path| path.items());
-        MESSAGE + items.map(|item| MESSAGE + item.message.text.len()).sum::<usize>()
-    }
+/// What a path takes.
+fn size(path: &Path) -> usize {
+    MESSAGE + path.items().iter().map(|item| MESSAGE + item.message.text.len()).sum::<usize>()
 }
 
 /// The stories of the last turns, the newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(Mutex<VecDeque<Left>>);
+pub(crate) struct Paths(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    stories: VecDeque<Left>,
+    bytes: usize,
+}
 
 impl Paths {
     /// The path of a chat's last turn, unless another turn has it, and when its last message
     /// was written. Whoever takes the path puts back the next one.
     pub(crate) fn take(&self, chat: &ChatId) -> Option<(Option<Path>, Timestamp)> {
-        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = paths.iter_mut().rfind(|left| left.chat == *chat)?;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = kept.stories.iter_mut().rfind(|left| left.chat == *chat)?;
         let (path, at) = (left.path.take(), left.at);
-        drop(paths);
+        drop(kept);
         Some((path.map(Arc::unwrap_or_clone), at))
     }
 
     /// Keeps a story, whose last message was written just now, for the next turn.
     pub(crate) fn put(&self, path: Arc<Path>, at: Timestamp) {
-        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        paths.retain(|known| known.chat != *path.chat());
-        paths.push_back(Left { chat: path.chat().clone(), path: Some(path), at });
-        let mut bytes: usize = paths.iter().map(Left::size).sum();
-        while bytes > MOST_BYTES
-            && let Some(oldest) = paths.pop_front()
+        let bytes = size(&path);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.stories.iter().rposition(|left| left.chat == *path.chat())
+            && let Some(gone) = kept.stories.remove(known)
         {
-            bytes -= oldest.size();
+            kept.bytes -= gone.bytes;
+        }
+        let chat = path.chat().clone();
+        kept.stories.push_back(Left { chat, path: Some(path), at, bytes });
+        kept.bytes += bytes;
+        while kept.bytes > MOST_BYTES && kept.stories.len() > 1 {
+            let Some(oldest) = kept.stories.pop_front() else { break };
+            kept.bytes -= oldest.bytes;
         }
     }
 }
@@ -101,6 +113,7 @@ mod tests {
         assert_eq!(paths.take(&ChatId::from("a")), None);
         assert!(paths.take(&ChatId::from("b")).is_some());
         put(&paths, long("huge", MOST_BYTES));
-        assert_eq!(paths.take(&ChatId::from("huge")), None);
+        assert_eq!(paths.take(&ChatId::from("b")), None);
+        assert!(paths.take(&ChatId::from("huge")).is_some(), "the newest stays");
     }
 }

@@ -8,14 +8,13 @@ use loreloom_core::{
     recognise::{Answer, MESSAGE_COST, Memory, Recognition, Request, Ticket},
 };
 use loreloom_memory::ports::{StoreError, StoryStore};
-use tokio::runtime::Handle;
 
 use crate::app::App;
 
 /// The most memory that stories may take. A long story is some hundred kilobytes; of more
 /// than this the stories not touched for longest are forgotten, until the server starts
 /// again or a request names them.
-const MOST_MEMORY: usize = 24 << 20;
+const MOST_MEMORY: usize = 16 << 20;
 
 /// What ids begin with that were not given by a front end.
 const FOUND: [&str; 2] = ["chat-", "auto-"];
@@ -58,11 +57,11 @@ impl Recogniser {
 impl App {
     /// Recognises a request. A chat that is named and stored is known again, however long
     /// ago it was told.
-    pub(crate) fn see(&self, runtime: &Handle, request: &Request) -> Result<Seen, StoreError> {
+    pub(crate) async fn see(&self, request: &Request) -> Result<Seen, StoreError> {
         if let Some(name) = &request.explicit.chat
             && !self.recogniser.knows(name)
         {
-            self.in_time(runtime, self.recall(&ChatId::from(name.as_str())))?;
+            self.from_store(self.recall(&ChatId::from(name.as_str()))).await?;
         }
         Ok(self.recogniser.see(request))
     }

@@ -15,7 +15,10 @@ use loreloom_memory::{
     presence::characters,
     service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who},
 };
-use tokio::{runtime::Handle, task::JoinHandle};
+use tokio::{
+    runtime::Handle,
+    task::{JoinHandle, spawn_blocking},
+};
 
 use crate::{app::App, connections::Line, notices::Happened, story::Names};
 
@@ -70,7 +73,6 @@ impl App {
     /// serves the turns that follow.
     pub(crate) fn remembering(
         &self,
-        runtime: &Handle,
         path: &Arc<Path>,
         names: &Names,
         seen_from: usize,
@@ -90,8 +92,8 @@ impl App {
         if question.memory.is_at_hand(&question.asked()) {
             return Remembering::AtHand(question);
         }
-        let waiting = runtime.clone();
-        Remembering::Asked(runtime.spawn_blocking(move || waiting.block_on(question.answer())))
+        let runtime = Handle::current();
+        Remembering::Asked(spawn_blocking(move || runtime.block_on(question.answer())))
     }
 
     /// What memory has for a turn. A turn goes on without memory that fails or that takes

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     assemble::Seams,
-    chat::{GenerationType, Message, Path, Role, identity::without_speaker},
+    chat::{GenerationType, Message, Path, PathItem, Role, identity::without_speaker},
     given::{Asked, Given},
-    ids::ChatId,
+    ids::{ChatId, PrefixHash},
     macros::{IDLE, MacroValues, in_words},
     place::Provenance,
     prompt::PromptMessage,
@@ -20,8 +20,7 @@ use loreloom_core::{
     weave::Woven,
     wrap::strip_echo,
 };
-use loreloom_memory::ports::{Node, Reply, StoreError, TurnId, TurnRecord};
-use tokio::runtime::Handle;
+use loreloom_memory::ports::{Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WriteId};
 
 use crate::{
     app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
@@ -122,9 +121,8 @@ pub struct LastTurn {
 impl App {
     /// Decides a turn, taking the story out of what was recognised. `None` if the request
     /// belongs to no story. `text` says whether its prompt is a text to be completed.
-    pub(crate) fn decide(
+    pub(crate) async fn decide(
         &self,
-        runtime: &Handle,
         found: &mut Recognition,
         (told, text): (&Told, bool),
         line: &Line,
@@ -132,7 +130,7 @@ impl App {
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let story = std::mem::take(&mut found.path);
-        let (path, state, left_at) = self.told_so_far(runtime, chat, story, found)?;
+        let (path, state, left_at) = self.told_so_far(chat, story, found).await?;
         let (speaker, names) = self.cast(found);
         let wish = Wish {
             path: Arc::new(path),
@@ -150,28 +148,20 @@ impl App {
             seen_from: found.before,
             left_at,
         };
-        Ok(Some(self.decide_on(runtime, wish, line, waiting)))
+        Ok(Some(self.decide_on(wish, line, waiting).await))
     }
 
     /// Decides a turn of which everything is known.
-    pub(crate) fn decide_on(
-        &self,
-        runtime: &Handle,
-        wish: Wish,
-        line: &Line,
-        waiting: &Waiting,
-    ) -> Decided {
+    pub(crate) async fn decide_on(&self, wish: Wish, line: &Line, waiting: &Waiting) -> Decided {
         let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
-        let remembering =
-            is_story.then(|| self.remembering(runtime, &path, &names, wish.seen_from, line));
+        let remembering = is_story.then(|| self.remembering(&path, &names, wish.seen_from, line));
         // A preview is no turn.
         if wish.asks {
             self.stacks.count_turn();
         }
         let lore = self.stacks.lore();
         let transcript = lore.transcript(&path);
-        let near = self.near(runtime, &lore, &transcript, waiting);
-        let (user, group, text, dry_run) = (names.user.clone(), wish.group, wish.text, !is_story);
+        let near = self.near(&lore, &transcript, waiting).await;
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
         let now = self.clock.now();
@@ -181,12 +171,12 @@ impl App {
             seed: wish.seed,
             at: Some(now),
             given: Given {
-                user,
+                user: names.user.clone(),
                 speaker,
-                text,
-                group,
+                text: wish.text,
+                group: wish.group,
                 near,
-                dry_run,
+                dry_run: !is_story,
                 scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
                 macros: macros(&holds, wish.left_at, now),
@@ -196,7 +186,7 @@ impl App {
         if is_story && wish.asks {
             let turn = asked.turn(&path, &transcript);
             let by = (&*lore, line.counter.as_ref());
-            asked.given.selection = self.choose(runtime, by, &turn, &state, waiting);
+            asked.given.selection = self.choose(by, &turn, &state, waiting).await;
         }
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
@@ -208,7 +198,7 @@ impl App {
             ..lore.given(&turn, &path)
         };
         if let Some(remembering) = remembering {
-            let remembered = runtime.block_on(self.remembered(path.chat(), remembering));
+            let remembered = self.remembered(path.chat(), remembering).await;
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
@@ -225,19 +215,13 @@ impl App {
     }
 
     /// The entries found by meaning; a turn goes on without them.
-    fn near(
-        &self,
-        runtime: &Handle,
-        lore: &Lore,
-        transcript: &Transcript,
-        waiting: &Waiting,
-    ) -> Vec<Near> {
+    async fn near(&self, lore: &Lore, transcript: &Transcript, waiting: &Waiting) -> Vec<Near> {
         let finding = lore.near(transcript, self.stacks.embedder());
         let near = match self.stacks.patience().filter(|_| lore.has_vectors()) {
-            None => runtime.block_on(finding).map_err(|error| error.to_string()),
+            None => finding.await.map_err(|error| error.to_string()),
             Some(patience) => {
                 let asking = async { tokio::time::timeout(patience, finding).await };
-                match runtime.block_on(waiting.during(patience, asking)) {
+                match waiting.during(patience, asking).await {
                     Ok(near) => near.map_err(|error| error.to_string()),
                     Err(_late) => Err(format!("no vector within {} ms", patience.as_millis())),
                 }
@@ -263,9 +247,8 @@ impl App {
     /// The story up to its newest message, and the state before that: effects of earlier
     /// turns on the newest message do not count, because a reply that is asked for again must
     /// see what the first one saw.
-    fn told_so_far(
+    async fn told_so_far(
         &self,
-        runtime: &Handle,
         chat: ChatId,
         mut story: Vec<Message>,
         found: &Recognition,
@@ -281,7 +264,7 @@ impl App {
         let (mut path, _taken_over) = known.grown(story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
-            match self.in_time(runtime, self.store.state(&self.tenant, &path)) {
+            match self.from_store(self.store.state(&self.tenant, &path)).await {
                 // A story's first turn.
                 Err(StoreError::NoChat { .. }) => (),
                 found => state = found?,
@@ -292,14 +275,12 @@ impl App {
     }
 
     /// What the store answers, unless that takes longer than a turn may.
-    pub(crate) fn in_time<T>(
+    pub(crate) async fn from_store<T>(
         &self,
-        runtime: &Handle,
         asking: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let longest = self.live().weaving.deadline;
-        let asking = async { tokio::time::timeout(longest, asking).await };
-        runtime.block_on(asking).unwrap_or_else(|late| {
+        tokio::time::timeout(longest, asking).await.unwrap_or_else(|late| {
             Err(StoreError::Database { doing: "reading the story", source: late.into() })
         })
     }
@@ -344,11 +325,13 @@ impl App {
         answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }
 
-    /// Stores a turn with the prompt it was sent with.
+    /// Stores a turn with the prompt it was sent with, and in the same write the reply to it if
+    /// there is one by now.
     pub(crate) async fn commit(
         &self,
         decided: Decided,
         sent: Sent,
+        spoken: &[Spoken],
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
         let Decided { lore, path, woven, given, generation, names, .. } = decided;
@@ -371,18 +354,35 @@ impl App {
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
-        let stored = match self.store.commit_turn(&self.tenant, &path, &record, None).await {
+        let reply = only_reply(&path, spoken);
+        let (stored, answered) = match self.write(&path, &record, reply.as_ref()).await {
             Err(StoreError::NoChat { .. }) => {
                 self.store.open_chat(&self.tenant, path.chat(), &title(&path), now).await?;
-                self.store.commit_turn(&self.tenant, &path, &record, None).await?
+                self.write(&path, &record, reply.as_ref()).await?
             }
-            stored => stored?,
+            written => written?,
         };
         self.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
         self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
         let (chat, version) = (path.chat().to_string(), stored.write.0);
         self.tell(events::Happened::Chat { chat, version });
-        Ok(Committed { path, turn: stored.id, version, names })
+        Ok(Committed { path, turn: stored.id, version, names, answered })
+    }
+
+    /// Writes a turn, and the reply to it if there is one.
+    async fn write(
+        &self,
+        path: &Path,
+        record: &TurnRecord,
+        reply: Option<&Node>,
+    ) -> Result<(StoredTurn, Option<WriteId>), StoreError> {
+        let (store, tenant) = (&self.store, &self.tenant);
+        let Some(reply) = reply else {
+            return Ok((store.commit_turn(tenant, path, record, None).await?, None));
+        };
+        let now = self.clock.now();
+        let (stored, write) = store.commit_answered(tenant, path, record, reply, now).await?;
+        Ok((stored, Some(write)))
     }
 
     /// Stores the replies to a turn: one for each choice, each a version of the next
@@ -392,20 +392,22 @@ impl App {
         committed: Committed,
         spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
-        let Committed { path, turn, names, .. } = committed;
+        let Committed { path, turn, names, mut answered, .. } = committed;
         let mut told = None;
-        let spoken: Vec<Spoken> =
-            spoken.into_iter().filter(|one| !one.answer.message.text.is_empty()).collect();
+        let spoken: Vec<Spoken> = spoken.into_iter().filter(says_something).collect();
         // A long story is copied for choices only.
         let copies = std::iter::repeat_n(path, spoken.len());
         for (path, Spoken { answer: Answer { message, replaces }, notes }) in copies.zip(spoken) {
             let mut path = if replaces { without_last(&path) } else { path };
             let parent = path.prefix();
-            let item = path.push(message).clone();
-            let node =
-                Node { prefix: item.prefix, parent, message_id: item.id, message: item.message };
-            let reply = Reply { turn, node, created: self.clock.now() };
-            let write = self.store.commit_reply(&self.tenant, path.chat(), &reply).await?;
+            let node = node(parent, path.push(message).clone());
+            let write = match answered.take() {
+                Some(write) => write,
+                None => {
+                    let reply = Reply { turn, node, created: self.clock.now() };
+                    self.store.commit_reply(&self.tenant, path.chat(), &reply).await?
+                }
+            };
             let chat = path.chat().to_string();
             self.tell(events::Happened::Chat { chat, version: write.0 });
             self.api().metrics.reply();
@@ -471,12 +473,30 @@ fn user_messages(path: &Path) -> u32 {
     u32::try_from(spoken).unwrap_or(u32::MAX)
 }
 
+fn says_something(spoken: &Spoken) -> bool {
+    !spoken.answer.message.text.is_empty()
+}
+
+/// The node of an item that comes after another.
+fn node(parent: PrefixHash, item: PathItem) -> Node {
+    Node { prefix: item.prefix, parent, message_id: item.id, message: item.message }
+}
+
+/// The reply to a turn on this path, if it is one and the next message.
+fn only_reply(path: &Path, spoken: &[Spoken]) -> Option<Node> {
+    let [only] = spoken else { return None };
+    let next = says_something(only) && !only.answer.replaces;
+    next.then(|| node(path.prefix(), path.next(only.answer.message.clone())))
+}
+
 /// A stored turn that waits for its reply.
 pub(crate) struct Committed {
     path: Path,
     turn: TurnId,
     version: u64,
     names: Names,
+    /// The write that its reply came with, if that is stored.
+    answered: Option<WriteId>,
 }
 
 impl Committed {

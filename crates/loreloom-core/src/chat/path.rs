@@ -57,18 +57,30 @@ impl Path {
 
     /// Appends a message and gives it its id.
     pub fn push(&mut self, message: Message) -> &PathItem {
-        let text = identity::without_speaker(&message.text, message.name.as_deref());
-        let first = identity::message_id(&self.chat, message.role, text, 0);
-        let occurrence = self.seen.entry(first).or_default();
-        let id = match *occurrence {
-            0 => first,
-            again => identity::message_id(&self.chat, message.role, text, again),
-        };
-        *occurrence += 1;
+        let (first, id) = self.id_of(&message);
+        *self.seen.entry(first).or_default() += 1;
         let prefix = identity::extend(self.prefix(), id);
         let at = self.items.len();
         self.items.push(PathItem { id, prefix, message });
         &self.items[at]
+    }
+
+    /// What a message is at the end of this path, without going there.
+    pub fn next(&self, message: Message) -> PathItem {
+        let (_, id) = self.id_of(&message);
+        PathItem { id, prefix: identity::extend(self.prefix(), id), message }
+    }
+
+    /// The id of a message at the end of this path, and the one it would have if nobody had
+    /// said it before.
+    fn id_of(&self, message: &Message) -> (MessageId, MessageId) {
+        let text = identity::without_speaker(&message.text, message.name.as_deref());
+        let first = identity::message_id(&self.chat, message.role, text, 0);
+        let id = match self.seen.get(&first) {
+            None => first,
+            Some(again) => identity::message_id(&self.chat, message.role, text, *again),
+        };
+        (first, id)
     }
 
     /// Tells the path under other names, which changes no id. Returns the first message that
@@ -122,6 +134,16 @@ mod tests {
         let same_prefix: Vec<bool> =
             before.items().iter().zip(after.items()).map(|(a, b)| a.prefix == b.prefix).collect();
         assert_eq!(same_prefix, [true, false, false]);
+    }
+
+    #[test]
+    fn what_comes_next_is_what_is_then_appended() {
+        let mut path = path(&[("A", "one"), ("B", "two")]);
+        for text in ["three", "one", "one"] {
+            let message = Message::new(Role::User, Some("A"), text);
+            let next = path.next(message.clone());
+            assert_eq!(*path.push(message), next, "{text}");
+        }
     }
 
     #[test]

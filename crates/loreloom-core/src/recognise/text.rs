@@ -24,7 +24,10 @@ impl TextKey {
 
 /// The text without reasoning, speaker and blanks.
 pub(super) fn squeezed(text: &str) -> String {
-    words(text).split_whitespace().collect()
+    let words = words(text);
+    let mut out = String::with_capacity(words.len());
+    words.split_whitespace().for_each(|word| out.push_str(word));
+    out
 }
 
 /// The words themselves: without reasoning and without names, however many are put before

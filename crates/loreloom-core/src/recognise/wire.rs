@@ -3,8 +3,14 @@
 //! Only reads: the body itself is forwarded untouched, so unknown fields need no place
 //! here. Anything that does not ask for text passes through.
 
+mod item;
+mod lenient;
+mod reading;
+
+use serde::Deserialize as _;
 use serde_json::Value;
 
+use self::{item::Item, lenient::Any};
 use super::{Body, Explicit, Request, WireMessage};
 use crate::chat::{GenerationType, Role};
 
@@ -32,6 +38,60 @@ pub fn asks(method: &str, path: &str) -> bool {
     method.eq_ignore_ascii_case("POST") && GENERATING.iter().any(|ending| path.ends_with(ending))
 }
 
+/// A body as far as it is read. Nothing makes reading it fail but JSON that is none: a field
+/// that has another type than it should counts as missing, and of several the last counts.
+#[derive(Clone, Debug, Default)]
+pub struct WireBody {
+    /// The model it asks for.
+    pub model: Option<String>,
+    /// Our own field.
+    pub own: Option<Value>,
+    messages: Option<Vec<Item>>,
+    prompt: Option<Value>,
+    input: Option<Value>,
+    instructions: Option<String>,
+    stream: Option<bool>,
+    response_format: Option<Value>,
+    has_schema: bool,
+    stop: Option<Value>,
+    stopping_strings: Option<Value>,
+    stop_sequence: Option<Value>,
+    options: Option<Value>,
+}
+
+/// Where a body has its prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptField {
+    /// A list of messages.
+    Messages {
+        /// Whether the body calls its system messages the developer's.
+        developer: bool,
+    },
+    /// One text, alone or the only one of a list.
+    Prompt,
+    /// The list or text of the responses API.
+    Input {
+        /// Whether `instructions` come before it.
+        instructed: bool,
+    },
+}
+
+impl WireBody {
+    /// Where the prompt is; `None` if there is none that could be woven into.
+    pub fn field(&self) -> Option<PromptField> {
+        if let Some(items) = &self.messages {
+            let developer = items.iter().any(|item| item.is_developers);
+            let woven = items.iter().all(|item| item.is_object);
+            return woven.then_some(PromptField::Messages { developer });
+        }
+        if let Some(prompt) = &self.prompt {
+            return one_prompt(prompt).map(|_| PromptField::Prompt);
+        }
+        let instructed = self.instructions.is_some();
+        self.input.as_ref().map(|_| PromptField::Input { instructed })
+    }
+}
+
 /// The request, or `None` if this call does not ask for text.
 ///
 /// `header` finds a header by its lower-case name.
@@ -39,23 +99,23 @@ pub fn read<'a>(
     method: &str,
     path: &str,
     header: impl Fn(&str) -> Option<&'a str>,
-    body: &Value,
+    mut body: WireBody,
 ) -> Option<Request> {
     if !asks(method, path) {
         return None;
     }
     Some(Request {
         client: header("user-agent").unwrap_or_default().to_owned(),
-        explicit: explicit(&header, body),
-        stream: body.get("stream").and_then(Value::as_bool),
-        structured: is_structured(body),
-        stop: stops(body),
-        body: prompt(body)?,
+        explicit: explicit(&header, body.own.as_ref()),
+        stream: body.stream,
+        structured: is_structured(&body),
+        stop: stops(&body),
+        body: prompt(&mut body)?,
     })
 }
 
-fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, body: &Value) -> Explicit {
-    let field = |name: &str| body.get("loreloom").and_then(|own| own.get(name)?.as_str());
+fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) -> Explicit {
+    let field = |name: &str| own.and_then(|own| own.get(name)?.as_str());
     let chat = header(CHAT_HEADER).or_else(|| field("chat"));
     let generation = header(TYPE_HEADER).or_else(|| field("type"));
     Explicit {
@@ -66,15 +126,16 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, body: &Value) -> Expl
     }
 }
 
-fn is_structured(body: &Value) -> bool {
-    let format = body.pointer("/response_format/type").and_then(Value::as_str);
-    format.is_some_and(|format| format.starts_with("json")) || body.get("json_schema").is_some()
+fn is_structured(body: &WireBody) -> bool {
+    let format = body.response_format.as_ref().and_then(|format| format.get("type")?.as_str());
+    format.is_some_and(|format| format.starts_with("json")) || body.has_schema
 }
 
-fn stops(body: &Value) -> Vec<String> {
-    ["/stop", "/stopping_strings", "/stop_sequence", "/options/stop"]
+fn stops(body: &WireBody) -> Vec<String> {
+    let options = body.options.as_ref().and_then(|options| options.get("stop"));
+    [body.stop.as_ref(), body.stopping_strings.as_ref(), body.stop_sequence.as_ref(), options]
         .into_iter()
-        .filter_map(|at| body.pointer(at))
+        .flatten()
         .flat_map(|stop| match stop {
             Value::Array(stops) => stops.iter().filter_map(Value::as_str).collect(),
             Value::String(stop) => vec![stop.as_str()],
@@ -84,17 +145,17 @@ fn stops(body: &Value) -> Vec<String> {
         .collect()
 }
 
-fn prompt(body: &Value) -> Option<Body> {
-    if let Some(messages) = body.get("messages").and_then(Value::as_array) {
-        return Some(Body::Messages(messages.iter().map(message).collect()));
+fn prompt(body: &mut WireBody) -> Option<Body> {
+    if let Some(items) = body.messages.take() {
+        return Some(Body::Messages(items.into_iter().map(|item| item.message).collect()));
     }
-    if let Some(prompt) = body.get("prompt") {
+    if let Some(prompt) = &body.prompt {
         return one_prompt(prompt).map(|prompt| Body::Prompt(prompt.to_owned()));
     }
-    let input = body.get("input")?;
+    let input = body.input.as_ref()?;
     let mut messages = Vec::new();
-    if let Some(instructions) = body.get("instructions").and_then(Value::as_str) {
-        messages.push(WireMessage { text: instructions.to_owned(), ..WireMessage::default() });
+    if let Some(text) = body.instructions.take() {
+        messages.push(WireMessage { text, ..WireMessage::default() });
     }
     match input {
         Value::Array(items) => messages.extend(items.iter().map(message)),
@@ -123,21 +184,8 @@ pub fn one_prompt(prompt: &Value) -> Option<&str> {
 }
 
 fn message(value: &Value) -> WireMessage {
-    let role = match value.get("role").and_then(Value::as_str) {
-        Some("assistant" | "model") => Role::Assistant,
-        Some("user") => Role::User,
-        // The items of the responses API that are not messages are calls and results.
-        Some("tool" | "function") | None => Role::Tool,
-        Some(_) => Role::System,
-    };
-    let calls = value.get("tool_calls").and_then(Value::as_array).is_some_and(|c| !c.is_empty());
-    WireMessage {
-        role,
-        name: value.get("name").and_then(Value::as_str).map(str::to_owned),
-        text: value.get("content").map(text_of).unwrap_or_default(),
-        tool: calls || role == Role::Tool || value.get("function_call").is_some(),
-        told: None,
-    }
+    // Whatever an item is, it is read as one.
+    Any::<Item>::deserialize(value).map(|item| item.0).unwrap_or_default().message
 }
 
 /// What stands between the text parts of a message.
@@ -169,6 +217,10 @@ mod tests {
         None
     }
 
+    fn body(value: &Value) -> WireBody {
+        serde_json::from_str(&value.to_string()).unwrap()
+    }
+
     #[test]
     fn only_calls_that_ask_for_text_are_read() {
         let body = json!({"messages": [], "prompt": "", "input": ""});
@@ -182,7 +234,11 @@ mod tests {
             ("POST", "/v1/embeddings", false),
             ("POST", "/tokenize", false),
         ] {
-            assert_eq!(read(method, path, no_header, &body).is_some(), asks, "{method} {path}");
+            assert_eq!(
+                read(method, path, no_header, self::body(&body)).is_some(),
+                asks,
+                "{method} {path}"
+            );
         }
     }
 
@@ -190,11 +246,11 @@ mod tests {
     fn the_header_wins_over_the_body_and_odd_fields_are_ignored() {
         let body = json!({"messages": [], "loreloom": {"chat": "body", "type": "quiet"}});
         let header = |name: &str| (name == CHAT_HEADER).then_some("header");
-        let request = read("POST", "/v1/chat/completions", header, &body).unwrap();
+        let request = read("POST", "/v1/chat/completions", header, self::body(&body)).unwrap();
         assert_eq!(request.explicit.chat.as_deref(), Some("header"));
         assert_eq!(request.explicit.generation, Some(GenerationType::Quiet));
         let odd = json!({"messages": [], "loreloom": 1});
-        let request = read("POST", "/v1/chat/completions", no_header, &odd).unwrap();
+        let request = read("POST", "/v1/chat/completions", no_header, self::body(&odd)).unwrap();
         assert_eq!(request.explicit, Explicit::default());
     }
 
@@ -206,7 +262,7 @@ mod tests {
             {"role": "assistant", "tool_calls": [{"id": "1"}]},
             {"role": "tool", "tool_call_id": "1", "content": "north"},
         ]});
-        let request = read("POST", "/v1/chat/completions", no_header, &body).unwrap();
+        let request = read("POST", "/v1/chat/completions", no_header, self::body(&body)).unwrap();
         let Body::Messages(messages) = request.body else { panic!("messages") };
         let read: Vec<_> = messages.iter().map(|m| (m.role, m.text.as_str(), m.tool)).collect();
         assert_eq!(

@@ -165,6 +165,19 @@ pub trait MemoryLog: Send + Sync {
         after: u64,
     ) -> Result<Vec<Event>, MemoryError>;
 
+    /// The same of several owners, in their order.
+    async fn news(
+        &self,
+        tenant: &TenantId,
+        known: &[(Owner, u64)],
+    ) -> Result<Vec<Vec<Event>>, MemoryError> {
+        let mut news = Vec::with_capacity(known.len());
+        for (owner, after) in known {
+            news.push(self.events(tenant, owner, *after).await?);
+        }
+        Ok(news)
+    }
+
     /// Everybody who has events, with the number of the last.
     async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError>;
 

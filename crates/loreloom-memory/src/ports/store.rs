@@ -305,6 +305,22 @@ pub trait StoryStore: Send + Sync {
         reply: &Reply,
     ) -> Result<WriteId, StoreError>;
 
+    /// Stores a turn and the reply to it: what [`Self::commit_turn`] and [`Self::commit_reply`]
+    /// do one after the other, both or neither where the store can do that at once.
+    async fn commit_answered(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        turn: &TurnRecord,
+        reply: &Node,
+        created: Timestamp,
+    ) -> Result<(StoredTurn, WriteId), StoreError> {
+        let stored = self.commit_turn(tenant, path, turn, None).await?;
+        let reply = Reply { turn: stored.id, node: reply.clone(), created };
+        let write = self.commit_reply(tenant, path.chat(), &reply).await?;
+        Ok((stored, write))
+    }
+
     /// All writes to a chat that can be taken back or were, in order. Making the chat is none
     /// of them, and writes that were stored before there was a log are missing.
     async fn writes(

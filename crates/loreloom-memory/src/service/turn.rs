@@ -123,7 +123,11 @@ impl MemoryService {
         if speaker.policy == Policy::Off {
             return Ok(TurnMemory::default());
         }
-        let mut view = self.view(asked.tenant, asked.chat, asked.path, &speaker).await?;
+        let logs = self.logs_for(asked.tenant, asked.chat, &speaker).await?;
+        if logs.are_empty() && !self.may_recall(asked) {
+            return Ok(TurnMemory::default());
+        }
+        let mut view = self.view_of(asked.tenant, asked.chat, asked.path, &speaker, logs).await?;
         let pinned = &view.character.persistent_arcs;
         view.chat.story_arcs = merge_persistent(&view.chat.story_arcs, pinned);
         let ears = self.ears(asked.tenant, asked.chat, asked.path, &speaker, &view).await?;
@@ -133,13 +137,17 @@ impl MemoryService {
     /// Whether what memory has for a turn is at hand: the story so far has been taken in, but
     /// for a few messages.
     pub fn is_at_hand(&self, asked: &TurnAsked<'_>) -> bool {
-        let seen_from = asked.seen_from.min(asked.path.len());
-        if self.options.recall_most == 0 || seen_from == 0 {
+        if !self.may_recall(asked) {
             return true;
         }
         let most = self.options.passages_most;
         let story = self.indexes().of(asked.tenant, asked.chat, asked.path.len(), most);
         recalled::is_near(&story, asked.path)
+    }
+
+    /// Whether there is anything that the model does not see and may be reminded of.
+    fn may_recall(&self, asked: &TurnAsked<'_>) -> bool {
+        self.options.recall_most > 0 && asked.seen_from.min(asked.path.len()) > 0
     }
 
     /// The same from what is known already.
@@ -214,10 +222,10 @@ impl MemoryService {
 
     /// Passages of the story that the turn calls for.
     fn recall(&self, asked: &TurnAsked<'_>, entities: &[Entity], ears: &Ears) -> (Vec<Hit>, usize) {
-        let seen_from = asked.seen_from.min(asked.path.len());
-        if self.options.recall_most == 0 || seen_from == 0 {
+        if !self.may_recall(asked) {
             return (Vec::new(), 0);
         }
+        let seen_from = asked.seen_from.min(asked.path.len());
         let embed = self.ports.embed.as_deref();
         let embed: Option<&dyn Fn(&str) -> Vector> = match &embed {
             Some(embed) => Some(embed),
@@ -244,8 +252,12 @@ impl MemoryService {
         let mut vectors = Vectors::on();
         let newest = path.last().map(|item| item.message.text.as_str());
         let active = memories.iter().filter(|memory| memory.is_active());
-        let texts: Vec<&str> =
-            newest.into_iter().chain(active.map(|memory| memory.content.as_str())).collect();
+        let mut active = active.map(|memory| memory.content.as_str()).peekable();
+        // Of nothing is the newest message reminded.
+        if active.peek().is_none() {
+            return vectors;
+        }
+        let texts: Vec<&str> = newest.into_iter().chain(active).collect();
         let known = self.caches().vectors(&texts);
         let mut new: Vec<(&str, Vector)> = Vec::new();
         for (text, known) in texts.into_iter().zip(known) {

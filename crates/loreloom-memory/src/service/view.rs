@@ -62,6 +62,20 @@ pub struct View {
     pub chat_seen: u64,
 }
 
+/// The logs of a character, of the chat, and of the character's world.
+pub(super) struct Logs {
+    own: OwnerLog,
+    chat: OwnerLog,
+    shared: OwnerLog,
+}
+
+impl Logs {
+    /// Whether nothing has ever been remembered.
+    pub(super) fn are_empty(&self) -> bool {
+        [&self.own, &self.chat, &self.shared].into_iter().all(|log| log.events.is_empty())
+    }
+}
+
 /// Which messages are told, by chat.
 pub(super) struct Telling {
     pub(super) here: ChatId,
@@ -98,11 +112,33 @@ impl MemoryService {
         path: &[PathItem],
         who: &Who,
     ) -> Result<View, MemoryError> {
-        let own = self.log(tenant, &who.owner()).await?;
-        let shared = match &who.world {
-            Some(world) => self.log(tenant, &Owner::World(world.clone())).await?,
-            None => OwnerLog::default(),
-        };
+        let logs = self.logs_for(tenant, chat, who).await?;
+        self.view_of(tenant, chat, path, who, logs).await
+    }
+
+    /// The logs that a character's view of a chat is made of.
+    pub(super) async fn logs_for(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        who: &Who,
+    ) -> Result<Logs, MemoryError> {
+        let mut owners = vec![who.owner(), Owner::Chat(chat.clone())];
+        owners.extend(who.world.clone().map(Owner::World));
+        let mut logs = self.logs(tenant, owners).await?.into_iter();
+        let mut next = || logs.next().unwrap_or_default();
+        Ok(Logs { own: next(), chat: next(), shared: next() })
+    }
+
+    /// What these logs say on a path.
+    pub(super) async fn view_of(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        path: &[PathItem],
+        who: &Who,
+        Logs { own, chat: told_here, shared }: Logs,
+    ) -> Result<View, MemoryError> {
         let mut telling = Telling {
             here: chat.clone(),
             path: self.caches().path_told(tenant, chat, path),
@@ -114,7 +150,7 @@ impl MemoryService {
             telling.others = self.other_chats(tenant, chat, events).await?;
         }
         let world = Owner::World(who.world.clone().unwrap_or_default());
-        let (chat_memory, chat_seen) = self.chat_memory(tenant, &telling, path).await?;
+        let (chat_memory, chat_seen) = self.chat_memory(tenant, &telling, path, told_here);
         Ok(View {
             character_seen: own.events.len() as u64,
             character: self.folded(tenant, &who.owner(), own, &telling),
@@ -137,28 +173,28 @@ impl MemoryService {
             others: FxHashMap::default(),
             is_local: false,
         };
-        self.chat_memory(tenant, &telling, path).await
+        let log = self.log(tenant, &Owner::Chat(chat.clone())).await?;
+        Ok(self.chat_memory(tenant, &telling, path, log))
     }
 
-    async fn chat_memory(
+    fn chat_memory(
         &self,
         tenant: &TenantId,
         telling: &Telling,
         path: &[PathItem],
-    ) -> Result<(ChatMemory, u64), MemoryError> {
-        let owner = Owner::Chat(telling.here.clone());
-        let mut log = self.log(tenant, &owner).await?;
+        mut log: OwnerLog,
+    ) -> (ChatMemory, u64) {
         let seen = log.events.len() as u64;
         let live = Arc::new(telling.live(&log.events));
         if let Some((known, memory)) = &log.chat
             && *known == live
         {
-            return Ok((positioned(ChatMemory::clone(memory), path), seen));
+            return (positioned(ChatMemory::clone(memory), path), seen);
         }
         let memory = unplaced(&live.records(&log.events));
         log.chat = Some((live, Arc::new(memory.clone())));
-        self.caches().keep_log(tenant, &owner, log);
-        Ok((positioned(memory, path), seen))
+        self.caches().keep_log(tenant, &Owner::Chat(telling.here.clone()), log);
+        (positioned(memory, path), seen)
     }
 
     fn folded(
@@ -189,14 +225,29 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
     ) -> Result<OwnerLog, MemoryError> {
-        let mut log = self.caches().log(tenant, owner);
-        let known = log.events.len() as u64;
-        let news = self.ports.log.events(tenant, owner, known).await?;
-        if !news.is_empty() {
-            Arc::make_mut(&mut log.events).extend(news);
-            self.caches().keep_log(tenant, owner, log.clone());
+        Ok(self.logs(tenant, vec![owner.clone()]).await?.pop().unwrap_or_default())
+    }
+
+    /// The logs of owners, in their order, looked up at once: every turn does this.
+    async fn logs(
+        &self,
+        tenant: &TenantId,
+        owners: Vec<Owner>,
+    ) -> Result<Vec<OwnerLog>, MemoryError> {
+        let mut logs: Vec<OwnerLog> = {
+            let caches = self.caches();
+            owners.iter().map(|owner| caches.log(tenant, owner)).collect()
+        };
+        let ends = logs.iter().map(|log| log.events.len() as u64);
+        let known: Vec<(Owner, u64)> = owners.into_iter().zip(ends).collect();
+        let news = self.ports.log.news(tenant, &known).await?;
+        for ((log, (owner, _)), news) in logs.iter_mut().zip(&known).zip(news) {
+            if !news.is_empty() {
+                Arc::make_mut(&mut log.events).extend(news);
+                self.caches().keep_log(tenant, owner, log.clone());
+            }
         }
-        Ok(log)
+        Ok(logs)
     }
 
     /// The current messages of the other chats these events come from.

@@ -16,7 +16,6 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{StoreError, TurnId};
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Handle;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -180,10 +179,10 @@ async fn weave(
         seen_from: 0,
         left_at: None,
     };
-    let (deciding, runtime, over) = (app.clone(), Handle::current(), line.clone());
+    let (deciding, runtime, over) = (app.clone(), tokio::runtime::Handle::current(), line.clone());
     let waiting = Waiting::new(&live.weaving.room);
-    let working =
-        tokio::task::spawn_blocking(move || deciding.decide_on(&runtime, wish, &over, &waiting));
+    let deciding = async move { deciding.decide_on(wish, &over, &waiting).await };
+    let working = tokio::task::spawn_blocking(move || runtime.block_on(deciding));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let mut decided = working.await.map_err(failed)?;
     drop(path);
@@ -197,7 +196,7 @@ async fn weave(
     let mut view = WovenView::of(&app, &decided, &injections, &sent);
     if !body.dry_run {
         let chat = decided.path.chat().clone();
-        let committed = app.commit(decided, sent).await?;
+        let committed = app.commit(decided, sent, &[]).await?;
         view.turn = Some(committed.turn());
         view.undo = Some(undoing::of_chat(&chat, committed.version()));
     }

@@ -10,6 +10,7 @@ mod ending;
 mod headers;
 mod hiding;
 mod problem;
+mod storing;
 mod tee;
 mod weaving;
 
@@ -34,7 +35,6 @@ use loreloom_core::{
     recognise::wire,
 };
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
-use tokio::{sync::oneshot, task::JoinHandle};
 
 pub(crate) use self::problem::problem;
 use self::{
@@ -42,7 +42,8 @@ use self::{
     body::{model_of, without_own_field},
     ending::{Ending, Framing},
     hiding::Hidden,
-    tee::{Tee, WhenComplete},
+    storing::{Times, storing},
+    tee::Tee,
     weaving::{Outgoing, Woven},
 };
 use crate::{
@@ -52,8 +53,6 @@ use crate::{
     keys::Scope,
     limits::Stalled,
     notices::Happened,
-    story::{Committed, Decided, Sent, Telling},
-    timings::Timing,
 };
 
 /// Passes a request on, with lore if it asks for a story.
@@ -216,14 +215,6 @@ fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
     notes
 }
 
-/// How long a turn took so far.
-#[derive(Clone, Copy)]
-struct Times {
-    weaving: Duration,
-    asked: Instant,
-    answered: Duration,
-}
-
 /// The answer, with a copy of its text for the story.
 fn told(
     app: &App,
@@ -237,15 +228,14 @@ fn told(
         return answer(app, reply, framing, None);
     };
     let cutter = decided.lore.rules().notebooks.cutter();
-    let (waiting, passed) = oneshot::channel();
-    let turn = decided.is_story.then(|| commit(app, decided, sent, passed));
+    let turn = decided.is_story.then(|| Box::new((decided, sent)));
+    let (waiting, complete) = storing(app, turn, telling, times);
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
         return answer(app, reply, framing, None);
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let reading = upstream.reading(content_type.unwrap_or_default());
-    let complete = complete(app, turn, telling, times);
     let hiding = cutter.map(|cutter| upstream.hiding(content_type.unwrap_or_default(), cutter));
     let copying = |body| -> BodyStream {
         let copied = Box::pin(Tee::new(body, reading, waiting, complete));
@@ -255,53 +245,6 @@ fn told(
         }
     };
     answer(app, reply, framing, Some(Box::new(copying)))
-}
-
-/// Stores a turn beside the stream, once its first chunk has passed: the reader waits for that
-/// and for nothing else.
-fn commit(
-    app: &App,
-    decided: Decided,
-    sent: Sent,
-    passed: oneshot::Receiver<()>,
-) -> JoinHandle<Option<Committed>> {
-    let committing = app.clone();
-    app.tasks.spawn(async move {
-        let _passed = passed.await;
-        let chat = decided.path.chat().clone();
-        match committing.commit(decided, sent).await {
-            Ok(committed) => Some(committed),
-            Err(error) => {
-                tracing::error!(%error, "the turn was not stored");
-                committing.notice(Happened::NotStored { chat, reason: error.to_string() });
-                None
-            }
-        }
-    })
-}
-
-fn complete(
-    app: &App,
-    turn: Option<JoinHandle<Option<Committed>>>,
-    telling: Telling,
-    times: Times,
-) -> WhenComplete {
-    let app = app.clone();
-    Box::new(move |texts| {
-        let (storing, Times { weaving, asked, answered }) = (app.clone(), times);
-        let timing = Timing { weaving, answered, replied: asked.elapsed() };
-        app.tasks.spawn(async move {
-            let spoken = storing.told(&telling, &texts);
-            let Some(turn) = turn else { return };
-            let Ok(Some(committed)) = turn.await else { return };
-            let chat = committed.chat().clone();
-            storing.api().timings.note(&storing.tenant, &chat, committed.turn(), timing);
-            if let Err(error) = storing.commit_replies(committed, spoken).await {
-                tracing::error!(%error, "the reply was not stored");
-                storing.notice(Happened::NotStored { chat, reason: error.to_string() });
-            }
-        })
-    })
 }
 
 /// Makes a body that copies itself.

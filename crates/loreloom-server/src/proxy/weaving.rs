@@ -1,12 +1,13 @@
 //! Weaving lore into a request, in bounded time and in no other chat's way.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
 use loreloom_core::assemble::Assembled;
 use tokio::{
@@ -43,10 +44,9 @@ pub(super) struct Woven {
 
 /// Weaves lore into a request, or says why it goes on without.
 ///
-/// The engine has a thread to itself, so that a slow turn delays no other chat, and works
-/// under a deadline. A turn that misses it is decided in vain. Where turns have been quick,
-/// that thread is the one the request came on: its other requests go on elsewhere, and this
-/// one goes on without lore as soon as the engine has come to its end.
+/// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
+/// been quick it works where the request came in, which always leaves a thread to the others;
+/// else it has a thread to itself, so that a slow turn delays no other chat.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -59,22 +59,27 @@ pub(super) async fn weave(
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let runtime = Handle::current();
+        let working = Working { app: app.clone(), waiting: Arc::clone(&waiting) };
+        let (body, named) = (body.clone(), named.cloned());
         // A runtime of one thread has no other that could go on with its tasks.
         let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
-        let working = Working { app: app.clone(), runtime, waiting: Arc::clone(&waiting) };
-        let (body, named) = (body.clone(), named.cloned());
-        let running = app.pace().begin().filter(|_| may_stay);
-        let prepared = if let Some(_running) = running {
+        let threads = runtime.metrics().num_workers();
+        let prepared = if let Some(running) = app.pace().begin(threads).filter(|_| may_stay) {
             let came = (parts.uri.path(), &parts.headers, &body);
-            let prepare = AssertUnwindSafe(|| working.prepare(came, named));
-            let prepared = block_in_place(|| catch_unwind(prepare)).ok();
+            let preparing = AssertUnwindSafe(working.prepare(came, named)).catch_unwind();
+            let prepared = if running.is_last {
+                block_in_place(|| runtime.block_on(preparing)).ok()
+            } else {
+                preparing.await.ok()
+            };
             if begun.elapsed() > deadline + waiting.so_far() {
                 return Err(missed(deadline));
             }
             prepared
         } else {
             let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
-            spawn_blocking(move || working.prepare((&path, &headers, &body), named)).await.ok()
+            let preparing = async move { working.prepare((&path, &headers, &body), named).await };
+            spawn_blocking(move || runtime.block_on(preparing)).await.ok()
         };
         prepared.unwrap_or_else(|| Err("the engine failed".to_owned()))
     };
@@ -106,34 +111,29 @@ fn missed(deadline: Duration) -> String {
     format!("the engine took longer than {} ms", deadline.as_millis())
 }
 
-/// More than loading a tokenizer takes, also on a slow machine.
-const LOADING: Duration = Duration::from_secs(10);
-
 /// What deciding a turn needs besides the request.
 struct Working {
     app: App,
-    runtime: Handle,
     waiting: Arc<Waiting>,
 }
 
 impl Working {
-    fn prepare(
+    async fn prepare(
         &self,
         came: (&str, &HeaderMap, &Bytes),
         named: Option<Arc<Connection>>,
     ) -> Result<Outgoing, String> {
         let begun = Instant::now();
-        let prepared = prepare(&self.app, &self.runtime, &self.waiting, came, named);
-        self.app.pace().took(begun.elapsed());
+        let prepared = Box::pin(prepare(&self.app, &self.waiting, came, named)).await;
+        self.app.pace().took(begun.elapsed().saturating_sub(self.waiting.so_far()));
         self.waiting.leave();
         prepared
     }
 }
 
 /// Reads, recognises, decides and writes.
-fn prepare(
+async fn prepare(
     app: &App,
-    runtime: &Handle,
     waiting: &Waiting,
     (path, headers, came): (&str, &HeaderMap, &Bytes),
     named: Option<Arc<Connection>>,
@@ -144,16 +144,12 @@ fn prepare(
     let model = body.model.as_deref();
     let connection = named.unwrap_or_else(|| Arc::clone(app.connections.of(model)));
     let line = app.line(&connection, model);
-    if !app.connections.is_loaded(line.counter.as_ref()) {
-        let loading = async { app.connections.load(line.counter.as_ref()) };
-        runtime.block_on(waiting.during(LOADING, loading));
-    }
     let read = begun.elapsed();
-    let mut seen = app.see(runtime, &body.request).map_err(|error| error.to_string())?;
+    let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
     let told = (&body.told, body.is_text());
-    let decided = app.decide(runtime, &mut seen.found, told, &line, waiting);
+    let decided = app.decide(&mut seen.found, told, &line, waiting).await;
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(mut decided) = decided else {

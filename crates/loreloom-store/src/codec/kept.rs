@@ -11,8 +11,13 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{Node, StoredTurn};
 
-/// Paths are forgotten beyond this many bytes of text, least recently used first.
-const LIMIT: usize = 64 << 20;
+/// Paths are forgotten beyond this many bytes, least recently used first. The last one stays,
+/// however long it is.
+const LIMIT: usize = 8 << 20;
+
+/// What a node takes besides its text and itself: counters, the pointer to it, and what the
+/// allocator rounds up.
+const AROUND: usize = 48;
 
 /// One stored node of a path.
 #[derive(Debug)]
@@ -34,7 +39,7 @@ impl Kept {
     }
 
     fn bytes(&self) -> usize {
-        self.text.len() + size_of::<Self>()
+        self.text.len() + size_of::<Self>() + AROUND
     }
 }
 
@@ -77,7 +82,7 @@ impl RecentPaths {
         let bytes = path.iter().map(|kept| kept.bytes()).sum();
         self.bytes += bytes;
         self.recent.push_front(Recent { tenant: tenant.clone(), chat: chat.clone(), path, bytes });
-        while self.bytes > LIMIT {
+        while self.bytes > LIMIT && self.recent.len() > 1 {
             let Some(oldest) = self.recent.pop_back() else { break };
             self.bytes -= oldest.bytes;
         }

@@ -6,11 +6,14 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
-use rusqlite::{Connection, OptionalExtension, Savepoint, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::rows::{Doing, Hash, Reading};
+use super::{
+    rows::{Doing, Hash, Reading},
+    unit::Unit,
+};
 use crate::{
     codec::{Binding, BookPiece},
     desk::{column, effect, from_column, inverse, revision_was_seen},
@@ -52,7 +55,7 @@ pub(super) fn items(
 
 /// Makes changes, all or none.
 pub(super) fn change(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     changes: &[Change],
     seen: Option<u64>,
@@ -78,7 +81,7 @@ pub(super) fn change(
 
 /// Takes a revision back.
 pub(super) fn undo(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     wanted: u64,
     now: Timestamp,
@@ -124,7 +127,7 @@ pub(super) fn revisions(
 
 /// Keeps the pieces of a book.
 pub(super) fn keep_book(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     pieces: &[BookPiece],
 ) -> Result<(), StoreError> {

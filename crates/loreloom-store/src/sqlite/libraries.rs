@@ -3,11 +3,12 @@
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, OptionalExtension, Savepoint, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     desk,
     rows::{Doing, Hash, Reading},
+    unit::Unit,
 };
 use crate::codec::{BookPiece, KeptLibrary, library_from};
 
@@ -25,7 +26,7 @@ pub(super) fn is_kept(
 
 /// Keeps a version, unless it is kept already.
 pub(super) fn keep(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     version: LibraryVersion,
     body: &[u8],

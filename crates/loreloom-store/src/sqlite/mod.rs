@@ -17,6 +17,7 @@ mod retain;
 mod rows;
 mod salvage;
 mod told;
+mod unit;
 mod upkeep;
 mod write;
 mod writer;
@@ -40,13 +41,12 @@ use loreloom_memory::ports::{
     StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 
-use rusqlite::Savepoint;
-
 use self::{
     connect::Location,
     pool::Pool,
     read::Snapshot,
     told::{Known, ToldNodes},
+    unit::Unit,
 };
 use crate::{
     checks,
@@ -125,9 +125,8 @@ impl SqliteStore {
         seen: Option<u64>,
     ) -> Result<Committed, StoreError> {
         let (owner, id) = (tenant.clone(), chat.clone());
-        let write = move |transaction: Savepoint<'_>| {
-            write::commit_turn(transaction, &owner, &id, draft, seen)
-        };
+        let write =
+            move |transaction: Unit<'_>| write::commit_turn(transaction, &owner, &id, draft, seen);
         let committed = self.pool.write(write).await?;
         self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
@@ -179,7 +178,7 @@ impl StoryStore for SqliteStore {
         chat: &ChatId,
     ) -> Result<Option<ChatRecord>, StoreError> {
         let (tenant, chat) = (tenant.clone(), chat.clone());
-        self.pool.read(move |connection| read::chat(connection, &tenant, &chat)).await
+        self.pool.glance(move |connection| read::chat(connection, &tenant, &chat)).await
     }
 
     async fn open_chat(
@@ -190,9 +189,8 @@ impl StoryStore for SqliteStore {
         now: Timestamp,
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat, title) = (tenant.clone(), chat.clone(), title.to_owned());
-        let write = move |transaction: Savepoint<'_>| {
-            write::open_chat(transaction, &tenant, &chat, &title, now)
-        };
+        let write =
+            move |transaction: Unit<'_>| write::open_chat(transaction, &tenant, &chat, &title, now);
         self.pool.write(write).await
     }
 
@@ -227,10 +225,38 @@ impl StoryStore for SqliteStore {
         checks::node_is_named_right(&reply.node)?;
         let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
         let write =
-            move |transaction: Savepoint<'_>| write::commit_reply(transaction, &owner, &id, &given);
+            move |transaction: Unit<'_>| write::commit_reply(transaction, &owner, &id, &given);
         let (write, number) = self.pool.write(write).await?;
         self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
         Ok(write)
+    }
+
+    async fn commit_answered(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        turn: &TurnRecord,
+        reply: &Node,
+        created: Timestamp,
+    ) -> Result<(StoredTurn, WriteId), StoreError> {
+        checks::turn_belongs(path, turn)?;
+        checks::node_is_named_right(reply)?;
+        let kept = self.recent(|recent| recent.get(tenant, path.chat()));
+        for kept in [kept, KeptPath::default()] {
+            let draft = Draft::of(path, turn, &kept)?;
+            let (owner, id, node) = (tenant.clone(), path.chat().clone(), reply.clone());
+            let write = move |transaction: Unit<'_>| {
+                write::commit_answered(transaction, &owner, &id, draft, (node, created))
+            };
+            let (committed, replied) = self.pool.write(write).await?;
+            self.recent(|recent| recent.learn(tenant, path.chat(), &committed));
+            if let (Committed::Stored(stored, _), Some((write, number))) = (committed, replied) {
+                self.recent(|recent| recent.extend(tenant, path.chat(), reply, number));
+                return Ok((stored, write));
+            }
+        }
+        // The empty path is always there.
+        Err(StoreError::NoChat { chat: path.chat().clone() })
     }
 
     async fn writes(
@@ -253,7 +279,7 @@ impl StoryStore for SqliteStore {
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat) = (tenant.clone(), chat.clone());
         let undo =
-            move |transaction: Savepoint<'_>| write::undo(transaction, &tenant, &chat, write, now);
+            move |transaction: Unit<'_>| write::undo(transaction, &tenant, &chat, write, now);
         self.pool.write(undo).await
     }
 
@@ -263,8 +289,7 @@ impl StoryStore for SqliteStore {
         retention: &Retention,
     ) -> Result<Retained, StoreError> {
         let (tenant, retention) = (tenant.clone(), *retention);
-        let work =
-            move |transaction: Savepoint<'_>| retain::retain(transaction, &tenant, &retention);
+        let work = move |transaction: Unit<'_>| retain::retain(transaction, &tenant, &retention);
         self.pool.write(work).await
     }
 
@@ -275,8 +300,7 @@ impl StoryStore for SqliteStore {
         turns: &[TurnId],
     ) -> Result<(), StoreError> {
         let (tenant, chat, turns) = (tenant.clone(), chat.clone(), turns.to_vec());
-        let work =
-            move |transaction: Savepoint<'_>| retain::trim(transaction, &tenant, &chat, &turns);
+        let work = move |transaction: Unit<'_>| retain::trim(transaction, &tenant, &chat, &turns);
         self.pool.write(work).await
     }
 
@@ -289,7 +313,7 @@ impl StoryStore for SqliteStore {
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat) = (tenant.clone(), path.chat().clone());
         let draft = Draft::of_path(path, now);
-        let write = move |transaction: Savepoint<'_>| {
+        let write = move |transaction: Unit<'_>| {
             write::commit_path(transaction, &tenant, &chat, &draft, seen)
         };
         self.pool.write(write).await
@@ -304,7 +328,7 @@ impl StoryStore for SqliteStore {
         now: Timestamp,
     ) -> Result<ChatRecord, StoreError> {
         let (tenant, chat) = (tenant.clone(), chat.clone());
-        let write = move |transaction: Savepoint<'_>| {
+        let write = move |transaction: Unit<'_>| {
             write::move_tip(transaction, &tenant, &chat, tip, seen, now)
         };
         self.pool.write(write).await
@@ -334,8 +358,11 @@ impl StoryStore for SqliteStore {
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
         let choice = Choice::on(path);
-        let choose = move |snapshot: &Snapshot<'_>| read::choose(snapshot, choice);
-        state_of(self.snapshot(tenant, path.chat(), choose).await?, path.chat())
+        let (owner, chat) = (tenant.clone(), path.chat().clone());
+        let choose = move |connection: &mut rusqlite::Connection| {
+            read::choose(connection, &owner, &chat, choice)
+        };
+        state_of(self.pool.glance(choose).await?, path.chat())
     }
 
     async fn turns(
@@ -370,7 +397,7 @@ impl StoryStore for SqliteStore {
         let (body, pieces) = library_parts(library).map_err(|error| not_json(&error))?;
         let pieces = self.packed(tenant, pieces).await?;
         let owner = tenant.clone();
-        let write = move |transaction: Savepoint<'_>| {
+        let write = move |transaction: Unit<'_>| {
             libraries::keep(transaction, &owner, version, &body, &pieces)
         };
         self.pool.write(write).await
@@ -407,9 +434,8 @@ impl Desk for SqliteStore {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let (tenant, changes) = (tenant.clone(), changes.to_vec());
-        let write = move |transaction: Savepoint<'_>| {
-            desk::change(transaction, &tenant, &changes, seen, now)
-        };
+        let write =
+            move |transaction: Unit<'_>| desk::change(transaction, &tenant, &changes, seen, now);
         self.pool.write(write).await
     }
 

@@ -1,13 +1,14 @@
 //! Connections of one database: one that writes, a few that read.
 //!
-//! Readers see the last commit and are never blocked. Reading blocks its thread for some ten
-//! microseconds, which is less than the way to another thread and back: it is done where it is
-//! asked for, and tokio is told, so that a worker's other tasks go on elsewhere.
+//! Readers see the last commit and are never blocked. Reading blocks its thread, mostly for less
+//! time than the way to another thread and back takes: it is done where it is asked for. Tokio
+//! is told, so that a worker's other tasks go on elsewhere, except of a glance: what a turn asks
+//! takes some ten microseconds, and handing the tasks over would take longer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, Savepoint, backup::Backup};
+use rusqlite::{Connection, backup::Backup};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::Semaphore,
@@ -18,6 +19,7 @@ use super::{
     checkpoint::Checkpointer,
     connect::{Location, connect, connect_to_read, prepare},
     rows::Doing,
+    unit::Unit,
     writer::Writer,
 };
 
@@ -64,7 +66,7 @@ impl Pool {
     /// Carries out a write; what it returns is on disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        write: impl FnOnce(Savepoint<'_>) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.writer.write(write).await
     }
@@ -85,10 +87,31 @@ impl Pool {
         if matches!(self.location, Location::Memory) {
             return self.writer.alone(read).await;
         }
+        let reading = self.reading(read).await?;
+        blocking(reading).await
+    }
+
+    /// Runs a `read` that takes no longer than any step of a task may.
+    pub(super) async fn glance<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if matches!(self.location, Location::Memory) {
+            return self.writer.alone(read).await;
+        }
+        let reading = self.reading(read).await?;
+        reading()
+    }
+
+    /// A `read` that has a place among those that run at once.
+    async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<impl FnOnce() -> Result<T, StoreError> + Send + 'static, StoreError> {
         let permit = Arc::clone(&self.reading).acquire_owned().await;
         let permit = permit.map_err(|error| stopped(error.into()))?;
         let (idle, location) = (Arc::clone(&self.idle), self.location.clone());
-        blocking(move || {
+        Ok(move || {
             let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = match waiting {
                 Some(connection) => connection,
@@ -99,7 +122,6 @@ impl Pool {
             drop(permit);
             result
         })
-        .await
     }
 }
 

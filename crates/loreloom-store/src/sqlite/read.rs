@@ -178,32 +178,38 @@ impl<'connection> Snapshot<'connection> {
     }
 }
 
-/// Offers all turns, newest first.
+/// Offers all turns of a chat, newest first. One statement sees one snapshot, and every turn
+/// waits for this one.
 pub(super) fn choose(
-    snapshot: &Snapshot<'_>,
+    connection: &Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
     mut choice: ChosenDeltas,
 ) -> Result<ChosenDeltas, StoreError> {
     let doing = "reading a chat's state";
-    let mut select = snapshot
-        .transaction
+    let mut select = connection
         .prepare_cached(
-            "SELECT at, at_message, generation, delta FROM turns \
-             WHERE tenant = ?1 AND chat = ?2 AND undone = 0 ORDER BY turn DESC",
+            "SELECT t.at, t.at_message, t.generation, t.delta FROM chats c \
+             LEFT JOIN turns t ON t.tenant = c.tenant AND t.chat = c.chat AND t.undone = 0 \
+             WHERE c.tenant = ?1 AND c.id = ?2 ORDER BY t.turn DESC",
         )
         .doing(doing)?;
-    let key = params![snapshot.tenant.as_str(), snapshot.row.number];
-    let mut rows = select.query(key).doing(doing)?;
+    let mut rows = select.query(params![tenant.as_str(), chat.as_str()]).doing(doing)?;
+    let mut is_there = false;
     while let Some(row) = rows.next().doing(doing)? {
+        is_there = true;
+        // A chat without turns has one row of nothing.
+        let Some(at) = row.get::<_, Option<Hash>>(0).doing(doing)? else { break };
         let message = row.get::<_, Option<Hash>>(1).doing(doing)?;
         let generation = generation_from(row.get(2).doing(doing)?);
         let turn = Candidate {
-            at: PrefixHash(row.get::<_, Hash>(0).doing(doing)?.0),
+            at: PrefixHash(at.0),
             message: message.map(|hash| MessageId(hash.0)),
-            generation: generation.reading(|| snapshot.what("a turn"))?,
+            generation: generation.reading(|| format!("a turn of chat `{chat}`"))?,
         };
         choice.offer(turn, || row.get(3).doing(doing))?;
     }
-    Ok(choice)
+    is_there.then_some(choice).ok_or_else(|| StoreError::NoChat { chat: chat.clone() })
 }
 
 /// All turns.

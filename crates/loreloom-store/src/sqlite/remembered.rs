@@ -12,9 +12,9 @@ use loreloom_memory::{
         Write, WriteSummary, Written,
     },
 };
-use rusqlite::{Connection, Savepoint};
+use rusqlite::Connection;
 
-use super::{SqliteStore, jobs, memory_log, rows::Doing as _};
+use super::{SqliteStore, jobs, memory_log, rows::Doing as _, unit::Unit};
 
 impl SqliteStore {
     async fn reading<T: Send + 'static>(
@@ -24,11 +24,19 @@ impl SqliteStore {
         self.pool.read(move |connection| Ok(read(connection))).await?
     }
 
+    /// The same for what every turn asks.
+    async fn glancing<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        self.pool.glance(move |connection| Ok(read(connection))).await?
+    }
+
     async fn writing<T: Send + 'static>(
         &self,
         write: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
     ) -> Result<T, MemoryError> {
-        let write = move |transaction: Savepoint<'_>| {
+        let write = move |transaction: Unit<'_>| {
             let written = write(&transaction);
             // What is refused leaves nothing behind.
             if written.is_ok() {
@@ -54,7 +62,23 @@ impl MemoryLog for SqliteStore {
         after: u64,
     ) -> Result<Vec<Event>, MemoryError> {
         let (tenant, owner) = (tenant.clone(), owner.clone());
-        self.reading(move |connection| memory_log::events(connection, &tenant, &owner, after)).await
+        self.glancing(move |connection| memory_log::events(connection, &tenant, &owner, after))
+            .await
+    }
+
+    async fn news(
+        &self,
+        tenant: &TenantId,
+        known: &[(Owner, u64)],
+    ) -> Result<Vec<Vec<Event>>, MemoryError> {
+        let (tenant, known) = (tenant.clone(), known.to_vec());
+        let read = move |connection: &Connection| {
+            let of = |(owner, after): &(Owner, u64)| {
+                memory_log::events(connection, &tenant, owner, *after)
+            };
+            known.iter().map(of).collect()
+        };
+        self.glancing(read).await
     }
 
     async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError> {
@@ -120,7 +144,7 @@ impl JobQueue for SqliteStore {
 
     async fn claim(&self, claiming: &Claiming) -> Result<Option<Job>, MemoryError> {
         let now = claiming.now;
-        if !self.reading(move |connection| jobs::may_claim(connection, now)).await? {
+        if !self.glancing(move |connection| jobs::may_claim(connection, now)).await? {
             return Ok(None);
         }
         let claiming = claiming.clone();
@@ -170,7 +194,7 @@ impl JobQueue for SqliteStore {
         let (tenant, chat) = (tenant.clone(), chat.cloned());
         let read =
             move |connection: &Connection| jobs::jobs(connection, &tenant, chat.as_ref(), over);
-        self.reading(read).await
+        self.glancing(read).await
     }
 
     async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {

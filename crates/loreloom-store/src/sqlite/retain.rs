@@ -5,17 +5,20 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
-use rusqlite::{Connection, OptionalExtension, Savepoint, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
-use super::rows::{ChatRow, Doing, Reading};
+use super::{
+    rows::{ChatRow, Doing, Reading},
+    unit::Unit,
+};
 use crate::codec::{PiecesInUse, trim};
 
 const DOING: &str = "trimming old turns";
 
 /// Trims the old turns of all chats, and drops texts that nothing refers to any more.
 pub(super) fn retain(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     retention: &Retention,
 ) -> Result<Retained, StoreError> {
@@ -46,7 +49,7 @@ pub(super) fn retain(
 /// Trims some turns of a chat. Texts that nothing refers to any more stay until the next
 /// [`retain`].
 pub(super) fn trim(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     id: &ChatId,
     turns: &[TurnId],

@@ -10,8 +10,12 @@ use loreloom_core::ids::{ChatId, PrefixHash, TenantId};
 use loreloom_memory::ports::Node;
 use rustc_hash::FxHashMap;
 
-/// Everything is forgotten beyond this many bytes of text.
-const LIMIT: usize = 64 << 20;
+/// Everything is forgotten beyond this many bytes.
+const LIMIT: usize = 16 << 20;
+
+/// What a node takes besides its text and itself: its name in the table, counters, and what
+/// table and allocator leave empty.
+const AROUND: usize = 128;
 
 /// Nodes by chat and prefix.
 #[derive(Debug, Default)]
@@ -54,7 +58,8 @@ impl ToldNodes {
 
     /// Remembers nodes of a chat.
     pub(super) fn learn(&mut self, tenant: &TenantId, chat: &ChatId, nodes: &[Arc<Node>]) {
-        let new: usize = nodes.iter().map(|node| node.message.text.len() + size_of::<Node>()).sum();
+        let size = |node: &Arc<Node>| node.message.text.len() + size_of::<Node>() + AROUND;
+        let new: usize = nodes.iter().map(size).sum();
         let key = (tenant.clone(), chat.clone());
         self.bytes += new;
         if self.bytes > LIMIT {

@@ -1,4 +1,4 @@
-//! Writing: each function is one savepoint of a transaction that has the database's only
+//! Writing: each function is one unit of a transaction that has the database's only
 //! write lock before anything is read, so the version that is checked is the version that is
 //! written over, whichever process writes.
 
@@ -8,11 +8,14 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
+    ChatRecord, Node, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
 };
-use rusqlite::{Connection, OptionalExtension, Savepoint, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{ChatRow, Doing, Hash, Reading};
+use super::{
+    rows::{ChatRow, Doing, Hash, Reading},
+    unit::Unit,
+};
 use crate::{
     checks,
     codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
@@ -21,7 +24,7 @@ use crate::{
 
 /// Makes a chat if there is none.
 pub(super) fn open_chat(
-    transaction: Savepoint<'_>,
+    transaction: Unit<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     title: &str,
@@ -48,16 +51,57 @@ pub(super) fn open_chat(
 
 /// Stores a drafted turn.
 pub(super) fn commit_turn(
-    transaction: Savepoint<'_>,
+    unit: Unit<'_>,
+    tenant: &TenantId,
+    chat: &ChatId,
+    draft: Draft,
+    seen: Option<u64>,
+) -> Result<Committed, StoreError> {
+    let committed = turn(&unit, tenant, chat, draft, seen)?;
+    unit.commit().doing("storing a turn")?;
+    Ok(committed)
+}
+
+/// Stores a reply; returns the number of its message as well.
+pub(super) fn commit_reply(
+    unit: Unit<'_>,
+    tenant: &TenantId,
+    chat: &ChatId,
+    given: &Reply,
+) -> Result<(WriteId, i64), StoreError> {
+    let stored = reply(&unit, tenant, chat, given)?;
+    unit.commit().doing("storing a reply")?;
+    Ok(stored)
+}
+
+/// Stores a drafted turn and the reply to it; returns the number of the reply's message as well,
+/// or nothing of it where the draft was stale.
+pub(super) fn commit_answered(
+    unit: Unit<'_>,
+    tenant: &TenantId,
+    chat: &ChatId,
+    draft: Draft,
+    (node, created): (Node, Timestamp),
+) -> Result<(Committed, Option<(WriteId, i64)>), StoreError> {
+    let committed = turn(&unit, tenant, chat, draft, None)?;
+    let Committed::Stored(stored, _) = &committed else { return Ok((committed, None)) };
+    let answer = Reply { turn: stored.id, node, created };
+    let replied = reply(&unit, tenant, chat, &answer)?;
+    unit.commit().doing("storing a turn with its reply")?;
+    Ok((committed, Some(replied)))
+}
+
+fn turn(
+    connection: &Connection,
     tenant: &TenantId,
     chat: &ChatId,
     draft: Draft,
     seen: Option<u64>,
 ) -> Result<Committed, StoreError> {
     let doing = "storing a turn";
-    let row = ChatRow::get(&transaction, tenant, chat)?;
+    let row = ChatRow::get(connection, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(transaction, tenant, row);
+    let mut writer = Writer::new(connection, tenant, row);
     let Some(numbers) = writer.path(&draft)? else { return Ok(Committed::Stale) };
     let texts = draft.texts.iter().map(|text| writer.text(text));
     let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
@@ -73,30 +117,32 @@ pub(super) fn commit_turn(
 
 /// Stores the nodes of a draft without a turn.
 pub(super) fn commit_path(
-    transaction: Savepoint<'_>,
+    unit: Unit<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     draft: &Draft,
     seen: Option<u64>,
 ) -> Result<ChatRecord, StoreError> {
-    let row = ChatRow::get(&transaction, tenant, chat)?;
+    let doing = "storing a path";
+    let row = ChatRow::get(&unit, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(transaction, tenant, row);
+    let mut writer = Writer::new(&unit, tenant, row);
     writer.path(draft)?;
     writer.row.record.tip = draft.columns.at;
-    writer.finish(Did::new(WriteKind::Path), draft.columns.created).doing("storing a path")
+    let record = writer.finish(Did::new(WriteKind::Path), draft.columns.created).doing(doing)?;
+    unit.commit().doing(doing)?;
+    Ok(record)
 }
 
-/// Stores a reply; returns the number of its message as well.
-pub(super) fn commit_reply(
-    transaction: Savepoint<'_>,
+fn reply(
+    connection: &Connection,
     tenant: &TenantId,
     chat: &ChatId,
     reply: &Reply,
 ) -> Result<(WriteId, i64), StoreError> {
     let doing = "storing a reply";
-    let row = ChatRow::get(&transaction, tenant, chat)?;
-    let mut writer = Writer::new(transaction, tenant, row);
+    let row = ChatRow::get(connection, tenant, chat)?;
+    let mut writer = Writer::new(connection, tenant, row);
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn: reply.turn };
     let turn = i64::try_from(reply.turn.0).map_err(|_| no_turn())?;
     let (at, before) = writer.turn_at(turn).doing(doing)?.ok_or_else(no_turn)?;
@@ -122,7 +168,7 @@ pub(super) fn commit_reply(
 
 /// Moves the tip to a stored node.
 pub(super) fn move_tip(
-    transaction: Savepoint<'_>,
+    unit: Unit<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     tip: PrefixHash,
@@ -130,29 +176,31 @@ pub(super) fn move_tip(
     now: Timestamp,
 ) -> Result<ChatRecord, StoreError> {
     let doing = "moving a chat's tip";
-    let row = ChatRow::get(&transaction, tenant, chat)?;
+    let row = ChatRow::get(&unit, tenant, chat)?;
     checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(transaction, tenant, row);
+    let mut writer = Writer::new(&unit, tenant, row);
     if writer.position(tip).doing(doing)?.is_none() {
         return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
     }
     writer.row.record.tip = tip;
-    writer.finish(Did::new(WriteKind::Tip), now).doing(doing)
+    let record = writer.finish(Did::new(WriteKind::Tip), now).doing(doing)?;
+    unit.commit().doing(doing)?;
+    Ok(record)
 }
 
 /// Takes a write back.
 pub(super) fn undo(
-    transaction: Savepoint<'_>,
+    unit: Unit<'_>,
     tenant: &TenantId,
     chat: &ChatId,
     write: WriteId,
     now: Timestamp,
 ) -> Result<ChatRecord, StoreError> {
     let doing = "taking a write back";
-    let row = ChatRow::get(&transaction, tenant, chat)?;
-    let log = writes(&transaction, tenant, &row)?;
+    let row = ChatRow::get(&unit, tenant, chat)?;
+    let log = writes(&unit, tenant, &row)?;
     let undo = undo::plan(chat, &log, write)?;
-    let mut writer = Writer::new(transaction, tenant, row);
+    let mut writer = Writer::new(&unit, tenant, row);
     let mut did = Did { undoes: Some(undo.write.id), ..Did::new(undo.write.kind) };
     match undo.write.kind {
         WriteKind::Turn(turn) => writer.set_undone(turn, undo.undone).doing(doing)?,
@@ -164,7 +212,9 @@ pub(super) fn undo(
         WriteKind::Path | WriteKind::Tip => (),
     }
     writer.row.record.tip = undo.write.tip;
-    writer.finish(did, now).doing(doing)
+    let record = writer.finish(did, now).doing(doing)?;
+    unit.commit().doing(doing)?;
+    Ok(record)
 }
 
 /// The log of a chat's writes.
@@ -206,7 +256,7 @@ struct Position {
 }
 
 struct Writer<'connection> {
-    transaction: Savepoint<'connection>,
+    connection: &'connection Connection,
     tenant: &'connection TenantId,
     row: ChatRow,
     /// The tip before.
@@ -215,19 +265,19 @@ struct Writer<'connection> {
 
 impl<'connection> Writer<'connection> {
     fn new(
-        transaction: Savepoint<'connection>,
+        connection: &'connection Connection,
         tenant: &'connection TenantId,
         row: ChatRow,
     ) -> Self {
         let tip = row.record.tip;
-        Self { transaction, tenant, row, tip }
+        Self { connection, tenant, row, tip }
     }
 
     fn position(&self, prefix: PrefixHash) -> rusqlite::Result<Option<Position>> {
         if prefix == PrefixHash::default() {
             return Ok(Some(Position { branch: None, depth: 0 }));
         }
-        let mut find = self.transaction.prepare_cached(
+        let mut find = self.connection.prepare_cached(
             "SELECT branch, depth FROM nodes WHERE tenant = ?1 AND chat = ?2 AND prefix = ?3",
         )?;
         let key = params![self.tenant.as_str(), self.row.number, Hash(prefix.0)];
@@ -295,7 +345,7 @@ impl<'connection> Writer<'connection> {
         let depth = parent.depth + 1;
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
         if let Some(branch) = parent.branch {
-            let mut taken = self.transaction.prepare_cached(
+            let mut taken = self.connection.prepare_cached(
                 "SELECT 1 FROM nodes \
                  WHERE tenant = ?1 AND chat = ?2 AND branch = ?3 AND depth = ?4",
             )?;
@@ -304,7 +354,7 @@ impl<'connection> Writer<'connection> {
             }
         }
         self.row.last_branch += 1;
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO branches VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![tenant, chat, self.row.last_branch, parent.branch, parent.depth])?;
         Ok((self.row.last_branch, depth))
@@ -329,7 +379,7 @@ impl<'connection> Writer<'connection> {
             columns.hidden,
             columns.extensions,
         ];
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO nodes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")
             .and_then(|mut insert| insert.execute(values))
             .doing("storing a node")?;
@@ -340,7 +390,7 @@ impl<'connection> Writer<'connection> {
     fn message(&mut self, message: &Message) -> rusqlite::Result<i64> {
         let hash = Hash(told_hash(message.role, &message.text));
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
-        let mut find = self.transaction.prepare_cached(
+        let mut find = self.connection.prepare_cached(
             "SELECT message FROM messages WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
         )?;
         let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
@@ -350,7 +400,7 @@ impl<'connection> Writer<'connection> {
         self.row.last_message += 1;
         let number = self.row.last_message;
         let role = Told::role_number(message.role);
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO messages VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
             .execute(params![tenant, chat, number, hash, role, message.text])?;
         Ok(number)
@@ -360,7 +410,7 @@ impl<'connection> Writer<'connection> {
     fn text(&mut self, text: &str) -> rusqlite::Result<i64> {
         let hash = Hash(text_hash(text));
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
-        let mut find = self.transaction.prepare_cached(
+        let mut find = self.connection.prepare_cached(
             "SELECT text FROM texts WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
         )?;
         let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
@@ -369,7 +419,7 @@ impl<'connection> Writer<'connection> {
         }
         self.row.last_text += 1;
         let number = self.row.last_text;
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![tenant, chat, number, hash, pack(text.as_bytes())])?;
         Ok(number)
@@ -379,7 +429,7 @@ impl<'connection> Writer<'connection> {
         self.row.last_turn += 1;
         let (tenant, chat, number) = (self.tenant.as_str(), self.row.number, self.row.last_turn);
         let columns = &turn.columns;
-        self.transaction
+        self.connection
             .prepare_cached(
                 "INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, 0)",
             )?
@@ -393,7 +443,7 @@ impl<'connection> Writer<'connection> {
                 columns.created.0,
                 columns.delta,
             ])?;
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO turn_records VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![tenant, chat, number, turn.body, columns.report])?;
         Ok(())
@@ -401,7 +451,7 @@ impl<'connection> Writer<'connection> {
 
     /// The node a turn was computed on, and its reply.
     fn turn_at(&self, turn: i64) -> rusqlite::Result<Option<(PrefixHash, Option<PrefixHash>)>> {
-        let mut find = self.transaction.prepare_cached(
+        let mut find = self.connection.prepare_cached(
             "SELECT at, reply FROM turns WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
         )?;
         let key = params![self.tenant.as_str(), self.row.number, turn];
@@ -413,7 +463,7 @@ impl<'connection> Writer<'connection> {
     }
 
     fn set_undone(&self, turn: TurnId, undone: bool) -> rusqlite::Result<()> {
-        self.transaction
+        self.connection
             .prepare_cached(
                 "UPDATE turns SET undone = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
             )?
@@ -428,7 +478,7 @@ impl<'connection> Writer<'connection> {
 
     fn set_reply(&self, turn: i64, reply: Option<PrefixHash>) -> rusqlite::Result<()> {
         let reply = reply.map(|reply| Hash(reply.0));
-        self.transaction
+        self.connection
             .prepare_cached(
                 "UPDATE turns SET reply = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
             )?
@@ -436,13 +486,13 @@ impl<'connection> Writer<'connection> {
         Ok(())
     }
 
-    /// Writes the chat's row and the log, and commits. The chat as it now is.
+    /// Writes the chat's row and the log. The chat as it now is.
     fn finish(self, did: Did, now: Timestamp) -> rusqlite::Result<ChatRecord> {
         const UPDATE: &str = "UPDATE chats SET tip = ?3, updated = ?4, version = version + 1, \
              last_branch = ?5, last_message = ?6, last_text = ?7, last_turn = ?8 \
              WHERE tenant = ?1 AND chat = ?2";
         let row = &self.row;
-        self.transaction.prepare_cached(UPDATE)?.execute(params![
+        self.connection.prepare_cached(UPDATE)?.execute(params![
             self.tenant.as_str(),
             row.number,
             Hash(row.record.tip.0),
@@ -454,7 +504,7 @@ impl<'connection> Writer<'connection> {
         ])?;
         let version = row.record.version + 1;
         let (kind, turn) = did.columns();
-        self.transaction
+        self.connection
             .prepare_cached("INSERT INTO writes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
             .execute(params![
                 self.tenant.as_str(),
@@ -467,8 +517,6 @@ impl<'connection> Writer<'connection> {
                 did.reply.map(|reply| Hash(reply.0)),
                 now.0,
             ])?;
-        let record = ChatRecord { updated: now, version, ..self.row.record };
-        self.transaction.commit()?;
-        Ok(record)
+        Ok(ChatRecord { updated: now, version, ..self.row.record })
     }
 }

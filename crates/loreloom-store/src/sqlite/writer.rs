@@ -2,8 +2,8 @@
 //!
 //! SQLite lets one transaction write at a time, and a transaction is durable when the disk
 //! says so, which takes longer than all the rest. So writes that wait while the disk is busy
-//! are carried out together: each in a savepoint of its own, all in one transaction, and none
-//! is acknowledged before that is on disk. A write that is refused takes back only itself.
+//! are carried out together, all in one transaction, and none is acknowledged before that is on
+//! disk. A write that is refused takes back only itself.
 
 use std::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -11,12 +11,13 @@ use std::{
 };
 
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, Savepoint};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
     checkpoint::Checkpointer,
-    rows::{Doing, failed, is_full},
+    rows::{failed, is_full},
+    unit::{Unit, run},
 };
 
 /// Writes of one transaction at most: the first of them waits for the others.
@@ -25,12 +26,12 @@ const TOGETHER: usize = 32;
 /// Tells a caller what became of its write, once the transaction has ended.
 type Tell = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// A write; it is given no connection if there is no transaction to be part of.
-type Write = Box<dyn FnOnce(Option<&mut Connection>) -> Tell + Send>;
+/// A write; it is given nothing if there is no transaction to be part of.
+type Write = Box<dyn FnOnce(Option<Unit<'_>>) -> Tell + Send>;
 
 /// Something to do.
 enum Job {
-    /// A write, in a savepoint.
+    /// A write.
     Write(Write),
     /// Something that begins its own transactions.
     Alone(Box<dyn FnOnce(&mut Connection) + Send>),
@@ -52,7 +53,7 @@ impl Writer {
         let (jobs, waiting) = channel();
         let thread = Builder::new()
             .name("loreloom-writer".to_owned())
-            .spawn(move || run(connection, checkpointer, &waiting))
+            .spawn(move || work_off(connection, checkpointer, &waiting))
             .map_err(|error| StoreError::Database {
                 doing: "starting the writing thread",
                 source: error.into(),
@@ -64,12 +65,11 @@ impl Writer {
     /// be finished.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        write: impl FnOnce(Savepoint<'_>) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let job = move |connection: Option<&mut Connection>| -> Tell {
-            let begun = connection.map(|open| open.savepoint().doing("beginning a transaction"));
-            let result = begun.map(|begun| begun.and_then(write));
+        let job = move |unit: Option<Unit<'_>>| -> Tell {
+            let result = unit.map(write);
             Box::new(move |ended| {
                 let result = match (result, ended) {
                     (Some(Err(refused)), _) => Err(refused),
@@ -116,12 +116,16 @@ fn stopped(source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
     StoreError::Database { doing: "waiting for the writing thread", source }
 }
 
-fn run(mut connection: Connection, mut checkpointer: Option<Checkpointer>, jobs: &Receiver<Job>) {
+fn work_off(
+    mut connection: Connection,
+    mut checkpointer: Option<Checkpointer>,
+    jobs: &Receiver<Job>,
+) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.recv().ok()) {
         match job {
             Job::Alone(work) => work(&mut connection),
-            Job::Write(first) => next = together(&mut connection, first, jobs),
+            Job::Write(first) => next = together(&connection, first, jobs),
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.committed();
@@ -130,17 +134,25 @@ fn run(mut connection: Connection, mut checkpointer: Option<Checkpointer>, jobs:
 }
 
 /// Carries out a write and those that wait behind it; a job that is none of them comes back.
-fn together(connection: &mut Connection, first: Write, jobs: &Receiver<Job>) -> Option<Job> {
-    if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
-        first(None)(Err(failed("beginning a transaction", error)));
+fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Option<Job> {
+    if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
+        first(None)(Err(failed(BEGINNING, error)));
         return None;
     }
-    let mut told = vec![first(Some(connection))];
+    let mut told = vec![first(Some(Unit::first(connection)))];
+    if connection.is_autocommit() {
+        // It was refused, and knows why.
+        told.into_iter().for_each(|tell| tell(Ok(())));
+        return None;
+    }
     let mut other = None;
     // A failing disk makes SQLite end the transaction: nothing more belongs to it.
     while told.len() < TOGETHER && !connection.is_autocommit() {
         match jobs.try_recv() {
-            Ok(Job::Write(write)) => told.push(write(Some(connection))),
+            Ok(Job::Write(write)) => match Unit::after_others(connection) {
+                Ok(unit) => told.push(write(Some(unit))),
+                Err(error) => write(None)(Err(failed(BEGINNING, error))),
+            },
             Ok(alone @ Job::Alone(_)) => {
                 other = Some(alone);
                 break;
@@ -148,9 +160,9 @@ fn together(connection: &mut Connection, first: Write, jobs: &Receiver<Job>) -> 
             Err(_) => break,
         }
     }
-    let ended = connection.execute_batch("COMMIT").err();
+    let ended = run(connection, "COMMIT").err();
     if ended.is_some() && !connection.is_autocommit() {
-        drop(connection.execute_batch("ROLLBACK"));
+        drop(run(connection, "ROLLBACK"));
     }
     for tell in told {
         tell(match &ended {
@@ -164,4 +176,5 @@ fn together(connection: &mut Connection, first: Write, jobs: &Receiver<Job>) -> 
     other
 }
 
+const BEGINNING: &str = "beginning a transaction";
 const COMMITTING: &str = "committing";

@@ -17,6 +17,11 @@ pub use self::figure::{Figure, Printer};
 pub const NAMES: [&str; 8] =
     ["activation", "cache", "formats", "proxy", "recall", "replay", "store", "vault"];
 
+/// Measures one part of the proxy.
+pub fn run_part(part: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
+    proxy::run(Some(part), print)
+}
+
 /// Sends so many requests through the proxy and prints its memory at intervals.
 pub fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     proxy::run_growth(requests, print)
@@ -33,7 +38,7 @@ pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         "activation" => activation::run(print),
         "cache" => cache::run(print),
         "formats" => formats::run(print),
-        "proxy" => proxy::run(print),
+        "proxy" => proxy::run(None, print),
         "recall" => recall::run(print),
         "replay" => replay::run(print),
         "store" => store::run(print),

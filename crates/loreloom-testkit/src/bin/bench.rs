@@ -1,6 +1,6 @@
-//! `bench [NAME…] [--json]`: runs benchmarks. `bench proxy --growth N` and `bench proxy --peers
-//! PROGRAM` measure one thing of the proxy instead: its memory over N requests, or its time
-//! beside `LiteLLM`'s, which is PROGRAM.
+//! `bench [NAME…] [--json]`: runs benchmarks. `bench proxy` with `--only PART`, `--growth N` or
+//! `--peers PROGRAM` measures one thing of the proxy instead: a part of its benchmark, its memory
+//! over N requests, or its time beside `LiteLLM`'s, which is PROGRAM.
 
 use std::{
     io::{self, Write},
@@ -11,13 +11,14 @@ use std::{
 use loreloom_testkit::bench::{self, Figure, Printer};
 
 const USAGE: &str =
-    "usage: bench [NAME…] [--json], bench proxy --growth N, bench proxy --peers PROGRAM";
+    "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM]";
 
 /// What is asked for.
 #[derive(Default)]
 struct Asked {
     names: Vec<String>,
     json: bool,
+    only: Option<String>,
     growth: Option<u64>,
     peers: Option<PathBuf>,
 }
@@ -30,6 +31,7 @@ impl Asked {
                 || words.next().ok_or_else(|| format!("`{word}` needs a value; {USAGE}"));
             match word.as_str() {
                 "--json" => asked.json = true,
+                "--only" => asked.only = Some(value()?),
                 "--growth" => {
                     let text = value()?;
                     let number = text.parse().ok().filter(|number| *number > 0);
@@ -43,9 +45,9 @@ impl Asked {
                 _ => asked.names.push(word),
             }
         }
-        let of_the_proxy = asked.growth.is_some() || asked.peers.is_some();
-        if of_the_proxy && asked.names != ["proxy"] {
-            return Err(format!("`--growth` and `--peers` are for `proxy` alone; {USAGE}"));
+        if asked.is_of_the_proxy() && asked.names != ["proxy"] {
+            let options = "`--only`, `--growth` and `--peers`";
+            return Err(format!("{options} are for `proxy` alone; {USAGE}"));
         }
         if asked.names.is_empty() {
             asked.names = bench::NAMES.map(str::to_owned).to_vec();
@@ -53,9 +55,16 @@ impl Asked {
         Ok(asked)
     }
 
+    fn is_of_the_proxy(&self) -> bool {
+        self.only.is_some() || self.growth.is_some() || self.peers.is_some()
+    }
+
     fn run(&self, name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
-        if self.growth.is_none() && self.peers.is_none() {
+        if !self.is_of_the_proxy() {
             return bench::run(name, print);
+        }
+        if let Some(part) = &self.only {
+            bench::run_part(part, print)?;
         }
         if let Some(requests) = self.growth {
             bench::run_growth(requests, print)?;

@@ -42,9 +42,9 @@ pub use super::{
     cases_write::{
         a_contradiction_is_refused_and_nothing_stored, a_late_reply_leaves_the_tip_alone,
         a_reopened_store_has_everything, a_reply_extends_the_story,
-        a_stale_version_is_refused_and_nothing_stored, concurrent_writers_lose_nothing,
-        one_of_two_writers_of_a_version_wins, tenants_do_not_see_each_other,
-        the_tip_moves_to_any_stored_node,
+        a_stale_version_is_refused_and_nothing_stored, a_turn_with_its_reply_is_both_of_them,
+        concurrent_writers_lose_nothing, one_of_two_writers_of_a_version_wins,
+        tenants_do_not_see_each_other, the_tip_moves_to_any_stored_node,
     },
 };
 

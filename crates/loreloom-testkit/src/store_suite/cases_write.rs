@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    chat::Role,
+    chat::{Path, Role},
     ids::{ChatId, Digest, PrefixHash},
     state::StateDelta,
     units::Timestamp,
@@ -46,6 +46,50 @@ pub async fn a_reply_extends_the_story(opener: &dyn Opener) -> Checked {
     store.commit_reply(tenant, chat, &reply).await?;
     assert_eq!(scene.record().await?.tip, continued.prefix());
     assert_eq!(scene.texts(continued.prefix()).await?, ["hello", "well met, traveller"]);
+    Ok(())
+}
+
+/// A turn that is stored together with its reply is what both are one after the other, and each
+/// can be taken back by itself.
+pub async fn a_turn_with_its_reply_is_both_of_them(opener: &dyn Opener) -> Checked {
+    let (apart, at_once) =
+        (Scene::new(opener, "apart").await?, Scene::new(opener, "at_once").await?);
+    for text in ["hello", "and then?"] {
+        let tip = apart.record().await?.tip;
+        let nodes = apart.store.path(&apart.tenant, &apart.chat, tip).await?;
+        let told = nodes.into_iter().map(|node| node.message);
+        let asked = then(&Path::of(apart.chat.clone(), told), Role::User, text);
+        let answered = then(&asked, Role::Assistant, "well met");
+        let turn = fixture::turn(&asked, sticky(text, 9), 2);
+        let id = apart.commit_turn(&asked, &turn).await?;
+        let reply = fixture::reply(id, &answered, 7).ok_or("a reply")?;
+        let write = apart.store.commit_reply(&apart.tenant, &apart.chat, &reply).await?;
+        let Scene { store, tenant, .. } = &at_once;
+        let (node, created) = (&reply.node, reply.created);
+        let (stored, replied) = store.commit_answered(tenant, &asked, &turn, node, created).await?;
+        assert_eq!((stored.id, replied), (id, write));
+        let tip = answered.prefix();
+        assert_eq!(at_once.texts(tip).await?, apart.texts(tip).await?);
+    }
+    for scene in [&apart, &at_once] {
+        let Scene { store, tenant, chat } = scene;
+        let last = scene.record().await?.last_write();
+        store.take_back(tenant, chat, last, Timestamp(8)).await?;
+    }
+    let (one, other) = (&apart, &at_once);
+    assert_eq!(one.record().await?, other.record().await?);
+    assert_eq!(
+        one.store.turns(&one.tenant, &one.chat).await?,
+        other.store.turns(&other.tenant, &other.chat).await?
+    );
+    assert_eq!(
+        one.store.writes(&one.tenant, &one.chat).await?,
+        other.store.writes(&other.tenant, &other.chat).await?
+    );
+    assert_eq!(
+        one.store.tree(&one.tenant, &one.chat).await?,
+        other.store.tree(&other.tenant, &other.chat).await?
+    );
     Ok(())
 }
 

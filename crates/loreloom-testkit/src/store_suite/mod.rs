@@ -68,6 +68,7 @@ macro_rules! store_cases {
             messages_keep_name_hidden_and_extensions
             a_renamed_persona_keeps_the_stored_nodes
             a_reply_extends_the_story
+            a_turn_with_its_reply_is_both_of_them
             a_late_reply_leaves_the_tip_alone
             the_tip_moves_to_any_stored_node
             a_contradiction_is_refused_and_nothing_stored

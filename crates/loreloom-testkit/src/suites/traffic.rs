@@ -9,6 +9,7 @@ mod judge;
 use std::cell::RefCell;
 
 use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 pub use self::judge::Judge;
@@ -63,7 +64,8 @@ fn recognise(memory: &mut Memory, recorded: &Value) -> Value {
         let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
         found.1.as_str()
     };
-    let Some(request) = wire::read(method, path, header, &recorded["body"]) else {
+    let body = wire::WireBody::deserialize(&recorded["body"]).unwrap_or_default();
+    let Some(request) = wire::read(method, path, header, body) else {
         return json!({ "kind": "pass", "tree": null, "extracted": [], "path": [] });
     };
     let found = memory.recognise(&request);

@@ -10,13 +10,14 @@ use loreloom_core::{
     assemble::Plan,
     chat::Role,
     prompt::PromptMessage,
-    recognise::{Body as Prompt, Request, wire},
+    recognise::{
+        Body as Prompt, Request,
+        wire::{self, PromptField, WireBody},
+    },
     stable::Mark,
     told::Told,
 };
 use serde_json::{Value, json};
-
-use self::write::Field;
 
 /// The field of a body that is ours: it is read and never passed on.
 const OWN_FIELD: &str = "loreloom";
@@ -28,7 +29,7 @@ pub(super) struct Body {
     /// Whether that is how it came.
     untouched: bool,
     /// Where the prompt is.
-    field: Field,
+    field: PromptField,
     /// The request as the recogniser reads it.
     pub(super) request: Request,
     /// The model it asks for.
@@ -60,19 +61,15 @@ impl Body {
             return Err(Unreadable::Compressed);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
-        let value: Value = serde_json::from_str(text).map_err(|_| Unreadable::NotAnObject)?;
-        if !value.is_object() {
-            return Err(Unreadable::NotAnObject);
-        }
+        let body: WireBody = serde_json::from_str(text).map_err(|_| Unreadable::NotAnObject)?;
+        let field = body.field().ok_or(Unreadable::NoPrompt)?;
+        let (model, own) = (body.model.clone(), body.own.clone());
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let request = wire::read(Method::POST.as_str(), path, header, &value);
+        let request = wire::read(Method::POST.as_str(), path, header, body);
         let request = request.ok_or(Unreadable::NoPrompt)?;
-        let field = Field::of(&value).ok_or(Unreadable::NoPrompt)?;
-        let model = value["model"].as_str().map(str::to_owned);
-        let own = value.get(OWN_FIELD);
-        let (told, mistold) = own.map(told).unwrap_or_default();
-        let complaint = own.and_then(complaint).or(mistold);
-        let stripped = raw::without(text, OWN_FIELD);
+        let (told, mistold) = own.as_ref().map(told).unwrap_or_default();
+        let complaint = own.as_ref().and_then(complaint).or(mistold);
+        let stripped = own.and_then(|_| raw::without(text, OWN_FIELD));
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
         Ok(Self { text, untouched, field, request, model, told, complaint })
@@ -102,15 +99,15 @@ impl Body {
 
     /// How many of its messages nothing can be put before.
     pub(super) fn fixed(&self) -> usize {
-        self.field.fixed()
+        usize::from(self.field == PromptField::Input { instructed: true })
     }
 
     /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
     /// set. With nothing to do it is what came.
     pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
         let text =
-            if plan.is_empty() { None } else { Some(write::woven(&self.text, &self.field, plan)) };
-        let marked = write::marked(text.as_ref().unwrap_or(&self.text), &self.field, breakpoints);
+            if plan.is_empty() { None } else { Some(write::woven(&self.text, self.field, plan)) };
+        let marked = write::marked(text.as_ref().unwrap_or(&self.text), self.field, breakpoints);
         match marked.or(text) {
             Some(text) => Bytes::from(text),
             None if self.untouched => came.clone(),

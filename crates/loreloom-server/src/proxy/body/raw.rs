@@ -94,9 +94,14 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     loop {
         let text = left.as_deref().unwrap_or(text);
         let fields = Fields::of(text)?;
-        let Some(value) = fields.get(name) else { return left };
-        let range = field_range(text, range_of(value, text));
+        let mut found = fields.0.iter().rev().filter(|(key, _)| key == name);
+        let Some((_, value)) = found.next() else { return left };
+        let is_last = found.next().is_none();
+        let range = field_range(text, range_of(value.get(), text));
         left = Some([&text[..range.start], &text[range.end..]].concat());
+        if is_last {
+            return left;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     assemble::{Insertion, Plan},
-    recognise::wire,
+    recognise::wire::PromptField,
     stable::Mark,
 };
 use serde_json::{Value, json};
@@ -12,61 +12,24 @@ use super::{
     raw::{Fields, Patches, items, quoted, range_of},
 };
 
-/// Where a body has its prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
-    /// A list of messages.
-    Messages {
-        /// What the body calls a system message.
-        system: &'static str,
-    },
-    /// One text, alone or the only one of a list.
-    Prompt,
-    /// The list or text of the responses API.
-    Input {
-        /// Whether `instructions` come before it.
-        instructed: bool,
-    },
-}
-
-impl Field {
-    /// Finds the prompt as [`wire::read`] does.
-    pub(super) fn of(body: &Value) -> Option<Self> {
-        if let Some(messages) = body.get("messages").and_then(Value::as_array) {
-            let developer = messages.iter().any(|message| message["role"] == "developer");
-            let system = if developer { "developer" } else { "system" };
-            return messages.iter().all(Value::is_object).then_some(Self::Messages { system });
-        }
-        if let Some(prompt) = body.get("prompt") {
-            return wire::one_prompt(prompt).map(|_| Self::Prompt);
-        }
-        let instructed = body.get("instructions").is_some_and(Value::is_string);
-        body.get("input").map(|_| Self::Input { instructed })
-    }
-
-    /// How many messages nothing can be put before.
-    pub(super) fn fixed(self) -> usize {
-        usize::from(self == Self::Input { instructed: true })
-    }
-}
-
 /// The body with the plan carried out.
-pub(super) fn woven(body: &str, field: &Field, plan: &Plan) -> String {
+pub(super) fn woven(body: &str, field: PromptField, plan: &Plan) -> String {
     let mut patches = Patches::default();
     if let Some(fields) = Fields::of(body) {
-        match *field {
-            Field::Messages { system } => {
+        match field {
+            PromptField::Messages { developer } => {
+                let system = if developer { "developer" } else { "system" };
                 if let Some(list) = fields.get("messages") {
                     weave_list(&mut patches, body, list, plan, 0, system);
                 }
             }
-            Field::Prompt => {
+            PromptField::Prompt => {
                 if let Some(prompt) = fields.get("prompt") {
                     let only = items(prompt).and_then(|items| items.first().copied());
                     weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
                 }
             }
-            Field::Input { instructed } => {
+            PromptField::Input { instructed } => {
                 let first = usize::from(instructed);
                 if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
                     weave_string(&mut patches, body, instructions, plan, 0);
@@ -161,8 +124,8 @@ fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, firs
 
 /// The body with breakpoints after messages, in Anthropic's words; `None` if there is nothing
 /// to do. A front end that sets breakpoints itself knows better.
-pub(super) fn marked(body: &str, field: &Field, breakpoints: &[Mark]) -> Option<String> {
-    let Field::Messages { .. } = field else { return None };
+pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Option<String> {
+    let PromptField::Messages { .. } = field else { return None };
     if breakpoints.is_empty() || body.contains("\"cache_control\"") {
         return None;
     }

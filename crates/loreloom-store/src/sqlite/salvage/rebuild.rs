@@ -34,6 +34,7 @@ use crate::{
         connect::{Location, connect, prepare},
         read::Snapshot,
         rows::{Doing, Hash},
+        unit::Unit,
         write,
     },
 };
@@ -343,8 +344,8 @@ impl<'a> Story<'a> {
                 self.names.insert(self.nodes[*at].old, (item.prefix, Some(item.id)));
             }
             let draft = Draft::of_path(&path, Timestamp(0));
-            let savepoint = connection.savepoint().doing(DOING)?;
-            write::commit_path(savepoint, self.tenant, &self.id, &draft, None)?;
+            let unit = Unit::after_others(connection).doing(DOING)?;
+            write::commit_path(unit, self.tenant, &self.id, &draft, None)?;
         }
         Ok(())
     }

@@ -135,8 +135,16 @@ impl Story {
     }
 }
 
-pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Measured<()> {
-    runtime()?.block_on(measure(print)).map_err(|error| error.to_string())
+/// The parts of this benchmark, in their order.
+pub(super) const PARTS: [&str; 6] = ["passing", "eight", "long", "streams", "crowd", "growth"];
+
+/// Measures everything, or one part alone.
+pub(super) fn run(only: Option<&str>, print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    if let Some(part) = only.filter(|part| !PARTS.contains(part)) {
+        return Err(format!("`proxy` has no part `{part}`; they are: {}", PARTS.join(", ")));
+    }
+    let asked = |part: &str| only.is_none_or(|only| only == part);
+    runtime()?.block_on(measure(&asked, print)).map_err(|error| error.to_string())
 }
 
 /// What it holds in memory while so many requests pass.
@@ -155,7 +163,10 @@ fn runtime() -> Measured<tokio::runtime::Runtime> {
     runtime.map_err(|error| error.to_string())
 }
 
-async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error::Error>> {
+async fn measure(
+    asked: &dyn Fn(&str) -> bool,
+    print: &mut dyn FnMut(Figure),
+) -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let bare = listener.local_addr()?;
     #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
@@ -163,19 +174,33 @@ async fn measure(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn std::error
     let server = Server::start(bare, 1000)?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     memory(print, &server, "memory idle", 60.0);
-    one_at_a_time(server.address, bare).await?.print(print, "passed on, one at a time", (0.3, 1.0));
-    at_a_rate(server.address, bare).await?.print(print, "passed on, 1,000 a second", (0.3, 1.0));
-    let eight = eight_stories(server.address, bare).await?;
-    eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
-    memory(print, &server, "memory after 1,000 woven turns", 110.0);
-    // A story of that length is taken in at once, which takes longer than a turn may.
-    let patient = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
-    let eight = long_stories(patient.address, bare).await?;
-    drop(patient);
-    eight.print(print, "1,000 entries, 10,000 remembered messages, 8 stories at once", (8.0, 20.0));
-    streams(server.address, bare, print).await?;
-    many_streams(server.address, print).await?;
-    growth(&server, print).await?;
+    if asked("passing") {
+        let passed = one_at_a_time(server.address, bare).await?;
+        passed.print(print, "passed on, one at a time", (0.3, 1.0));
+        let passed = at_a_rate(server.address, bare).await?;
+        passed.print(print, "passed on, 1,000 a second", (0.3, 1.0));
+    }
+    if asked("eight") {
+        let eight = eight_stories(server.address, bare).await?;
+        eight.print(print, "1,000 entries, 8 stories at once", (1.0, 3.0));
+        memory(print, &server, "memory after 1,000 woven turns", 110.0);
+    }
+    if asked("long") {
+        // A story of that length is taken in at once, which takes longer than a turn may.
+        let patient = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
+        let eight = long_stories(patient.address, bare).await?;
+        let name = "1,000 entries, 10,000 remembered messages, 8 stories at once";
+        eight.print(print, name, (8.0, 20.0));
+    }
+    if asked("streams") {
+        streams(server.address, bare, print).await?;
+    }
+    if asked("crowd") {
+        many_streams(server.address, print).await?;
+    }
+    if asked("growth") {
+        growth(&server, print).await?;
+    }
     upstream.abort();
     Ok(())
 }
@@ -291,32 +316,35 @@ async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<
     Ok(all)
 }
 
-/// Time to the first token, and how much longer each chunk is under way.
+/// Time to the first token, and how much longer each chunk is under way: of replies that are
+/// only passed on, and of a story's turns.
 async fn streams(
     ours: SocketAddr,
     bare: SocketAddr,
     print: &mut dyn FnMut(Figure),
 ) -> std::io::Result<()> {
-    let (mut proxy, mut direct) =
-        (Client::connect(ours, true).await?, Client::connect(bare, false).await?);
-    let mut story = Story::new("streams".to_owned());
-    let (mut first, mut chunks) = (Pair::default(), Pair::default());
-    for turn in 0..42 {
-        let body = story.next(Order { chunks: 50, pause: 1 });
-        let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
-        if turn >= 2 {
-            first.ours.push(ours.first);
-            first.bare.push(bare.first);
-            // The first event carries what the request took.
-            chunks.ours.extend(&ours.events[1..]);
-            chunks.bare.extend(&bare.events[1..]);
+    for (name, woven) in [("passed on", false), ("1,000 entries", true)] {
+        let (mut proxy, mut direct) =
+            (Client::connect(ours, woven).await?, Client::connect(bare, false).await?);
+        let mut story = Story::new(format!("streams {name}"));
+        let (mut first, mut chunks) = (Pair::default(), Pair::default());
+        for turn in 0..42 {
+            let body = story.next(Order { chunks: 50, pause: 1 });
+            let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+            if turn >= 2 {
+                first.ours.push(ours.first);
+                first.bare.push(bare.first);
+                // The first event carries what the request took.
+                chunks.ours.extend(&ours.events[1..]);
+                chunks.bare.extend(&bare.events[1..]);
+            }
         }
+        let (token, chunk) = (first.added(0.5), chunks.added(0.5) * 1e3);
+        let figure = Figure::new(format!("first token, {name}, added p50"), token, "ms");
+        print(figure.against(token / 0.5, "of 0.5 ms"));
+        let figure = Figure::new(format!("a streamed chunk, {name}, added p50"), chunk, "µs");
+        print(figure.against(chunk / 50.0, "of 50 µs"));
     }
-    let (token, chunk) = (first.added(0.5), chunks.added(0.5) * 1e3);
-    let name = "first token, added p50";
-    print(Figure::new(name, token, "ms").against(token / 0.5, "of 0.5 ms"));
-    let name = "a streamed chunk, added p50";
-    print(Figure::new(name, chunk, "µs").against(chunk / 50.0, "of 50 µs"));
     Ok(())
 }
 

@@ -1,0 +1,117 @@
+//! One write: all of it or nothing.
+
+use std::ops::Deref;
+
+use rusqlite::Connection;
+
+/// A write inside a transaction. Unless it is committed, dropping it takes it back.
+///
+/// A savepoint has SQLite copy every page before it is changed. The first write of a transaction
+/// needs none: to take it back is to take back the transaction, which has nothing else yet.
+#[derive(Debug)]
+pub(super) struct Unit<'connection> {
+    connection: &'connection Connection,
+    is_first: bool,
+    is_over: bool,
+}
+
+impl<'connection> Unit<'connection> {
+    /// The first write of the transaction that was just begun. Where it is taken back, no
+    /// transaction is left.
+    pub(super) fn first(connection: &'connection Connection) -> Self {
+        Self { connection, is_first: true, is_over: false }
+    }
+
+    /// A write after others, which stay whatever becomes of it.
+    pub(super) fn after_others(connection: &'connection Connection) -> rusqlite::Result<Self> {
+        run(connection, "SAVEPOINT unit")?;
+        Ok(Self { connection, is_first: false, is_over: false })
+    }
+
+    /// Lets it be part of the transaction.
+    pub(super) fn commit(mut self) -> rusqlite::Result<()> {
+        if !self.is_first {
+            run(self.connection, "RELEASE unit")?;
+        }
+        self.is_over = true;
+        Ok(())
+    }
+
+    fn take_back(&self) -> rusqlite::Result<()> {
+        if self.is_first {
+            return run(self.connection, "ROLLBACK");
+        }
+        run(self.connection, "ROLLBACK TO unit")?;
+        run(self.connection, "RELEASE unit")
+    }
+}
+
+impl Drop for Unit<'_> {
+    fn drop(&mut self) {
+        // A disk that fails makes SQLite end the transaction by itself.
+        if !self.is_over && !self.connection.is_autocommit() {
+            // What cannot be taken back is not committed either: the transaction is broken.
+            let _broken = self.take_back();
+        }
+    }
+}
+
+impl Deref for Unit<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+/// Runs a statement that is the same every time, so that it is read once.
+pub(super) fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(statement)?.execute([]).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(connection: &Connection) -> Vec<i64> {
+        let mut all = connection.prepare("SELECT x FROM t ORDER BY x").unwrap();
+        all.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    fn add(connection: &Connection, x: i64) {
+        connection.execute("INSERT INTO t VALUES (?1)", [x]).unwrap();
+    }
+
+    fn begun() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (x INTEGER)").unwrap();
+        run(&connection, "BEGIN IMMEDIATE").unwrap();
+        connection
+    }
+
+    #[test]
+    fn a_refused_write_takes_back_itself_and_nothing_before_it() {
+        let connection = begun();
+        let first = Unit::first(&connection);
+        add(&first, 1);
+        first.commit().unwrap();
+        let second = Unit::after_others(&connection).unwrap();
+        add(&second, 2);
+        drop(second);
+        let third = Unit::after_others(&connection).unwrap();
+        add(&third, 3);
+        third.commit().unwrap();
+        run(&connection, "COMMIT").unwrap();
+        assert_eq!(rows(&connection), [1, 3]);
+    }
+
+    #[test]
+    fn a_refused_first_write_ends_the_transaction() {
+        let connection = begun();
+        let first = Unit::first(&connection);
+        add(&first, 1);
+        drop(first);
+        assert!(connection.is_autocommit());
+        assert_eq!(rows(&connection), [] as [i64; 0]);
+    }
+}
