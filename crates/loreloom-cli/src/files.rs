@@ -3,6 +3,9 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use anyhow::Context as _;
+use loreloom_formats::{FormatError, Limit};
+
+use crate::limits;
 
 /// The bytes of a file.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -30,6 +33,19 @@ pub(crate) fn read_within(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> 
         path.display()
     );
     Ok(bytes)
+}
+
+/// The bytes of a file within one of the limits of this run.
+pub(crate) fn read_limited(path: &Path, which: Limit) -> anyhow::Result<Vec<u8>> {
+    let unread = || format!("`{}` cannot be read", path.display());
+    let limit = limits::limits().get(which);
+    let length = File::open(path).and_then(|file| file.metadata()).with_context(unread)?.len();
+    let found = usize::try_from(length).unwrap_or(usize::MAX);
+    if found > limit {
+        let too_large = FormatError::TooLarge { which, limit, found };
+        return Err(too_large).with_context(|| format!("`{}`", path.display()));
+    }
+    read_within(path, limit)
 }
 
 /// The first bytes of a file.

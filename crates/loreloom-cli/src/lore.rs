@@ -18,7 +18,7 @@ use loreloom_core::{
     vault::Note,
     wrap::WrapFormat,
 };
-use loreloom_formats::{ImportOptions, Imported, Severity, dialect_of, import};
+use loreloom_formats::{ImportOptions, Imported, Limits, Severity, dialect_of, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::Lore;
@@ -27,6 +27,7 @@ use crate::{
     commands::runtime,
     config::{Config, RulesConfig},
     files,
+    limits::limits,
     vault::{
         Contents, Keeper, VaultArguments, VaultRulesArguments, VaultSettings, Vaults, is_address,
     },
@@ -354,6 +355,7 @@ impl ReadingArguments {
             file_name: called.file_name().map(|name| name.to_string_lossy().into_owned()),
             split_keys: self.split_keys,
             relaxed: self.relaxed,
+            limits: limits(),
             ..ImportOptions::new(id).named(name)
         }
     }
@@ -380,7 +382,7 @@ pub(crate) fn read_book_called(
 }
 
 fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {
-    let bytes = files::read_within(path, options.limits.of_file(&files::head(path, 16)?))?;
+    let bytes = files::read_limited(path, Limits::which_of_file(&files::head(path, 16)?))?;
     import(&bytes, options).with_context(|| format!("`{}`", path.display()))
 }
 

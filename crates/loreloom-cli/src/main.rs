@@ -5,6 +5,7 @@ mod commands;
 mod config;
 mod edit;
 mod files;
+mod limits;
 mod lore;
 mod model;
 mod moment;
@@ -24,7 +25,7 @@ use std::{
 
 use clap::Parser;
 
-use crate::commands::Command;
+use crate::commands::{Command, Different};
 
 /// A turn allocates and frees thousands of small texts on changing threads.
 #[global_allocator]
@@ -36,6 +37,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
+
+    /// How much of a file is read: `text=64MB`, `entries=100000`; as often as needed. docs/books.md
+    /// lists the limits
+    #[arg(long, global = true, value_name = "NAME=VALUE", help_heading = "Limits")]
+    limit: Vec<limits::Setting>,
 }
 
 fn main() -> ExitCode {
@@ -44,14 +50,17 @@ fn main() -> ExitCode {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     let mut out = io::stdout().lock();
-    match arguments.command.run(&mut out) {
+    let failure = arguments.command.failure();
+    let done = limits::set(&arguments.limit).and_then(|()| arguments.command.run(&mut out));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that has seen enough (`| head`) is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Different>() => ExitCode::from(1),
         Err(error) => {
             // Nothing is left to do if even the error cannot be told.
-            let _unwritten = writeln!(io::stderr(), "loreloom: {error:#}");
-            ExitCode::FAILURE
+            let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::told(&error));
+            ExitCode::from(failure)
         }
     }
 }

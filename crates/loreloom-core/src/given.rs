@@ -47,6 +47,9 @@ pub struct Given {
     /// The user's icon, where the host told it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_icon: Option<String>,
+    /// Whether the prompt was a text to be completed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub text: bool,
     /// The group, in a chat of several characters, where the host told it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -98,6 +101,7 @@ impl Given {
             dry_run: turn.dry_run,
             greeting: turn.host.greeting,
             user_icon: turn.host.user_icon.map(str::to_owned),
+            text: turn.host.text,
             group: turn.host.group.map(str::to_owned),
             near: turn.host.near.to_vec(),
             scene: turn.host.scene.cloned(),
@@ -169,6 +173,7 @@ impl Asked {
             host: Host {
                 greeting: given.greeting,
                 user_icon: given.user_icon.as_deref(),
+                text: given.text,
                 group: given.group.as_deref(),
                 near: &given.near,
                 scene: given.scene.as_ref(),

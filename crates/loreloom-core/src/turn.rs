@@ -60,6 +60,8 @@ pub struct Host<'a> {
     pub greeting: Option<u32>,
     /// The name of the user's icon.
     pub user_icon: Option<&'a str>,
+    /// Whether the prompt is a text to be completed, not a list of messages.
+    pub text: bool,
     /// The group, in a chat of several characters.
     pub group: Option<&'a str>,
     /// Entries whose meaning is near to the chat's.

@@ -8,7 +8,11 @@ use std::io::{Cursor, Read as _, Write as _};
 
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-use crate::{error::FormatError, limits::Limits, note::Notes};
+use crate::{
+    error::FormatError,
+    limits::{Limit, Limits},
+    note::Notes,
+};
 
 /// An open archive.
 pub(crate) struct Archive<'bytes> {
@@ -28,21 +32,15 @@ fn leads_out(name: &str) -> bool {
 }
 
 impl<'bytes> Archive<'bytes> {
-    /// How many files an archive may have.
-    const FILES: usize = 10_000;
-
     pub(crate) fn open(
         bytes: &'bytes [u8],
         limits: &Limits,
         notes: &mut Notes,
     ) -> Result<Self, FormatError> {
         let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
-        if zip.len() > Self::FILES {
-            return Err(FormatError::TooMany {
-                what: "files",
-                limit: Self::FILES,
-                found: zip.len(),
-            });
+        let (limit, found) = (limits.files, zip.len());
+        if found > limit {
+            return Err(FormatError::TooMany { which: Limit::Files, limit, found });
         }
         for at in 0..zip.len() {
             let file = zip.by_index_raw(at).map_err(broken)?;
@@ -76,7 +74,8 @@ impl<'bytes> Archive<'bytes> {
             return Err(if limit == by_ratio {
                 FormatError::Exploding { ratio, limit }
             } else {
-                FormatError::TooLarge { limit, found: bytes.len() }
+                let which = if limit == left { Limit::Unpacked } else { Limit::Text };
+                FormatError::TooLarge { which, limit, found: bytes.len() }
             });
         }
         self.unpacked += bytes.len();

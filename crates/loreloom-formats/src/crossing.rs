@@ -43,7 +43,7 @@ pub(crate) fn unsaid(wanted: &Entry, found: &Entry) -> Map<String, Value> {
         )+};
     }
     compare!(name, comment, content, prefix, suffix, activation, recursion, group, placement);
-    compare!(budget, inject, rest);
+    compare!(budget, inject, copy_of, rest);
     rest
 }
 
@@ -363,6 +363,9 @@ mod tests {
             let whole = difference(&meaning(wanted), &meaning(found));
             assert_eq!(unsaid(wanted, found), whole);
         }
+        let of = Some(loreloom_core::book::OriginalId::Number(1));
+        let copy = Entry { copy_of: of, ..Entry::new("c") };
+        assert_eq!(unsaid(&copy, &plain), difference(&meaning(&copy), &meaning(&plain)));
         // A new part of an entry must be compared too.
         let parts = meaning(&plain).len();
         assert_eq!(parts, 12);

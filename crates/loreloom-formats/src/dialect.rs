@@ -42,6 +42,7 @@ fn has_terms(entry: &Entry, book: &Book) -> bool {
         || when.force.is_some()
         || entry.budget.drop_first
         || entry.inject.is_some()
+        || entry.copy_of.is_some()
         || entry.rest.folder.as_deref().is_some_and(is_off)
 }
 

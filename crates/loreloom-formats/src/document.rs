@@ -12,6 +12,7 @@ use crate::{
     exif,
     import::ImportOptions,
     json::{self, Node},
+    limits::Limit,
     note::Notes,
     png, risum, text, yaml,
 };
@@ -69,7 +70,7 @@ pub(crate) fn open<'bytes>(
     }
     let limit = options.limits.container_bytes;
     if bytes.len() > limit {
-        return Err(FormatError::TooLarge { limit, found: bytes.len() });
+        return Err(FormatError::TooLarge { which: Limit::Container, limit, found: bytes.len() });
     }
     if bytes.starts_with(&png::SIGNATURE) {
         return picture(bytes, options, notes);
@@ -86,7 +87,7 @@ pub(crate) fn open<'bytes>(
     }
     let limit = options.limits.text_bytes;
     if bytes.len() > limit {
-        return Err(FormatError::TooLarge { limit, found: bytes.len() });
+        return Err(FormatError::TooLarge { which: Limit::Text, limit, found: bytes.len() });
     }
     let text = text::decode(bytes, notes);
     let body = text::without_bom(&text);
@@ -109,7 +110,7 @@ fn relaxed<'bytes>(text: Cow<'bytes, str>, notes: &mut Notes) -> Cow<'bytes, str
 /// A card as YAML.
 fn yaml_card<'bytes>(text: &str, options: &ImportOptions) -> Result<Document<'bytes>, FormatError> {
     let text = yaml::to_json(text)?.to_string();
-    let parsed = json::parse(&text, options.limits.nesting)?;
+    let parsed = json::parse(&text, &options.limits)?;
     let root = &parsed.root;
     let has = |name: &str| root.get(name).is_some_and(|value| !value.is_null());
     let is_webui = has("name") && (has("context") || has("greeting"));
@@ -146,7 +147,7 @@ fn picture<'bytes>(
             return Err(FormatError::Encrypted);
         }
         let text = text::decode(&payload.bytes, notes).into_owned();
-        let found = json::parse(text::without_bom(&text), options.limits.nesting)
+        let found = json::parse(text::without_bom(&text), &options.limits)
             .and_then(|parsed| in_picture(&parsed.root));
         match found {
             Ok(format) => {
@@ -179,7 +180,7 @@ fn comment<'bytes>(
         problem: "the picture has neither an archive nor a comment in its EXIF data".to_owned(),
     })?;
     let text = text::decode(&png::out_of_base64(&found), notes).into_owned();
-    let parsed = json::parse(text::without_bom(&text), options.limits.nesting)?;
+    let parsed = json::parse(text::without_bom(&text), &options.limits)?;
     let format = Some(detect::of_json(&parsed.root)?);
     let part = Part::Comment(match bytes {
         _ if bytes.starts_with(&JPEG) => Container::Jpeg,
@@ -244,7 +245,7 @@ fn archive<'bytes>(
 }
 
 fn has_lorebook(text: &str, options: &ImportOptions) -> bool {
-    json::parse(text, options.limits.nesting).is_ok_and(|parsed| {
+    json::parse(text, &options.limits).is_ok_and(|parsed| {
         let module = parsed.root.get("module").unwrap_or(&parsed.root);
         module.get("lorebook").is_some_and(|rows| !rows.items().is_empty())
     })
@@ -256,7 +257,7 @@ fn first_character(
     options: &ImportOptions,
     notes: &mut Notes,
 ) -> Result<String, FormatError> {
-    let parsed = json::parse(text::without_bom(manifest), options.limits.nesting)?;
+    let parsed = json::parse(text::without_bom(manifest), &options.limits)?;
     let characters = parsed.root.get("characters").map_or(&[][..], Node::items);
     if characters.len() > 1 {
         let text = format!("only the first of {} was read", characters.len());

@@ -1,5 +1,26 @@
 //! Why a file cannot be read or written.
 
+use crate::limits::Limit;
+
+impl FormatError {
+    /// The limit that a file is beyond, where that is why.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            Self::TooLarge { which, .. } | Self::TooMany { which, .. } => Some(*which),
+            Self::Exploding { .. } => Some(Limit::Ratio),
+            Self::TooDeep { .. } => Some(Limit::Nesting),
+            Self::Empty
+            | Self::Syntax { .. }
+            | Self::NotYaml { .. }
+            | Self::Encrypted
+            | Self::Container { .. }
+            | Self::NoLore { .. }
+            | Self::Unknown { .. }
+            | Self::Field { .. } => None,
+        }
+    }
+}
+
 /// A file that cannot be read, or a book that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
@@ -9,6 +30,8 @@ pub enum FormatError {
     /// The file is larger than the limit.
     #[error("a file may have {limit} bytes, found {found}")]
     TooLarge {
+        /// The limit.
+        which: Limit,
         /// Bytes allowed.
         limit: usize,
         /// Bytes found.
@@ -49,10 +72,10 @@ pub enum FormatError {
         column: usize,
     },
     /// More items than the limit.
-    #[error("a file may have {limit} {what}, found {found}")]
+    #[error("a file may have {limit} {}, found {found}", which.what())]
     TooMany {
-        /// What was counted.
-        what: &'static str,
+        /// The limit.
+        which: Limit,
         /// Items allowed.
         limit: usize,
         /// Items found.

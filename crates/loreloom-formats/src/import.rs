@@ -13,7 +13,7 @@ use crate::{
     document::{self, Document, Part},
     error::FormatError,
     json::{self, Json, Node, Oddity, OddityKind, js},
-    limits::Limits,
+    limits::{Limit, Limits},
     note::{ImportNote, Notes},
     perchance,
     risu::Risu,
@@ -121,14 +121,18 @@ pub(crate) fn read(
 ) -> Result<Read, FormatError> {
     let limit = options.limits.text_bytes;
     if document.text.len() > limit {
-        return Err(FormatError::TooLarge { limit, found: document.text.len() });
+        return Err(FormatError::TooLarge {
+            which: Limit::Text,
+            limit,
+            found: document.text.len(),
+        });
     }
     let body = text::without_bom(&document.text);
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;
         return Ok(Read { book, card: None, format: Format::Perchance, version: None });
     }
-    let parsed = json::parse(body, options.limits.nesting)?;
+    let parsed = json::parse(body, &options.limits)?;
     let root = &parsed.root;
     let format = match document.format {
         Some(format) => format,
@@ -141,7 +145,7 @@ pub(crate) fn read(
     let mut book = tree::read(schema, root, body, options, notes)?;
     let card = match (card_version(format, root), &document.card) {
         (Some(version), Some(text)) => {
-            let parsed = json::parse(text::without_bom(text), options.limits.nesting)?;
+            let parsed = json::parse(text::without_bom(text), &options.limits)?;
             Some(card::read(&parsed.root, version, notes))
         }
         (Some(version), None) => Some(card::read(root, version, notes)),

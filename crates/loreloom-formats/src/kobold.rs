@@ -7,7 +7,7 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    json::{Node, js, layout::number},
+    json::{Node, layout::number},
     keys,
     note::Notes,
     rows::Row,
@@ -24,6 +24,9 @@ pub(crate) enum Kobold {
     /// `folders` and `entries` by uid, alone or as `worldinfo_v2` of a save.
     United,
 }
+
+/// Characters of the newest text that keys are looked for in; 0 is all of it.
+const SEARCH_DEPTH: &str = "wisearchdepth";
 
 const LITE: [&str; 9] = [
     "key",
@@ -61,8 +64,8 @@ impl Schema for Kobold {
 
     /// A save is a whole story; of it only the settings of the world info belong to the
     /// book.
-    fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
-        let settings = ["wisearchdepth", "wiinsertlocation", "wifolders_d", "wifolders_l"];
+    fn read_book(&self, node: &Node<'_>, book: &mut Book, _notes: &mut Notes) {
+        let settings = [SEARCH_DEPTH, "wiinsertlocation", "wifolders_d", "wifolders_l"];
         for member in node.members() {
             let key = member.key.as_ref();
             if *self == Self::United && key != "entries" || settings.contains(&key) {
@@ -79,13 +82,16 @@ impl Schema for Kobold {
                 });
             }
         }
-        if node.get("wisearchdepth").is_some_and(js::truthy) {
-            notes.info("wisearchdepth", "a search depth in characters is kept but not used");
-        }
+        book.scan_characters = search_depth(book.extensions.get(SEARCH_DEPTH));
     }
 
+    /// What the depth says and what the file had for it are the same, unless it was edited.
     fn write_book(&self, book: &Book) -> Map<String, Value> {
-        book.extensions.clone()
+        let mut map = book.extensions.clone();
+        if search_depth(map.get(SEARCH_DEPTH)) != book.scan_characters {
+            map.insert(SEARCH_DEPTH.to_owned(), json!(book.scan_characters.unwrap_or(0)));
+        }
+        map
     }
 
     fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
@@ -163,6 +169,13 @@ impl Schema for Kobold {
     }
 }
 
+/// A search depth, unless it is all of the text. Numbers may be spelled as texts.
+fn search_depth(spelled: Option<&Value>) -> Option<u32> {
+    let spelled = spelled?;
+    let number = spelled.as_f64().or_else(|| spelled.as_str()?.trim().parse().ok())?;
+    Some(crate::tolerant::whole(number)).filter(|depth| *depth > 0)
+}
+
 fn keys_empty(row: &Node<'_>, name: &str) -> bool {
     row.get(name).and_then(Node::as_str).is_none_or(str::is_empty)
 }
@@ -230,4 +243,35 @@ fn united(entry: &Entry) -> Map<String, Value> {
         map.entry(name).or_insert(value);
     }
     map
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ExportOptions, Format, ImportOptions, export, import};
+
+    #[test]
+    fn the_search_depth_is_the_books_and_goes_back_as_it_was_spelled() {
+        for (spelled, characters) in [
+            ("500", Some(500)),
+            ("\"500\"", Some(500)),
+            ("500.0", Some(500)),
+            ("0", None),
+            ("null", None),
+            ("\"deep\"", None),
+            ("-3", None),
+        ] {
+            let file = format!(
+                r#"{{"worldinfo":[{{"key":"a","content":"A"}}],"wisearchdepth":{spelled},"x":1}}"#
+            );
+            let mut book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
+            assert_eq!(book.scan_characters, characters, "{spelled}");
+            let options = ExportOptions::default();
+            let same = export(&book, Format::KoboldLite, &options).unwrap().bytes;
+            assert_eq!(String::from_utf8(same).unwrap(), file);
+            book.scan_characters = Some(40);
+            let edited = export(&book, Format::KoboldLite, &options).unwrap().bytes;
+            let expected = file.replace(&format!("depth\":{spelled}"), "depth\":40");
+            assert_eq!(String::from_utf8(edited).unwrap(), expected);
+        }
+    }
 }

@@ -58,8 +58,8 @@ pub use self::{
     dialect::dialect_of,
     error::FormatError,
     examine::{Examination, Outcome, RoundTrip, examine},
-    export::{Decorators, ExportOptions, Exported, Loss, card_losses, export},
+    export::{Decorators, ExportOptions, Exported, Loss, card_losses, export, own_word, own_words},
     import::{ImportOptions, Imported, OddValues, import},
-    limits::{Limits, is_container},
+    limits::{Limit, Limits, is_container},
     note::{ImportNote, Severity},
 };

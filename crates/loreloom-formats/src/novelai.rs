@@ -115,7 +115,7 @@ impl Schema for Lorebook {
         entry.activation.whole_words = Some(true);
         entry.activation.case_sensitive = Some(false);
         entry.activation.scan.characters = Some(fields.count(&["searchRange"]).unwrap_or(1000));
-        entry.recursion.scan_lore = fields.flag(&["nonStoryActivatable"]);
+        entry.recursion.scan_lore = Some(fields.flag(&["nonStoryActivatable"]).unwrap_or(false));
         entry.rest.folder = Some(fields.text(&["category"])).filter(|id| !id.is_empty());
         entry.rest.last_updated = row.node.get("lastUpdatedAt").map(Node::to_value);
         entry.extensions = fields.others(&ENTRY);

@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::EntryId,
 };
 
-use crate::{error::FormatError, import::ImportOptions};
+use crate::{error::FormatError, import::ImportOptions, limits::Limit};
 
 /// Extensions of files that are not plain text.
 const PROMISING: [&str; 14] = [
@@ -62,7 +62,7 @@ fn paragraphs(text: &str, limit: usize) -> Result<Vec<&str>, FormatError> {
             if let Some(start) = start.take() {
                 if found.len() == limit {
                     let found = limit + 1;
-                    return Err(FormatError::TooMany { what: "entries", limit, found });
+                    return Err(FormatError::TooMany { which: Limit::Entries, limit, found });
                 }
                 found.push(text[start..at].trim_end_matches(['\r', '\n']));
             }

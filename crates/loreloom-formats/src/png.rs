@@ -10,7 +10,10 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-use crate::{error::FormatError, limits::Limits};
+use crate::{
+    error::FormatError,
+    limits::{Limit, Limits},
+};
 
 /// How every PNG begins.
 pub(crate) const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
@@ -74,7 +77,11 @@ pub(crate) fn payloads(bytes: &[u8], limits: &Limits) -> Result<Vec<Payload>, Fo
         // Only what may be lore is unpacked: a picture may hold any amount of other texts.
         let Some(text) = text_of(chunk.kind, rest, &left)? else { continue };
         let payload = out_of_base64(&text);
-        let too_large = FormatError::TooLarge { limit: left.text_bytes, found: payload.len() };
+        let too_large = FormatError::TooLarge {
+            which: Limit::Text,
+            limit: left.text_bytes,
+            found: payload.len(),
+        };
         left.text_bytes = left.text_bytes.checked_sub(payload.len()).ok_or(too_large)?;
         found.push(Payload { keyword: known, bytes: payload });
     }
@@ -132,7 +139,7 @@ fn inflate(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, FormatError> {
         return Err(if limit == by_ratio {
             FormatError::Exploding { ratio, limit }
         } else {
-            FormatError::TooLarge { limit, found: unpacked.len() }
+            FormatError::TooLarge { which: Limit::Text, limit, found: unpacked.len() }
         });
     }
     Ok(unpacked)
@@ -197,7 +204,10 @@ fn push_chunk(out: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) -> Result<(), Forma
     let length = u32::try_from(data.len())
         .ok()
         .filter(|length| *length as usize <= LIMIT)
-        .ok_or(FormatError::TooLarge { limit: LIMIT, found: data.len() })?;
+        .ok_or_else(|| FormatError::Container {
+            kind: "PNG",
+            problem: format!("a chunk may have {LIMIT} bytes, found {}", data.len()),
+        })?;
     out.extend_from_slice(&length.to_be_bytes());
     let start = out.len();
     out.extend_from_slice(&kind);
@@ -305,7 +315,7 @@ mod tests {
         let half = (*b"tEXt", [b"chara\0".to_vec(), vec![b'{'; 60]].concat());
         let limits = Limits { text_bytes: 100, ..Limits::default() };
         let error = payloads(&picture(&[half.clone(), half]), &limits).unwrap_err();
-        assert_eq!(error, FormatError::TooLarge { limit: 40, found: 60 });
+        assert_eq!(error, FormatError::TooLarge { which: Limit::Text, limit: 40, found: 60 });
     }
 
     #[test]

@@ -39,6 +39,8 @@ const ENTRY: [&str; 11] = [
     "id",
     "folder",
 ];
+/// The mode of a row that stands for the one with its id before it.
+const CHILD: &str = "child";
 /// The program spells it so.
 const EXTENSIONS: &str = "extentions";
 const CASE_SENSITIVE: &str = "risu_case_sensitive";
@@ -87,8 +89,7 @@ impl Schema for Risu {
 
     /// A child row bears the id of its parent, not its own.
     fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        let is_child = row.node.get("mode").and_then(Node::as_str) == Some("child");
-        keys::original_id(row.node.get("id")).filter(|_| !is_child)
+        keys::original_id(row.node.get("id")).filter(|_| !is_child(row.node))
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
@@ -118,8 +119,12 @@ impl Schema for Risu {
                 entry.extensions.insert(EXTENSIONS.to_owned(), Value::Object(others));
             }
         }
-        if row.node.get("mode").and_then(Node::as_str) == Some("child") {
-            fields.notes().info("mode", "keys for another entry's text are kept but not used");
+        if is_child(row.node) {
+            // Rows with neither keys nor constancy never do anything.
+            let is_used = entry.activation.constant || !entry.activation.keys.is_empty();
+            let of = keys::original_id(row.node.get("id"));
+            entry.activation.enabled = is_used;
+            entry.copy_of = of.or_else(|| Some(OriginalId::Text(String::new())));
         }
         if is_folder(row.node) {
             // An organiser's row: kept in its place, never active.
@@ -152,6 +157,12 @@ impl Schema for Risu {
             inner[CASE_SENSITIVE] = json!(case_sensitive);
         }
         map.entry("mode").or_insert_with(|| json!("normal"));
+        if let Some(of) = &entry.copy_of {
+            map.insert("mode".into(), json!(CHILD));
+            if *of != OriginalId::Text(String::new()) {
+                map.insert("id".into(), json!(of));
+            }
+        }
         let all_keys = when.keys.iter().chain(&when.secondary.keys);
         if all_keys.into_iter().any(|key| matches!(key, Key::Regex(_))) {
             map.insert("useRegex".into(), json!(true));
@@ -178,7 +189,50 @@ impl Schema for Risu {
     }
 }
 
+fn is_child(row: &Node<'_>) -> bool {
+    row.get("mode").and_then(Node::as_str) == Some(CHILD)
+}
+
 fn is_folder(row: &Node<'_>) -> bool {
     row.get("mode").and_then(Node::as_str) == Some("folder")
         || row.get("key").and_then(Node::as_str).is_some_and(|key| key.starts_with(FOLDER_MARK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ExportOptions, Format, ImportOptions, dialect_of, export, import};
+    use loreloom_core::library::Dialect;
+
+    #[test]
+    fn a_child_row_is_a_copy_and_crosses_other_formats() {
+        let row = |id: &str, key: &str, mode: &str| {
+            json!({
+                "key": key, "secondkey": "", "insertorder": 100, "comment": "", "content": "",
+                "mode": mode, "alwaysActive": false, "selective": false, "id": id,
+            })
+        };
+        let rows = [row("p", "gong", "normal"), row("p", "k", "child"), row("p", "", "child")];
+        let file = json!({ "type": "risu", "ver": 1, "data": rows }).to_string();
+        let book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
+        assert_eq!(dialect_of(&book), Dialect::Cards);
+        let parent = Some(OriginalId::Text("p".to_owned()));
+        let told = |book: &Book| -> Vec<(Option<OriginalId>, bool)> {
+            let entries = book.entries.iter();
+            entries.map(|entry| (entry.copy_of.clone(), entry.activation.enabled)).collect()
+        };
+        let expected = [(None, true), (parent.clone(), true), (parent, false)];
+        assert_eq!(told(&book), expected);
+        let options = ExportOptions::default();
+        let there = export(&book, Format::Sillytavern, &options).unwrap().bytes;
+        let there = import(&there, &ImportOptions::new("b")).unwrap().book;
+        assert_eq!(told(&there), expected);
+        let back = export(&there, Format::Risu, &options).unwrap();
+        assert!(back.losses.iter().all(|loss| loss.entry.is_none()));
+        let back: Value = serde_json::from_slice(&back.bytes).unwrap();
+        let ids: Vec<&Value> =
+            back["data"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+        assert_eq!(ids, ["p", "p", "p"]);
+        assert_eq!(back["data"][1]["mode"], "child");
+    }
 }

@@ -13,6 +13,7 @@ use crate::{
     import::ImportOptions,
     json::Node,
     keys,
+    limits::{Limit, Limits},
     note::Notes,
     rows::{self, Row},
     schema::{Reading, Schema},
@@ -37,7 +38,7 @@ pub(crate) fn read(
     let name = options.name.as_deref().unwrap_or_default();
     let mut book = Book::new(options.book_id.clone(), name);
     let path = schema.path(root);
-    check_outside(root, at_path(root, &path))?;
+    check_outside(root, at_path(root, &path), &options.limits)?;
     if let Some((_, parents)) = path.split_last()
         && let Some(node) = at_path(root, parents)
     {
@@ -68,10 +69,10 @@ fn read_rows(
     let rows = rows::in_file_order(container);
     let limit = options.limits.entries;
     if rows.len() > limit {
-        return Err(FormatError::TooMany { what: "entries", limit, found: rows.len() });
+        return Err(FormatError::TooMany { which: Limit::Entries, limit, found: rows.len() });
     }
     let mut ids = Ids::new(book.id.as_str());
-    let mut unknown = Unknown::default();
+    let mut unknown = Unknown { found: 0, limit: options.limits.unknown_values };
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
         notes.at_entry(Some(&row.label));
@@ -96,7 +97,7 @@ fn read_rows(
         }
         let (limit, found) = (options.limits.keys, entry.activation.keys.len());
         if found > limit {
-            return Err(FormatError::TooMany { what: "keys in one entry", limit, found });
+            return Err(FormatError::TooMany { which: Limit::Keys, limit, found });
         }
         unknown.count(&entry.extensions)?;
         entry.original_id = original;
@@ -122,17 +123,15 @@ fn split_keys(entry: &mut Entry, notes: &mut Notes) {
     }
 }
 
-/// How many values may stand outside of entries. What is not known there is carried along,
-/// and takes many times more memory than the file.
-const MOST_OUTSIDE: usize = 200_000;
-/// How many values one entry may have.
-const MOST_IN_ENTRY: usize = 50_000;
-
-fn check_outside(root: &Node<'_>, container: Option<&Node<'_>>) -> Result<(), FormatError> {
+fn check_outside(
+    root: &Node<'_>,
+    container: Option<&Node<'_>>,
+    limits: &Limits,
+) -> Result<(), FormatError> {
     let found = nodes_in(root) - container.map_or(0, nodes_in);
-    if found > MOST_OUTSIDE {
-        let what = "values outside of its entries";
-        return Err(FormatError::TooMany { what, limit: MOST_OUTSIDE, found });
+    let limit = limits.outside_values;
+    if found > limit {
+        return Err(FormatError::TooMany { which: Limit::OutsideValues, limit, found });
     }
     Ok(())
 }
@@ -143,19 +142,18 @@ fn nodes_in(node: &Node<'_>) -> usize {
     1 + members.sum::<usize>() + node.items().iter().map(nodes_in).sum::<usize>()
 }
 
-/// Values of entries that are only carried along. They are many times larger in memory than
-/// in the file, and copied whenever an entry is.
-#[derive(Default)]
-struct Unknown(usize);
+/// Values of entries that are only carried along.
+struct Unknown {
+    found: usize,
+    limit: usize,
+}
 
 impl Unknown {
-    const MOST: usize = 300_000;
-
     fn count(&mut self, extensions: &Extensions) -> Result<(), FormatError> {
-        self.0 += extensions.values().map(values_in).sum::<usize>();
-        if self.0 > Self::MOST {
-            let what = "values that belong to no lorebook";
-            return Err(FormatError::TooMany { what, limit: Self::MOST, found: self.0 });
+        self.found += extensions.values().map(values_in).sum::<usize>();
+        let Self { found, limit } = *self;
+        if found > limit {
+            return Err(FormatError::TooMany { which: Limit::UnknownValues, limit, found });
         }
         Ok(())
     }
@@ -173,11 +171,11 @@ fn values_in(value: &Value) -> usize {
 fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatError> {
     let (limit, found) = (options.limits.entry_bytes, row.node.span.len());
     if found > limit {
-        return Err(FormatError::TooMany { what: "bytes in one entry", limit, found });
+        return Err(FormatError::TooMany { which: Limit::Entry, limit, found });
     }
-    let (limit, found) = (MOST_IN_ENTRY, nodes_in(row.node));
+    let (limit, found) = (options.limits.entry_values, nodes_in(row.node));
     if found > limit {
-        return Err(FormatError::TooMany { what: "values in one entry", limit, found });
+        return Err(FormatError::TooMany { which: Limit::EntryValues, limit, found });
     }
     Ok(())
 }

@@ -54,6 +54,8 @@ pub(crate) struct Wish {
     pub(crate) group: Option<String>,
     /// What the host tells besides the messages.
     pub(crate) told: Told,
+    /// Whether the prompt is a text to be completed.
+    pub(crate) text: bool,
     /// Whether it becomes story.
     pub(crate) is_story: bool,
     /// Whether a model may be asked which notes it needs.
@@ -118,11 +120,11 @@ pub struct LastTurn {
 
 impl App {
     /// Decides a turn, taking the story out of what was recognised. `None` if the request
-    /// belongs to no story.
+    /// belongs to no story. `text` says whether its prompt is a text to be completed.
     pub(crate) async fn decide(
         &self,
         found: &mut Recognition,
-        told: &Told,
+        (told, text): (&Told, bool),
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Decided>, StoreError> {
@@ -140,6 +142,7 @@ impl App {
             seed: self.live().defaults.seed,
             group: None,
             told: told.clone(),
+            text,
             is_story: found.kind == Kind::Story,
             asks: true,
             seen_from: found.before,
@@ -159,7 +162,6 @@ impl App {
         let lore = self.stacks.lore();
         let transcript = lore.transcript(&path);
         let near = self.near(&lore, &transcript, waiting).await;
-        let (user, group, dry_run) = (names.user.clone(), wish.group, !is_story);
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
         let now = self.clock.now();
@@ -169,11 +171,12 @@ impl App {
             seed: wish.seed,
             at: Some(now),
             given: Given {
-                user,
+                user: names.user.clone(),
                 speaker,
-                group,
+                text: wish.text,
+                group: wish.group,
                 near,
-                dry_run,
+                dry_run: !is_story,
                 scene: holds.scene(&state.scene),
                 greeting: holds.greeting,
                 macros: macros(&holds, wish.left_at, now),

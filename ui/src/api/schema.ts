@@ -442,6 +442,7 @@ export interface components {
             comment: string;
             /** @description The text with its decorator lines, exactly as stored. */
             content: string;
+            copy_of?: components["schemas"]["OriginalId"] | null;
             /** @description Every key of the file that is not modelled. */
             extensions: Record<string, never>;
             /** @description Which inclusion group it competes in. */
@@ -2441,7 +2442,8 @@ export interface components {
         ScanRange: {
             /**
              * Format: int32
-             * @description Characters (`NovelAI`, Kobold).
+             * @description Characters of the newest text, whatever the engine's depth in messages is (`NovelAI`);
+             *     not counted where an entry's keys are looked for in lore too.
              */
             characters?: number | null;
             /**
@@ -2452,7 +2454,7 @@ export interface components {
             messages?: number | null;
             /**
              * Format: int32
-             * @description Tokens (`@@instruct_scan_depth`).
+             * @description Tokens of the newest text, in prompts that are text (`@@instruct_scan_depth`).
              */
             tokens?: number | null;
         };
@@ -2682,6 +2684,11 @@ export interface components {
              */
             threshold: number;
         } | {
+            /**
+             * Format: int32
+             * @description How many characters of them, where it counts those.
+             */
+            characters?: number | null;
             /** @enum {string} */
             code: "out_of_reach";
             /**
@@ -2696,6 +2703,19 @@ export interface components {
             distance: number;
             /** @description The key. */
             key: string;
+            /**
+             * Format: int32
+             * @description How many tokens of them, where it counts those.
+             */
+            tokens?: number | null;
+        } | {
+            /** @enum {string} */
+            code: "copied";
+            /** @description That entry. */
+            of: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "copy_of_nothing";
         } | {
             /** @enum {string} */
             code: "secondary";

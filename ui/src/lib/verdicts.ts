@@ -74,7 +74,13 @@ export function stopWords(stop: Stop, titles: Titles): string {
         ? t('stop.not_near.others')
         : t('stop.not_near', { score: round(stop.score), threshold: round(stop.threshold) });
     case 'out_of_reach':
+      if (stop.characters != null)
+        return t('stop.out_of_reach.characters', { key: stop.key, distance: stop.distance, characters: stop.characters });
+      if (stop.tokens != null)
+        return t('stop.out_of_reach.tokens', { key: stop.key, distance: stop.distance, tokens: stop.tokens });
       return t('stop.out_of_reach', { key: stop.key, distance: stop.distance, depth: stop.depth });
+    case 'copied':
+      return t('stop.copied', { of: titles(stop.of) });
     case 'secondary':
       return stop.logic === 'not_any' || stop.logic === 'not_all'
         ? t('stop.secondary.found', { key: stop.key, found: quoted(stop.found) })

@@ -1,17 +1,22 @@
 //! One file into another format: what `convert` and `export` share.
 
-use std::{io::Write, path::Path};
+use std::{collections::HashMap, io::Write, path::Path};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use loreloom_core::book::Container;
+use loreloom_core::{
+    book::{Book, Container},
+    ids::EntryId,
+};
 use loreloom_formats::{
-    Decorators, ExportOptions, Format, Imported, Loss, card_losses, export,
+    Decorators, ExportOptions, Format, Imported, Loss, card_losses, export, own_words,
     vault::{WrittenNote, file_name, notes_of},
 };
 use serde::Serialize;
 
-use crate::{files, lore::ReadingArguments, notes_folder::NotesFolder};
+use crate::{
+    files, limits::limits, lore::ReadingArguments, notes_folder::NotesFolder, wording::counted,
+};
 
 /// The name of the format that is a folder of notes.
 const VAULT: &str = "vault";
@@ -100,6 +105,8 @@ pub(super) struct Converted {
     entries: usize,
     name: String,
     losses: Vec<Loss>,
+    /// The same in words.
+    lost: Vec<String>,
     made: Made,
 }
 
@@ -138,9 +145,10 @@ impl Converted {
         let decorators = crossing.decorators.meant();
         let (made, losses) = made(from, &imported, target, decorators)?;
         let entries = imported.book.entries.len();
+        let lost = in_words(&imported.book, &losses);
         let name = Some(imported.book.name).filter(|name| !name.trim().is_empty());
         let name = file_name(&name.unwrap_or(stem));
-        Ok(Self { from: imported.format, to: target, entries, name, losses, made })
+        Ok(Self { from: imported.format, to: target, entries, name, losses, lost, made })
     }
 
     /// Writes the file or the folder.
@@ -181,11 +189,12 @@ impl Converted {
             return Ok(());
         }
         let name = to.map_or_else(|| self.name.clone(), |to| to.display().to_string());
-        writeln!(out, "{name}: {entries} entries as {}", self.to.as_str())?;
+        let entries = counted(entries as u64, "entry", "entries");
+        writeln!(out, "{name}: {entries} as {}", self.to.as_str())?;
         if losses.is_empty() {
             writeln!(out, "  nothing is lost")?;
         }
-        print_losses(out, losses)
+        print_losses(out, &self.lost)
     }
 }
 
@@ -213,6 +222,7 @@ fn made(
         card: imported.card.as_ref(),
         original: original.as_deref(),
         decorators,
+        limits: limits(),
         ..ExportOptions::default()
     };
     let exported = export(&imported.book, format, &options)
@@ -238,20 +248,30 @@ pub(super) fn progress(files: usize, json: bool) -> indicatif::ProgressBar {
 }
 
 /// Prints what a format has no place for.
-pub(super) fn print_losses(out: &mut dyn Write, losses: &[Loss]) -> anyhow::Result<()> {
-    if losses.is_empty() {
+pub(super) fn print_losses(out: &mut dyn Write, lost: &[String]) -> anyhow::Result<()> {
+    if lost.is_empty() {
         return Ok(());
     }
     writeln!(out, "  no place for:")?;
-    for loss in losses {
-        let (of, field) = match (&loss.entry, loss.field.strip_prefix("card.")) {
-            (Some(entry), _) => (entry.as_str(), loss.field.as_str()),
-            (None, Some(field)) => ("the character", field),
-            (None, None) => ("the book", loss.field.as_str()),
-        };
-        writeln!(out, "    {of}: {field} = {}", shortened(&loss.value.to_string()))?;
+    for line in lost {
+        writeln!(out, "    {line}")?;
     }
     Ok(())
+}
+
+/// What is lost of a book, in the words of its own format.
+pub(super) fn in_words(book: &Book, losses: &[Loss]) -> Vec<String> {
+    let titles: HashMap<&EntryId, &str> =
+        book.entries.iter().map(|entry| (&entry.id, entry.title())).collect();
+    let told = losses.iter().zip(own_words(book, losses)).map(|(loss, word)| {
+        let (of, field) = match (&loss.entry, loss.field.strip_prefix("card.")) {
+            (Some(id), _) => (titles.get(id).copied().unwrap_or(id.as_str()), word.as_str()),
+            (None, Some(field)) => ("the character", field),
+            (None, None) => ("the book", word.as_str()),
+        };
+        format!("{of}: {field} = {}", shortened(&loss.value.to_string()))
+    });
+    told.collect()
 }
 
 /// A value that fits on a line; `--json` has it whole.

@@ -13,6 +13,7 @@ use super::{
     import::found::{self, Found},
     inspect::{is_chat_or_note, is_something_else},
 };
+use crate::limits;
 
 /// A folder whose files become files of another format, each at the place it had.
 pub(super) struct Batch<'a> {
@@ -50,7 +51,7 @@ impl Batch<'_> {
                 Err(error) if is_something_else(&error) => {}
                 Err(error) => {
                     failed += 1;
-                    let (file, error) = (file.path.display(), format!("{error:#}"));
+                    let (file, error) = (file.path.display(), limits::told(&error));
                     if self.json {
                         writeln!(told, "{}", json!({ "file": file.to_string(), "error": error }))?;
                     } else {

@@ -7,7 +7,10 @@ use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
 };
-use loreloom_formats::diff::{BookDiff, Change, FieldChange, diff};
+use loreloom_formats::{
+    diff::{BookDiff, Change, FieldChange, diff},
+    own_word,
+};
 
 use crate::lore;
 
@@ -15,6 +18,9 @@ use crate::lore;
 ///
 /// Entries are matched by identity, keys are compared as sets and texts by line; the formats
 /// may differ.
+///
+/// The status is 0 if they mean the same, 1 if they differ and 2 if one cannot be read, as with
+/// `git diff --exit-code` and `diff`.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// The old version
@@ -37,11 +43,17 @@ impl Diff {
         let changes = diff(&old.book, &new.book);
         if self.json {
             writeln!(out, "{}", serde_json::to_string(&changes)?)?;
-            return Ok(());
+        } else {
+            print(out, &changes, (&old.book, &new.book))?;
         }
-        print(out, &changes, (&old.book, &new.book))
+        if changes.is_empty() { Ok(()) } else { Err(Different.into()) }
     }
 }
+
+/// Two files differ. Everything about that is told already: only the status is left to say.
+#[derive(Debug, thiserror::Error)]
+#[error("they differ")]
+pub(crate) struct Different;
 
 fn print(
     out: &mut dyn Write,
@@ -52,14 +64,15 @@ fn print(
         writeln!(out, "no difference")?;
         return Ok(());
     }
-    print_fields(out, "book", &changes.fields)?;
+    print_fields(out, "book", &changes.fields, |field| own_word(new, None, field))?;
     for (word, ids, book) in [("added", &changes.added, new), ("removed", &changes.removed, old)] {
         if !ids.is_empty() {
             writeln!(out, "{word}: {}", titles(ids, book))?;
         }
     }
     for entry in &changes.changed {
-        print_fields(out, &entry.title, &entry.fields)?;
+        let word = |field: &str| own_word(new, Some(&entry.new), field);
+        print_fields(out, &entry.title, &entry.fields, word)?;
     }
     if changes.reordered {
         writeln!(out, "the entries stand in another order")?;
@@ -74,9 +87,14 @@ fn titles(ids: &[EntryId], book: &Book) -> String {
     entries.map(Entry::title).collect::<Vec<_>>().join(", ")
 }
 
-fn print_fields(out: &mut dyn Write, of: &str, fields: &[FieldChange]) -> anyhow::Result<()> {
+fn print_fields(
+    out: &mut dyn Write,
+    of: &str,
+    fields: &[FieldChange],
+    word: impl Fn(&str) -> String,
+) -> anyhow::Result<()> {
     for field in fields {
-        writeln!(out, "{of}: {}", field.field)?;
+        writeln!(out, "{of}: {}", word(&field.field))?;
         match &field.change {
             Change::Value { old, new } => writeln!(out, "  - {old}\n  + {new}")?,
             Change::Set { added, removed } => {

@@ -11,17 +11,20 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_formats::{ImportNote, Loss, chat::ImportedChat};
+use loreloom_formats::{Format, ImportNote, Loss, chat::ImportedChat};
 use loreloom_memory::ports::Clock as _;
 use loreloom_server::{ChatCounts, ChatImportError, import_chats};
 use loreloom_store::archive::{self, Archive};
 use serde::Serialize;
 
 use self::found::{Found, Kind};
-use super::{conversion::progress, serve::runtime};
+use super::{
+    conversion::{Target, progress},
+    serve::runtime,
+};
 use crate::{
-    clock::SystemClock, files, lore::ReadingArguments, store::StoreArguments, vault::RestAccess,
-    wording::counted,
+    clock::SystemClock, files, limits, lore::ReadingArguments, store::StoreArguments,
+    vault::RestAccess, wording::counted,
 };
 
 /// Read lorebooks, cards and chats, whatever their format.
@@ -43,6 +46,11 @@ pub(crate) struct Import {
     /// Where lore goes: `book FILE` or `vault FOLDER`
     #[arg(long, num_args = 2, value_names = ["KIND", "PATH"])]
     into: Option<Vec<String>>,
+
+    /// The format of the files, which they must have. A text without keys and without
+    /// paragraphs, and any text found in a folder, is lore only as `perchance`
+    #[arg(long, value_name = "NAME", requires = "into")]
+    format: Option<String>,
 
     /// Write over notes of the vault that are there with another text
     #[arg(long, requires = "into")]
@@ -89,6 +97,9 @@ struct Told {
     notes: Vec<ImportNote>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     losses: Vec<Loss>,
+    /// The same in words.
+    #[serde(skip)]
+    lost: Vec<String>,
     /// Notes of the vault that are there with another text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
@@ -123,11 +134,12 @@ impl Import {
         mut target: lore::Target,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
+        let format = self.format.as_deref().map(named).transpose()?;
         let bar = progress(found.len(), self.json);
         let mut told = Vec::with_capacity(found.len());
         for file in found {
             let (name, in_folder) = (file.name(), file.in_folder);
-            let mut one = match file.read(self.reading) {
+            let mut one = match file.read_as(self.reading, format) {
                 Ok(Kind::Lore(imported)) => target.add(&file.path, *imported),
                 Ok(Kind::Note(note)) => target.add_note(&file.path, &note),
                 Ok(Kind::Chat(_) | Kind::Archive(_)) => Ok(Told {
@@ -272,8 +284,16 @@ impl Import {
 
 const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
 
+/// The format of that name.
+fn named(name: &str) -> anyhow::Result<Format> {
+    match Target::named(name)? {
+        Target::File(format) => Ok(format),
+        Target::Vault => anyhow::bail!("notes are read one by one, without `--format`"),
+    }
+}
+
 fn failed(error: &anyhow::Error) -> Told {
-    Told { error: Some(format!("{error:#}")), ..Told::default() }
+    Told { error: Some(limits::told(error)), ..Told::default() }
 }
 
 impl Told {
@@ -288,10 +308,12 @@ impl Told {
         }
         if let (Some(format), Some(entries)) = (self.format, self.entries) {
             let known = match self.known {
+                Some(1) => ", 1 was there already".to_owned(),
                 Some(known) if known > 0 => format!(", {known} were there already"),
                 Some(_) | None => String::new(),
             };
-            writeln!(out, "{file}: {format}, {entries} entries{known}")?;
+            let entries = counted(entries as u64, "entry", "entries");
+            writeln!(out, "{file}: {format}, {entries}{known}")?;
         }
         for path in &self.left_alone {
             writeln!(
@@ -302,7 +324,7 @@ impl Told {
         for note in &self.notes {
             writeln!(out, "  {note}")?;
         }
-        super::conversion::print_losses(out, &self.losses)
+        super::conversion::print_losses(out, &self.lost)
     }
 }
 

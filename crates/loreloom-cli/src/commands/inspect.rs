@@ -20,7 +20,7 @@ use super::{
     conversion::{self, Target, progress},
     import::found,
 };
-use crate::{files, lore::ReadingArguments};
+use crate::{files, limits, lore::ReadingArguments};
 
 /// Say what a file is and what is in it.
 ///
@@ -64,6 +64,9 @@ struct Found {
     /// What the format that was asked about has no place for.
     #[serde(skip_serializing_if = "Option::is_none")]
     losses: Option<Vec<Loss>>,
+    /// The same in words.
+    #[serde(skip)]
+    lost: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -103,7 +106,7 @@ impl Inspect {
                 Err(error) => {
                     unread += 1;
                     // One file that cannot be read does not hide the others.
-                    writeln!(std::io::stderr(), "loreloom: {error:#}")?;
+                    writeln!(std::io::stderr(), "loreloom: {}", limits::told(&error))?;
                     continue;
                 }
             };
@@ -138,6 +141,8 @@ impl Found {
     /// Takes the book itself: a copy of a large one would be as large.
     fn of(path: &Path, imported: Imported, losses: Option<Vec<Loss>>) -> Self {
         let Imported { book, card, format, notes } = imported;
+        let lost = losses.as_deref().map(|losses| conversion::in_words(&book, losses));
+        let lost = lost.unwrap_or_default();
         let count =
             |wanted: fn(&Entry) -> bool| book.entries.iter().filter(|entry| wanted(entry)).count();
         let keys = book.entries.iter().flat_map(|entry| &entry.activation.keys);
@@ -153,6 +158,7 @@ impl Found {
             conflicts: marked_conflicts(&book),
             not_regexes: not_regexes(book),
             notes,
+            lost,
             losses,
         }
     }
@@ -173,7 +179,8 @@ impl Found {
             writeln!(out, "  {}", words::warning(&Warning::KeyNotARegex { entry, key }))?;
         }
         if self.conflicts > 0 {
-            writeln!(out, "  conflicts  {} of a merge are marked", self.conflicts)?;
+            let are = if self.conflicts == 1 { "is" } else { "are" };
+            writeln!(out, "  conflicts  {} of a merge {are} marked", self.conflicts)?;
         }
         for note in &self.notes {
             writeln!(out, "  {note}")?;
@@ -182,7 +189,7 @@ impl Found {
         if losses.is_empty() {
             writeln!(out, "  nothing is lost")?;
         }
-        conversion::print_losses(out, losses)
+        conversion::print_losses(out, &self.lost)
     }
 }
 

@@ -11,10 +11,10 @@ use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
 };
-use loreloom_formats::{ExportOptions, Imported, diff::merge, export};
+use loreloom_formats::{ExportOptions, Imported, diff::merge, export, own_word};
 use serde_json::Value;
 
-use crate::{files, lore};
+use crate::{files, limits::limits, lore, wording::counted};
 
 /// Merge two changed versions of a lorebook.
 ///
@@ -60,6 +60,7 @@ impl Merge {
         let options = ExportOptions {
             card: ours.card.as_ref(),
             original: Some(&original),
+            limits: limits(),
             ..ExportOptions::default()
         };
         let exported = export(&merged.book, ours.format, &options)
@@ -72,7 +73,8 @@ impl Merge {
             }
             let named = |id: &EntryId| titled(id, [&merged.book, &theirs.book]);
             let entry = conflict.entry.as_ref().map_or_else(|| "the book".to_owned(), named);
-            writeln!(out, "conflict in {entry}: {}", conflict.field)?;
+            let word = own_word(&ours.book, conflict.entry.as_ref(), &conflict.field);
+            writeln!(out, "conflict in {entry}: {word}")?;
             let is_whole = conflict.field == "entry";
             for (side, value) in
                 [("base", &conflict.base), ("ours", &conflict.ours), ("theirs", &conflict.theirs)]
@@ -84,7 +86,8 @@ impl Merge {
         let name = self.output.as_ref().or(self.name.as_ref()).unwrap_or(&self.ours);
         anyhow::ensure!(
             count == 0,
-            "{count} conflicts: ours was kept, and each is marked as `loreloom_conflicts` in `{}`",
+            "{}: ours was kept, and each is marked as `loreloom_conflicts` in `{}`",
+            counted(count as u64, "conflict", "conflicts"),
             name.display()
         );
         Ok(())

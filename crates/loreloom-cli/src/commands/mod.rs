@@ -40,7 +40,10 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-pub(crate) use self::serve::{PlacementName, runtime};
+pub(crate) use self::{
+    diff::Different,
+    serve::{PlacementName, runtime},
+};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -114,6 +117,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The status of a run that fails: what compares has 1 for another answer.
+    pub(crate) fn failure(&self) -> u8 {
+        if matches!(self, Self::Diff(_)) { 2 } else { 1 }
+    }
+
     /// Carries the command out.
     pub(crate) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {

@@ -12,11 +12,11 @@ use loreloom_core::{
     turn::Speaker,
     units::Tokens,
 };
-use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_formats::{Limit, chat::import_chat};
 use loreloom_memory::{past::runs::Run, ports::StoryStore};
 
 use super::serve::runtime;
-use crate::{files, store::StoreArguments};
+use crate::{files, limits::limits, store::StoreArguments};
 
 /// Which chats are run, and how the model is asked where a chat does not say it.
 #[derive(Debug, Args)]
@@ -84,8 +84,7 @@ impl RunArguments {
     }
 
     fn read_file(&self, name: &str, file: &FilePath) -> anyhow::Result<NamedRun> {
-        let limits = Limits::default();
-        let chat = import_chat(&files::read_within(file, limits.chat_bytes)?, &limits);
+        let chat = import_chat(&files::read_limited(file, Limit::Chat)?, &limits());
         let chat = chat.with_context(|| format!("`{name}`"))?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
         let character = chat.character_name.clone();

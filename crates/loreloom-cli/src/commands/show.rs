@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::{
-    chat::Message,
+    chat::{GenerationType, Message},
     ids::TenantId,
     place::Injection,
     report::{BudgetUse, Outcome},
@@ -122,6 +122,8 @@ impl ShownMessage {
         for turn in &self.turns {
             let (id, kind) = (turn.summary.id.0, turn.summary.generation.as_str());
             let woven = match turn.titles.as_slice() {
+                // What people or the model noted between two turns weaves nothing in.
+                [] if turn.summary.generation == GenerationType::Edit => "noted".to_owned(),
                 [] => "nothing".to_owned(),
                 titles => titles.join(", "),
             };

@@ -8,10 +8,10 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::wrap::{Field, Segment, Unwrapped, WrapFormat, unwrap};
-use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_formats::chat::import_chat;
 use serde::Serialize;
 
-use crate::files;
+use crate::{files, limits::limits};
 
 /// Find the wrapped entries of a prompt.
 ///
@@ -71,8 +71,8 @@ fn texts(path: &Path) -> anyhow::Result<Vec<(Option<&'static str>, String)>> {
     if let Ok(json) = serde_json::from_slice::<serde_json::Value>(&bytes)
         && (json.is_array() || json.is_object())
     {
-        let chat = import_chat(&bytes, &Limits::default())
-            .with_context(|| format!("`{}`", path.display()))?;
+        let chat =
+            import_chat(&bytes, &limits()).with_context(|| format!("`{}`", path.display()))?;
         let messages = chat.messages.into_iter().map(|one| one.message);
         return Ok(messages.map(|one| (Some(one.role.as_str()), one.text)).collect());
     }

@@ -20,7 +20,7 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::{
-    Limits,
+    Limit,
     chat::{ImportedChat, carried_state, import_chat},
 };
 use loreloom_server::Lore;
@@ -29,6 +29,7 @@ use serde::Serialize;
 use super::table;
 use crate::{
     files,
+    limits::limits,
     lore::{self, LoreArguments},
     stages::{self, StageLine, Stages},
     tokenizer::TokenizerArguments,
@@ -141,8 +142,7 @@ impl Weave {
             Some(path) => Some(CardFile::read(path)?),
             None => None,
         };
-        let limits = Limits::default();
-        let chat = import_chat(&files::read_within(&self.chat, limits.chat_bytes)?, &limits)
+        let chat = import_chat(&files::read_limited(&self.chat, Limit::Chat)?, &limits())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
         let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());

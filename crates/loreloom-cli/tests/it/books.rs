@@ -60,10 +60,22 @@ fn diff_tells_keys_as_sets_and_text_by_line() {
         "new.json",
         &BOOK.replace("\"tower\"", "\"spire\"").replace("Old.", "Very old."),
     );
+    let output = run(home.path(), &["diff", "book.json", "new.json"]);
     assert_eq!(
-        printed(home.path(), &["diff", "book.json", "new.json"]),
-        "The tower: content\n  line 2\n  - Old.\n  + Very old.\nThe tower: activation.keys\n  - tower\n  + spire\n"
+        String::from_utf8(output.stdout).unwrap(),
+        "The tower: content\n  line 2\n  - Old.\n  + Very old.\nThe tower: key\n  - tower\n  + spire\n"
     );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    // As of `git diff --exit-code`.
+    let status = |old: &str, new: &str, more: &[&str]| {
+        let arguments = [&["diff", old, new], more].concat();
+        run(home.path(), &arguments).status.code()
+    };
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(status("book.json", "new.json", &["--json"]), Some(1));
+    assert_eq!(status("book.json", "book.json", &[]), Some(0));
+    assert_eq!(status("book.json", "nowhere.json", &[]), Some(2));
+    assert_eq!(status("book.json", "new.json", &["--what"]), Some(2));
 }
 
 #[test]

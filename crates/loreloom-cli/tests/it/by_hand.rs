@@ -37,6 +37,16 @@ fn told(home: &Path) -> (String, String, Value) {
 }
 
 #[test]
+fn changes_by_hand_are_shown_as_such() {
+    let home = home();
+    let home = home.path();
+    over(home, &["scene", "tale", "--scene", "era=old"]);
+    let show = over(home, &["show", "tale"]);
+    let turns: Vec<&str> = show.lines().filter(|line| line.starts_with("  turn ")).collect();
+    assert_eq!(turns, ["  turn 1, edit: noted"]);
+}
+
+#[test]
 fn changes_of_the_scene_leave_the_path_and_the_last_holds() {
     let home = home();
     let home = home.path();

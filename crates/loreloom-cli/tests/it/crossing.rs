@@ -43,7 +43,7 @@ fn lore_of_several_files_is_gathered_in_one_book_and_nothing_comes_twice() {
     let into = ["import", "book.json", "torvald.json", "--into", "book", "all.json"];
     let text = printed(home.path(), &into);
     assert!(
-        text.starts_with("book.json: sillytavern, 2 entries\ntorvald.json: card-v3, 1 entries\n")
+        text.starts_with("book.json: sillytavern, 2 entries\ntorvald.json: card-v3, 1 entry\n")
     );
     for told in [
         "the character: alternate_greetings = [\"Who goes?\"]",
@@ -121,7 +121,7 @@ fn a_book_becomes_notes_of_a_vault_and_a_book_again() {
     let home = home();
     let import = ["import", "book.json", "--into", "vault", "Vault"];
     let text = printed(home.path(), &import);
-    assert!(text.contains("book/0: activation.timed.sticky = 2"), "{text}");
+    assert!(text.contains("The bell: sticky = 2"), "{text}");
     assert_eq!(names(&home.path().join("Vault/book")), ["The bell.md", "The tower.md"]);
     let note = read(home.path(), "Vault/book/The bell.md");
     assert!(note.ends_with("---\n# The bell\n\nCracked.\n"), "{note}");
@@ -159,13 +159,13 @@ fn names_of_entries_lead_out_of_no_vault() {
 fn export_writes_any_format_and_tells_what_it_cannot_say() {
     let home = home();
     let text = printed(home.path(), &["export", "torvald.json", "t.json", "--format", "card-v1"]);
-    assert!(text.starts_with("t.json: 1 entries as card-v1\n  no place for:\n"), "{text}");
+    assert!(text.starts_with("t.json: 1 entry as card-v1\n  no place for:\n"), "{text}");
     assert!(text.contains("    the character: creator_notes = \"Be kind.\"\n"), "{text}");
     let output = run(home.path(), &["export", "torvald.json", "--format", "card-v2"]);
     let card: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(card["spec"], "chara_card_v2");
     let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(told, "torvald: 1 entries as card-v2\n  nothing is lost\n");
+    assert_eq!(told, "torvald: 1 entry as card-v2\n  nothing is lost\n");
     printed(home.path(), &["convert", "torvald.json", "torvald.png"]);
     assert!(
         printed(home.path(), &["inspect", "torvald.png"]).starts_with("torvald.png: card-v3-png")
@@ -182,7 +182,7 @@ fn a_folder_becomes_a_folder_of_another_format() {
     let convert = ["convert", "lore", "out", "--format", "agnai"];
     let text = printed(home.path(), &convert);
     assert!(text.starts_with("out/a.json: 2 entries as agnai\n  no place for:\n"), "{text}");
-    assert!(text.contains("out/deep/b.json: 1 entries as agnai\n"), "{text}");
+    assert!(text.contains("out/deep/b.json: 1 entry as agnai\n"), "{text}");
     assert_eq!(names(&home.path().join("out")), ["a.json", "deep"]);
     assert_eq!(names(&home.path().join("out/deep")), ["b.json"]);
     // What is there is left alone.
@@ -199,7 +199,7 @@ fn inspect_tells_what_a_format_would_lose_and_writes_nothing() {
     let home = home();
     let before = names(home.path());
     let text = printed(home.path(), &["inspect", "book.json", "--format", "agnai"]);
-    assert!(text.contains("  no place for:\n    book/0: activation.timed.sticky = 2\n"), "{text}");
+    assert!(text.contains("  no place for:\n    The bell: sticky = 2\n"), "{text}");
     let text = printed(home.path(), &["inspect", "book.json", "--format", "card-v3", "--json"]);
     let found: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(found["losses"], serde_json::json!([]));
@@ -266,5 +266,55 @@ fn git_merges_lorebooks_by_meaning() {
         serde_json::json!([{"field": "content", "base": "Cracked.", "ours": "Broken.", "theirs": "Whole."}])
     );
     let text = printed(home.path(), &["inspect", "book.json"]);
-    assert!(text.contains("  conflicts  1 of a merge are marked\n"), "{text}");
+    assert!(text.contains("  conflicts  1 of a merge is marked\n"), "{text}");
+}
+
+#[test]
+fn plain_text_is_lore_only_with_paragraphs_or_when_it_is_called_so() {
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    std::fs::create_dir(home.join("texts")).unwrap();
+    write(home, "one.txt", "milk, eggs, bread\n");
+    write(home, "two.txt", "The tower is old.\n\nThe bell is cracked.\n");
+    write(home, "texts/two.txt", "The tower is old.\n\nThe bell is cracked.\n");
+    let import = |file: &str, more: &[&str]| {
+        let arguments = ["import", file, "--into", "book", "all.json"];
+        let output = run(home, &[&arguments, more].concat());
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (done, told) = import("one.txt", &[]);
+    let why = "one.txt: not imported: plain text of one paragraph: `--format perchance` takes it \
+               for lore\n";
+    assert_eq!((done, told.as_str()), (false, why));
+    let (done, told) = import("texts", &[]);
+    let why = "texts/two.txt: left out: plain text: `--format perchance` takes it for lore\n";
+    assert_eq!((done, told.as_str()), (false, why));
+    assert!(!home.join("all.json").exists());
+    for (file, format, entries) in
+        [("two.txt", None, "2 entries"), ("one.txt", Some("perchance"), "1 entry")]
+    {
+        let named: Vec<&str> = format.into_iter().flat_map(|name| ["--format", name]).collect();
+        let (done, told) = import(file, &named);
+        assert!(done && told.starts_with(&format!("{file}: perchance, {entries}\n")), "{told}");
+    }
+    let (done, told) = import("two.txt", &["--format", "agnai"]);
+    assert_eq!(
+        (done, told.as_str()),
+        (false, "two.txt: not imported: it is perchance, not agnai\n")
+    );
+    let (done, told) = import("texts", &["--format", "perchance"]);
+    assert!(done && told.contains("2 entries, 2 were there already"), "{told}");
+}
+
+#[test]
+fn what_is_lost_is_told_in_the_words_of_the_file_it_came_from() {
+    let home = TempDir::new().unwrap();
+    let book = r#"{"entries":{"0":{"uid":0,"comment":"Bell","key":["bell"],"content":"Cracked.",
+        "position":0,"scanDepth":3,"preventRecursion":true}}}"#;
+    write(home.path(), "book.json", book);
+    let told = printed(home.path(), &["convert", "book.json", "out.json", "--format", "aidungeon"]);
+    assert!(told.starts_with("out.json: 1 entry as aidungeon\n  no place for:\n"), "{told}");
+    for line in ["    Bell: scanDepth = 3.0\n", "    Bell: preventRecursion = true\n"] {
+        assert!(told.contains(line), "{told}");
+    }
 }

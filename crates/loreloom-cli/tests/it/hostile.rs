@@ -13,7 +13,10 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::hostile_files::{Harmful, archive, refused};
+use crate::{
+    hostile_files::{Harmful, archive, refused},
+    run::{loreloom, refused as refused_by, run},
+};
 
 fn save(home: &Path, name: &str, bytes: &[u8]) {
     let mut file = std::fs::File::create(home.join(name)).unwrap();
@@ -56,7 +59,8 @@ fn harmful_files_are_refused_within_limits_and_nothing_is_written() {
             longest = longest.max(began.elapsed());
             let told =
                 String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+            let failure = if arguments[0] == "diff" { 2 } else { 1 };
+            assert_eq!(output.status.code(), Some(failure), "{arguments:?}: {told}");
             assert!(told.contains(message), "{arguments:?}: {told}");
             let left = std::fs::read_dir(home.path()).unwrap().count();
             assert_eq!(left, 1, "{arguments:?} wrote something");
@@ -175,5 +179,43 @@ fn a_folder_that_holds_itself_has_an_end() {
     let output = limited(home.path(), &["import", "lore", "--into", "book", "out.json"]);
     assert!(output.status.success(), "{output:?}");
     let told = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(told, "lore/book.json: sillytavern, 1 entries\n");
+    assert_eq!(told, "lore/book.json: sillytavern, 1 entry\n");
+}
+
+#[test]
+fn limits_are_named_in_errors_and_can_be_set() {
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let three = br#"{"entries":{"0":{"key":["a"]},"1":{"key":["b"]},"2":{"key":["c"]}}}"#;
+    save(home, "book.json", three);
+    let beyond = "a file may have 2 entries, found 3 (the limit `entries` is 2: `--limit \
+                  entries=VALUE` raises it)";
+    for arguments in [
+        "inspect book.json",
+        "import book.json --into book out.json",
+        "convert book.json out.json --format agnai",
+        "export book.json --format agnai",
+        "diff book.json book.json",
+        "merge book.json book.json book.json",
+    ] {
+        let mut all: Vec<&str> = arguments.split(' ').collect();
+        all.push("--limit=entries=2");
+        let output = run(home, &all);
+        let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success(), "{arguments}");
+        assert!(told.contains(beyond), "{arguments}: {told}");
+        assert!(!home.join("out.json").exists());
+    }
+    let large = refused_by(home, &["--limit", "text=10", "inspect", "book.json"]);
+    let found = "a file may have 10 bytes, found 67 (the limit `text` is 10: `--limit text=VALUE`";
+    assert!(large.contains(found), "{large}");
+    let mut command = loreloom(home, &["inspect", "book.json", "--limit", "entries=3"]);
+    assert!(command.env("LORELOOM_LIMITS", "entries=2, keys=5").output().unwrap().status.success());
+    let mut command = loreloom(home, &["inspect", "book.json"]);
+    assert!(!command.env("LORELOOM_LIMITS", "entries=2").output().unwrap().status.success());
+    let mut command = loreloom(home, &["inspect", "book.json"]);
+    let output = command.env("LORELOOM_LIMITS", "lines=2").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let unknown = "loreloom: LORELOOM_LIMITS: there is no limit `lines`; the limits are: text, ";
+    assert!(told.starts_with(unknown), "{told}");
 }

@@ -283,11 +283,16 @@ fn chats_that_are_not_there_have_no_memory_and_a_write_is_undone_once() {
     let home = home.path();
     let over =
         |arguments: &[&str]| refused(home, &[&["memory", "--data", "data"], arguments].concat());
+    for name in ["smart.jsonl", "settings.json"] {
+        write(home, name, "{}");
+    }
     let no_chat = "loreloom: only a stored chat has a memory: there is no chat `nope`\n";
     for arguments in [
         &["add", "It rains.", "--chat", "nope"][..],
         &["list", "--chat", "nope"],
         &["list", "--all", "--chat", "nope"],
+        &["import", "smart.jsonl", "--chat", "nope"],
+        &["import", "settings.json", "--group", "1700", "--chat", "nope"],
         &["forget", "nope"],
         &["forget", "nope", "--and-character", "Torvald"],
     ] {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Extensions, Key, Placement};
+use super::{Book, Extensions, Key, Placement};
 use crate::ids::EntryId;
 
 /// A piece of lore and the rules for when and where the model sees it.
@@ -35,6 +35,11 @@ pub struct Entry {
     pub budget: BudgetRules,
     /// Text put into another entry or place instead of its own (Risu).
     pub inject: Option<Inject>,
+    /// The id in the file of the entry before it whose text it sends, always, while that one
+    /// is not active (Risu's `child`). Left out where it is a copy of none, so that entries
+    /// say what they said before there was such a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_of: Option<OriginalId>,
     /// The fields that decide nothing.
     pub rest: EntryRest,
     /// Every key of the file that is not modelled.
@@ -63,6 +68,7 @@ impl Entry {
             placement: Placement::default(),
             budget: BudgetRules::default(),
             inject: None,
+            copy_of: None,
             rest: EntryRest::default(),
             extensions: Extensions::new(),
             raw: None,
@@ -97,6 +103,17 @@ impl std::fmt::Display for OriginalId {
             Self::Number(number) => number.fmt(formatter),
             Self::Text(text) => text.fmt(formatter),
         }
+    }
+}
+
+impl Entry {
+    /// How many characters of the newest text are scanned for its keys. What the entry says
+    /// about its scan beats what its book says.
+    pub(crate) fn scan_characters(&self, book: &Book) -> Option<u32> {
+        let scan = &self.activation.scan;
+        let of_book = || book.scan_characters.filter(|_| scan.messages.is_none());
+        let searches_lore = self.recursion.scan_lore == Some(true);
+        scan.characters.or_else(of_book).filter(|_| !searches_lore)
     }
 }
 
@@ -220,9 +237,10 @@ pub struct ScanRange {
     /// Messages; `None` leaves it to the book or the engine. Negative numbers occur in
     /// files and scan nothing.
     pub messages: Option<f64>,
-    /// Characters (`NovelAI`, Kobold).
+    /// Characters of the newest text, whatever the engine's depth in messages is (`NovelAI`);
+    /// not counted where an entry's keys are looked for in lore too.
     pub characters: Option<u32>,
-    /// Tokens (`@@instruct_scan_depth`).
+    /// Tokens of the newest text, in prompts that are text (`@@instruct_scan_depth`).
     pub tokens: Option<u32>,
 }
 

@@ -39,6 +39,10 @@ pub struct Book {
     pub description: String,
     /// Messages scanned; `None` leaves it to the engine, 0 scans no chat.
     pub scan_depth: Option<u32>,
+    /// Characters of the newest chat text that are scanned (Kobold); `None` counts none. Left
+    /// out where there are none, so that books say what they said before there was such a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan_characters: Option<u32>,
     /// The book's own cap in tokens.
     pub token_budget: Option<u32>,
     /// Whether activated entries may activate others; `None` leaves it to the engine.
@@ -61,6 +65,7 @@ impl Book {
             name: name.into(),
             description: String::new(),
             scan_depth: None,
+            scan_characters: None,
             token_budget: None,
             recursive: None,
             entries: Vec::new(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     decorators::{Directives, Greeting, Known},
-    grammar::{Block, split},
+    grammar::{Block, Chain, split},
     keys::KeyStyle,
     rules::{CardRules, MissingPriority},
     terms::{Gates, KeyTerms, Terms},
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
     cards::decorators::{InjectDirective, InjectTarget},
-    library::{CompiledKey, Filing, messages},
+    library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
     texts::card_bits,
     turn::Host,
 };
@@ -20,8 +20,19 @@ use crate::{
 /// A card entry, compiled.
 #[derive(Debug)]
 pub(crate) struct CardEntry {
-    /// By what the host tells: the greeting is 1, the user's icon 2.
-    variants: [Arc<Terms>; 4],
+    /// In chats and in prompts of text, by what the host tells: the greeting is 1, the user's
+    /// icon 2.
+    variants: [[Arc<Terms>; 4]; 2],
+    copy: Option<CopyOf>,
+}
+
+/// What an entry is a copy of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CopyOf {
+    /// An entry before it.
+    Entry(EntryIx),
+    /// An entry that is not there.
+    Nothing,
 }
 
 impl CardEntry {
@@ -33,43 +44,83 @@ impl CardEntry {
         filing: &mut Filing,
     ) -> Self {
         let block = split(&entry.content, rules.grammar);
-        let read = |greeting, user_icon| {
-            Directives::of(&block, rules.grammar, Known { greeting, user_icon })
+        let mut made: Vec<((Directives, bool), Arc<Terms>)> = Vec::new();
+        let own = entry.activation.scan.tokens.is_some();
+        let mut variant = |(greeting, user_icon): (bool, bool), text: bool| {
+            let known = Known { greeting, user_icon, text };
+            let said = (Directives::of(&block, rules.grammar, known), text && own);
+            if let Some((_, terms)) = made.iter().find(|(known, _)| *known == said) {
+                return Arc::clone(terms);
+            }
+            let reading = Reading { entry, book, rules, block: &block, in_tokens: said.1 };
+            let terms = Arc::new(reading.terms(&said.0, filing));
+            made.push((said, Arc::clone(&terms)));
+            terms
         };
-        let mut made: Vec<(Directives, Arc<Terms>)> = Vec::new();
-        let variants =
-            [(false, false), (true, false), (false, true), (true, true)].map(|(greeting, icon)| {
-                let directives = read(greeting, icon);
-                if let Some((_, terms)) = made.iter().find(|(known, _)| *known == directives) {
-                    return Arc::clone(terms);
-                }
-                let reading = Reading { entry, book, rules, block: &block };
-                let terms = Arc::new(reading.terms(&directives, filing));
-                made.push((directives, Arc::clone(&terms)));
-                terms
-            });
-        Self { variants }
+        let told = [(false, false), (true, false), (false, true), (true, true)];
+        let chat = told.map(|told| variant(told, false));
+        // Nearly all entries say the same to both.
+        let lines = block.chains.iter().flat_map(|Chain(lines)| lines);
+        let counts = own || lines.into_iter().any(|line| line.name.contains("instruct_"));
+        let text = if counts { told.map(|told| variant(told, true)) } else { chat.clone() };
+        let variants = [chat, text];
+        Self { variants, copy: None }
+    }
+
+    /// The entry as a copy: it sends what it is a copy of, without being asked.
+    pub(crate) fn copying(self, copy: CopyOf) -> Self {
+        Self { copy: Some(copy), ..self }
+    }
+
+    /// What it is a copy of.
+    pub(super) fn copy(&self) -> Option<CopyOf> {
+        self.copy
     }
 
     /// What holds with this host.
     pub(super) fn terms(&self, host: &Host<'_>) -> &Terms {
         let at = usize::from(host.greeting.is_some()) + 2 * usize::from(host.user_icon.is_some());
-        &self.variants[at]
+        &self.variants[usize::from(host.text)][at]
     }
 
     /// Whether it may fire though no key is found.
     pub(crate) fn fires_without_keys(&self) -> bool {
-        self.variants.iter().any(|terms| terms.constant || terms.force.is_some())
+        self.variants.iter().flatten().any(|terms| terms.constant || terms.force.is_some())
     }
 
     /// Its primary keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &CompiledKey> {
-        self.variants.iter().flat_map(|terms| &terms.keys.primary)
+        let all = || self.variants.iter().flatten();
+        // Nearly all entries have one set of terms, whatever the host tells.
+        let is_first = move |(at, terms): &(usize, &Arc<Terms>)| {
+            !all().take(*at).any(|before| Arc::ptr_eq(before, terms))
+        };
+        let distinct = all().enumerate().filter(is_first);
+        distinct.flat_map(|(_, terms)| &terms.keys.primary)
     }
 
-    /// The furthest it scans.
-    pub(crate) fn deepest(&self) -> u32 {
-        self.variants.iter().map(|terms| terms.depth).max().unwrap_or(0)
+    /// The furthest it scans, in prompts of text or in chats.
+    pub(crate) fn furthest(&self, text: bool) -> Furthest {
+        let variants = self.variants[usize::from(text)].iter();
+        variants.fold(Furthest::default(), |most, terms| most.or(terms.furthest()))
+    }
+}
+
+/// How far back something scans: so many messages or so many characters, whichever is more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Furthest {
+    pub(crate) messages: u32,
+    pub(crate) characters: u32,
+}
+
+impl Furthest {
+    /// The further of two.
+    #[must_use]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            messages: self.messages.max(other.messages),
+            characters: self.characters.max(other.characters),
+        }
     }
 }
 
@@ -78,6 +129,8 @@ struct Reading<'a> {
     book: &'a Book,
     rules: &'a CardRules,
     block: &'a Block<'a>,
+    /// Whether the entry's own count of tokens holds.
+    in_tokens: bool,
 }
 
 impl Reading<'_> {
@@ -88,6 +141,11 @@ impl Reading<'_> {
         let order = self.order(said);
         let (position, at_depth) = self.place(said);
         let depth = said.scan_depth.or_else(|| activation.scan.messages.map(messages));
+        let characters = entry.scan_characters(self.book).filter(|_| said.scan_depth.is_none());
+        let own_tokens = activation.scan.tokens.filter(|_| self.in_tokens);
+        let tokens = said.scan_tokens.or(own_tokens);
+        // What is counted otherwise is not counted in the engine's messages too.
+        let counted = characters.or(tokens).map(|_| MOST_MESSAGES);
         Terms {
             enabled: activation.enabled && self.folder_enabled(),
             constant: (activation.constant || said.constant) && !regex_only,
@@ -96,7 +154,9 @@ impl Reading<'_> {
             once: said.once || activation.once == Some(MatchOnce::OnceOnly),
             gates: self.gates(said),
             keys: self.keys(said, regex_only, filing),
-            depth: depth.or(self.book.scan_depth).unwrap_or(rules.scan_depth),
+            depth: depth.or(self.book.scan_depth).or(counted).unwrap_or(rules.scan_depth),
+            characters,
+            tokens,
             sources: card_bits(activation.sources),
             sees_lore: !said.ignores_lore
                 && !entry.recursion.exclude
@@ -109,6 +169,7 @@ impl Reading<'_> {
             ignores_budget: entry.budget.ignore,
             position,
             at_depth,
+            at_tokens: said.at_tokens,
             role: said.role.or(entry.placement.role).unwrap_or(rules.role),
             inject: self.inject(said),
             hide_prompts: [entry.rest.hide_prompts.clone(), said.hide_prompts.clone()].concat(),
@@ -255,6 +316,15 @@ impl Reading<'_> {
 }
 
 impl Terms {
+    fn furthest(&self) -> Furthest {
+        match self.characters {
+            Some(characters) if self.depth == MOST_MESSAGES && self.tokens.is_none() => {
+                Furthest { messages: 0, characters }
+            }
+            _ => Furthest { messages: self.depth, characters: 0 },
+        }
+    }
+
     /// Whether the text never matters.
     pub(super) fn is_forced(&self) -> bool {
         self.force == Some(Force::Activate)

@@ -18,6 +18,8 @@ pub struct Known {
     pub greeting: bool,
     /// The user's icon.
     pub user_icon: bool,
+    /// That the prompt is a text, not a list of messages.
+    pub text: bool,
 }
 
 /// Why a decorator line does nothing.
@@ -79,6 +81,10 @@ pub struct Directives {
     pub depth: Option<u32>,
     pub role: Option<Role>,
     pub scan_depth: Option<u32>,
+    /// Tokens of the newest text that are scanned, and those that its place is counted in:
+    /// in prompts that are text.
+    pub scan_tokens: Option<u32>,
+    pub at_tokens: Option<u32>,
     pub greeting: Option<Greeting>,
     pub user_icon: Option<String>,
     pub drop_first: bool,
@@ -131,8 +137,20 @@ enum Decorator {
     Constant,
     UseRegex,
     CaseSensitive,
-    /// Counted in tokens: for hosts that complete text.
-    InTokens,
+    /// Counted in tokens: for prompts that are text.
+    ScanTokens(u32),
+    DepthInTokens(u32, DepthFrom),
+}
+
+impl Decorator {
+    /// Where a depth is counted from, for decorators that say one.
+    fn depth_from(&self) -> Option<DepthFrom> {
+        if let Self::Depth(_, from) | Self::DepthInTokens(_, from) = self {
+            Some(*from)
+        } else {
+            None
+        }
+    }
 }
 
 const V3: u8 = 1;
@@ -228,7 +246,7 @@ fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> 
             match usable(line, grammar, known, placed) {
                 Ok(decorator) => {
                     found.position |= matches!(decorator, Decorator::Position(_));
-                    found.depth |= matches!(decorator, Decorator::Depth(_, DepthFrom::Newest));
+                    found.depth |= decorator.depth_from() == Some(DepthFrom::Newest);
                     chosen.push(decorator);
                     break;
                 }
@@ -249,11 +267,13 @@ fn usable(
         return Err(Problem::Unknown);
     }
     let decorator = read(&line.name, line.argument).ok_or(Problem::BadArgument)?;
-    let unsupported = decorator == Decorator::InTokens
+    let in_tokens = matches!(decorator, Decorator::ScanTokens(_) | Decorator::DepthInTokens(..));
+    let unsupported = (!known.text && in_tokens)
         || (!known.greeting && matches!(decorator, Decorator::Greeting(Greeting::Index(_))))
         || (!known.user_icon && matches!(decorator, Decorator::UserIcon(_)));
-    let conflict = (placed.position && matches!(decorator, Decorator::Depth(..)))
-        || (placed.depth && matches!(decorator, Decorator::Depth(_, DepthFrom::Oldest)));
+    let at_depth = decorator.depth_from();
+    let conflict = (placed.position && at_depth.is_some())
+        || (placed.depth && at_depth == Some(DepthFrom::Oldest));
     // That engine takes 0 for no number.
     let no_number = grammar.vocabulary == Vocabulary::Unorouter;
     if no_number && decorator == Decorator::ScanDepth(0) {
@@ -280,9 +300,9 @@ fn read(name: &str, argument: &str) -> Option<Decorator> {
         "depth" => Decorator::Depth(depth(single)?, DepthFrom::Newest),
         "reverse_depth" => Decorator::Depth(depth(single)?, DepthFrom::Oldest),
         "end" => Decorator::Depth(0, DepthFrom::Newest),
-        "instruct_depth" | "reverse_instruct_depth" | "instruct_scan_depth" => {
-            number(single).map(|_| Decorator::InTokens)?
-        }
+        "instruct_depth" => Decorator::DepthInTokens(depth(single)?, DepthFrom::Newest),
+        "reverse_instruct_depth" => Decorator::DepthInTokens(depth(single)?, DepthFrom::Oldest),
+        "instruct_scan_depth" => Decorator::ScanTokens(count(single)?),
         "role" => Decorator::Role(role(single)?),
         "scan_depth" => Decorator::ScanDepth(count(single)?),
         "is_greeting" if argument.is_empty() => Decorator::Greeting(Greeting::Only),
@@ -385,13 +405,14 @@ impl Directives {
             Decorator::Every(count) => set(&mut self.every, count, repeats),
             Decorator::Keep => self.keep = true,
             Decorator::Once => self.once = true,
-            Decorator::Depth(depth, from) => {
-                set(&mut self.position, Position::AtDepth { from }, repeats);
-                set(&mut self.depth, depth, repeats);
+            Decorator::Depth(depth, from) => self.add_depth((Some(depth), None), from, repeats),
+            Decorator::DepthInTokens(tokens, from) => {
+                self.add_depth((None, Some(tokens)), from, repeats);
             }
             Decorator::Position(position) => set(&mut self.position, position, repeats),
             Decorator::Role(role) => set(&mut self.role, role, repeats),
             Decorator::ScanDepth(depth) => set(&mut self.scan_depth, depth, repeats),
+            Decorator::ScanTokens(tokens) => set(&mut self.scan_tokens, tokens, repeats),
             Decorator::Greeting(greeting) => set(&mut self.greeting, greeting, repeats),
             Decorator::UserIcon(name) => set(&mut self.user_icon, name, repeats),
             Decorator::DropFirst => self.drop_first = true,
@@ -412,8 +433,14 @@ impl Directives {
             Decorator::Constant => self.constant = true,
             Decorator::UseRegex => self.use_regex = true,
             Decorator::CaseSensitive => self.case_sensitive = true,
-            // Never chosen.
-            Decorator::InTokens => {}
+        }
+    }
+
+    /// A depth in messages or in tokens.
+    fn add_depth(&mut self, depth: (Option<u32>, Option<u32>), from: DepthFrom, repeats: Repeats) {
+        if self.position.is_none() || repeats == Repeats::Last {
+            self.position = Some(Position::AtDepth { from });
+            (self.depth, self.at_tokens) = depth;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Whether an entry is active: the rules in their order, the first one decides.
 
 use super::{
+    compile::CopyOf,
     decorators::Greeting,
     keys,
     pass::Scanner,
@@ -15,7 +16,7 @@ use crate::{
     ids::{EntryId, MessageId},
     library::{CompiledKey, EntryIx, Probe},
     report::{Gate, Reason, Stop},
-    texts::Reach,
+    texts::{Limit, Reach},
     turn::Turn,
     worldinfo::{check_filters, delayed, passes},
 };
@@ -44,6 +45,11 @@ impl<'a> Scanner<'a> {
         let terms = self.terms(ix);
         if !terms.enabled {
             return Err(Stop::Disabled);
+        }
+        match self.copy(ix) {
+            Some(CopyOf::Nothing) => return Err(Stop::CopyOfNothing),
+            Some(CopyOf::Entry(of)) if self.is_active(of) => return Err(self.copied(of)),
+            Some(CopyOf::Entry(_)) | None => {}
         }
         let matched = self.matched_before(&entry.id);
         if let Some(since) = matched.filter(|_| terms.once) {
@@ -77,6 +83,15 @@ impl<'a> Scanner<'a> {
             return Ok(Found::by(Reason::Constant, true));
         }
         self.match_keys(ix, terms)
+    }
+
+    /// What an entry is a copy of.
+    pub(super) fn copy(&self, ix: EntryIx) -> Option<CopyOf> {
+        self.library.compiled(ix).card.as_ref()?.copy()
+    }
+
+    pub(super) fn copied(&self, of: EntryIx) -> Stop {
+        Stop::Copied { of: self.library.entry(of).id.clone() }
     }
 
     pub(super) fn terms(&self, ix: EntryIx) -> &'a Terms {
@@ -166,13 +181,24 @@ impl<'a> Scanner<'a> {
     }
 
     /// What an entry's keys are looked for in.
-    pub(super) fn reach(terms: &Terms) -> Reach {
-        Reach { messages: terms.depth, cards: terms.sources, prompts: false, lore: terms.sees_lore }
+    pub(super) fn reach(&mut self, terms: &Terms) -> Reach {
+        let mut reach = Reach {
+            messages: terms.depth,
+            cards: terms.sources,
+            lore: terms.sees_lore,
+            ..Reach::default()
+        };
+        let limits = [terms.characters.map(Limit::Characters), terms.tokens.map(Limit::Tokens)];
+        for limit in limits.into_iter().flatten() {
+            reach = self.texts.limited(reach, limit, self.counter);
+        }
+        reach
     }
 
     pub(super) fn holds(&mut self, ix: EntryIx, key: &CompiledKey, terms: &Terms) -> bool {
         let probe = self.probe(key);
-        self.texts.holds(ix, key, &probe, Self::reach(terms))
+        let reach = self.reach(terms);
+        self.texts.holds(ix, key, &probe, reach)
     }
 
     /// What a key looks for this turn.

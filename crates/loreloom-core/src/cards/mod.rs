@@ -24,7 +24,11 @@ mod tests;
 mod untouched;
 mod window;
 
-pub(crate) use self::{compile::CardEntry, output::injections, untouched::judge_untouched};
+pub(crate) use self::{
+    compile::{CardEntry, CopyOf, Furthest},
+    output::injections,
+    untouched::judge_untouched,
+};
 pub use self::{
     decorators::{Directives, Greeting, InjectDirective, InjectTarget, Known, Problem},
     grammar::{Block, Chain, Grammar, Line, list, split},

@@ -11,8 +11,8 @@ use crate::{
     place::{Injection, Place, Provenance},
     rules::Rules,
     tokens::TokenCounter,
-    turn::Turn,
-    units::Depth,
+    turn::{TranscriptMessage, Turn},
+    units::{Depth, Tokens},
     worldinfo::DEFAULT_DEPTH,
 };
 
@@ -39,7 +39,10 @@ impl Scanner<'_> {
         if let Some(InjectTarget::Slot(name)) = &terms.inject.target {
             return Some(Place::Slot(name.clone()));
         }
-        let depth = terms.at_depth.map_or(DEFAULT_DEPTH, Depth);
+        let depth = match (terms.at_tokens, &terms.position) {
+            (Some(tokens), Position::AtDepth { from }) => self.depth_in(tokens, *from),
+            _ => terms.at_depth.map_or(DEFAULT_DEPTH, Depth),
+        };
         Some(match &terms.position {
             Position::Default => Place::Slot(self.rules.slot.clone()),
             Position::BeforeCharacter | Position::BeforeDescription => Place::BeforeCharacter,
@@ -60,6 +63,25 @@ impl Scanner<'_> {
             Position::Slot(name) => Place::Slot(name.clone()),
             Position::Outlet(_) | Position::Nowhere => return None,
         })
+    }
+}
+
+impl Scanner<'_> {
+    /// How many messages, from the newest or the oldest, have no more than so many tokens
+    /// together: texts stand between messages, never in them.
+    fn depth_in(&self, tokens: u32, from: DepthFrom) -> Depth {
+        let mut left = Tokens(tokens);
+        let fits = |message: &&TranscriptMessage| {
+            let rest = left.checked_sub(self.counter.count(message.scan.as_str()));
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let messages = self.turn.transcript.messages.iter();
+        let count = match from {
+            DepthFrom::Newest => messages.rev().take_while(fits).count(),
+            DepthFrom::Oldest => messages.take_while(fits).count(),
+        };
+        Depth(u32::try_from(count).unwrap_or(u32::MAX))
     }
 }
 

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     comments::{hidden_keys, without_comments},
+    compile::CopyOf,
     compose::Piece,
     judge::Found,
     rules::{CardRules, Feed, RecursionScope},
@@ -82,7 +83,7 @@ pub fn scan(
             warnings: Vec::new(),
         };
     }
-    let window = Window::new(turn.transcript, roster.cards().deepest);
+    let window = Window::new(turn.transcript, roster.cards().furthest(turn.host.text));
     let mut scanner = Scanner::new((library, roster), turn, &window, state, rules, instruments);
     scanner.effects.state = after;
     scanner.run()
@@ -108,6 +109,8 @@ pub(super) struct Scanner<'a> {
     live: Vec<u32>,
     pub(super) active: Vec<Piece>,
     is_active: FxHashSet<EntryIx>,
+    /// The active ones that are copies of others.
+    copies: Vec<EntryIx>,
     failed: FxHashSet<EntryIx>,
     pub(super) stops: FxHashMap<EntryIx, Stop>,
     /// What accepted entries wrote, in order: visible at once, kept only if they are sent.
@@ -150,6 +153,7 @@ impl<'a> Scanner<'a> {
             live: Vec::new(),
             active: Vec::new(),
             is_active: FxHashSet::default(),
+            copies: Vec::new(),
             failed: FxHashSet::default(),
             stops: FxHashMap::default(),
             written: Vec::new(),
@@ -169,7 +173,11 @@ impl<'a> Scanner<'a> {
                 self.live.extend(self.roster.ranks(ix));
             }
         }
-        self.texts.reach_back(self.roster.cards().deepest);
+        let furthest = self.roster.cards().furthest(self.turn.host.text);
+        self.texts.reach_back(furthest.messages);
+        if furthest.characters > 0 {
+            self.texts.reach_back_characters(furthest.characters);
+        }
         loop {
             let feeding = self.activate_live();
             let limit = self.rules.max_passes;
@@ -226,10 +234,29 @@ impl<'a> Scanner<'a> {
 
     pub(super) fn accept(&mut self, ix: EntryIx, found: &Found) {
         self.stops.remove(&ix);
+        self.withdraw_copies(ix);
+        if self.copy(ix).is_some() {
+            self.copies.push(ix);
+        }
         self.is_active.insert(ix);
         let trigger = self.trigger(ix, found);
         let text = self.expand(ix);
         self.active.push(Piece::new(ix, trigger, text));
+    }
+
+    /// Takes back the copies of an entry that became active in a later pass than they did.
+    /// What they added to the scanned text is what the entry itself says.
+    fn withdraw_copies(&mut self, of: EntryIx) {
+        let copies = std::mem::take(&mut self.copies);
+        let is_copy =
+            |ix: &EntryIx| matches!(self.copy(*ix), Some(CopyOf::Entry(one)) if one == of);
+        let (withdrawn, kept): (Vec<EntryIx>, Vec<EntryIx>) = copies.into_iter().partition(is_copy);
+        self.copies = kept;
+        for ix in withdrawn {
+            self.is_active.remove(&ix);
+            self.active.retain(|piece| piece.ix != ix);
+            self.stops.insert(ix, self.copied(of));
+        }
     }
 
     pub(super) fn is_active(&self, ix: EntryIx) -> bool {
@@ -302,7 +329,7 @@ impl<'a> Scanner<'a> {
             reason: found.reason.clone(),
             phase: if self.pass > 1 { ScanPhase::Recursion } else { ScanPhase::Initial },
             pass: self.pass,
-            depth: terms.depth,
+            depth: self.reach(terms).messages,
             primary: primary.map(|(key, _)| key),
             secondary,
             parents: parents.into_iter().map(|ix| self.library.entry(ix).id.clone()).collect(),
@@ -311,7 +338,8 @@ impl<'a> Scanner<'a> {
 
     fn located(&mut self, key: &CompiledKey, terms: &Terms) -> (KeyMatch, Option<Location>) {
         let probe = self.probe(key);
-        let (location, others) = self.texts.locate_all(key, &probe, Self::reach(terms)).unzip();
+        let reach = self.reach(terms);
+        let (location, others) = self.texts.locate_all(key, &probe, reach).unzip();
         let expanded = self.macros.expand_reading(&key.raw, &self.effects.state.variables);
         let place = |at: Location| self.window.place(&at, self.library, self.turn);
         let told = KeyMatch {

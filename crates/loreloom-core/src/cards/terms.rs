@@ -25,6 +25,9 @@ pub(super) struct Terms {
     pub(super) keys: KeyTerms,
     /// Messages scanned.
     pub(super) depth: u32,
+    /// Characters and tokens of them, where they are counted.
+    pub(super) characters: Option<u32>,
+    pub(super) tokens: Option<u32>,
     /// Which card texts are scanned.
     pub(super) sources: u8,
     pub(super) sees_lore: bool,
@@ -38,6 +41,8 @@ pub(super) struct Terms {
     pub(super) ignores_budget: bool,
     pub(super) position: Position,
     pub(super) at_depth: Option<u32>,
+    /// The depth, where it is counted in tokens.
+    pub(super) at_tokens: Option<u32>,
     pub(super) role: Role,
     pub(super) inject: InjectDirective,
     pub(super) hide_prompts: Vec<String>,

@@ -99,6 +99,8 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     })
 }
 
+const EVERYTHING: Known = Known { greeting: true, user_icon: true, text: true };
+
 proptest! {
     #[test]
     fn any_text_is_split_without_losing_its_body(content in decorated(), other in any::<String>()) {
@@ -111,7 +113,7 @@ proptest! {
             ] {
                 let block = split(text, grammar);
                 prop_assert!(text.trim_end().ends_with(block.body));
-                for known in [Known::default(), Known { greeting: true, user_icon: true }] {
+                for known in [Known::default(), EVERYTHING] {
                     let said = Directives::of(&block, grammar, known);
                     let lines = block.orphans.len()
                         + block.chains.iter().map(|chain| chain.0.len()).sum::<usize>();

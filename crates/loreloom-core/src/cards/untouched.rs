@@ -1,6 +1,6 @@
 //! Verdicts of entries that no text touched, derived when somebody asks.
 
-use super::{pass::Scanner, rules::CardRules, window::Window};
+use super::{compile::Furthest, pass::Scanner, rules::CardRules, terms::Terms, window::Window};
 use crate::{
     library::{EntryIx, Library, MOST_MESSAGES, Roster},
     report::Stop,
@@ -19,7 +19,8 @@ pub(crate) fn judge_untouched(
     instruments: &mut Instruments<'_>,
     entries: &[EntryIx],
 ) -> Vec<Stop> {
-    let window = Window::new(turn.transcript, MOST_MESSAGES);
+    let everything = Furthest { messages: MOST_MESSAGES, characters: 0 };
+    let window = Window::new(turn.transcript, everything);
     let mut scanner = Scanner::new((library, roster), turn, &window, state, rules, instruments);
     scanner.texts.reach_back(MOST_MESSAGES);
     entries.iter().map(|&ix| scanner.stop_of(ix)).collect()
@@ -37,14 +38,16 @@ impl Scanner<'_> {
     /// A key that occurs in the chat, but further back than the entry scans.
     fn out_of_reach(&mut self, ix: EntryIx) -> Option<Stop> {
         let terms = self.terms(ix);
-        let anywhere = Reach { messages: MOST_MESSAGES, ..Self::reach(terms) };
+        let own = self.reach(terms);
+        let anywhere = Reach { messages: MOST_MESSAGES, cut: 0, ..own };
         for key in &terms.keys.primary {
             let probe = self.probe(key);
             if self.texts.holds(ix, key, &probe, anywhere)
                 && let Some(distance) = self.texts.distance(key, &probe)
             {
-                let (key, depth) = (key.raw.to_string(), terms.depth);
-                return Some(Stop::OutOfReach { key, distance, depth });
+                let Terms { characters, tokens, .. } = *terms;
+                let (key, depth) = (key.raw.to_string(), own.messages);
+                return Some(Stop::OutOfReach { key, distance, depth, characters, tokens });
             }
         }
         None

@@ -1,6 +1,9 @@
 //! The part of a chat that card books scan: what user and model said, without comments.
 
-use super::comments::{Cuts, without_comments};
+use super::{
+    comments::{Cuts, without_comments},
+    compile::Furthest,
+};
 use crate::{
     chat::Role,
     library::{Library, MOST_MESSAGES},
@@ -23,11 +26,23 @@ struct Source {
 }
 
 impl Window {
-    /// The newest `depth` messages of user and model.
-    pub(super) fn new(chat: &Transcript, depth: u32) -> Self {
-        let depth = depth.min(MOST_MESSAGES) as usize;
+    /// The newest messages of user and model.
+    pub(super) fn new(chat: &Transcript, furthest: Furthest) -> Self {
+        let depth = furthest.messages.min(MOST_MESSAGES) as usize;
         let spoken = chat.messages.iter().enumerate().rev().filter(|(_, one)| is_spoken(one.role));
-        let mut newest: Vec<(usize, &TranscriptMessage)> = spoken.take(depth).collect();
+        // What is cut off messages only makes room for more of them.
+        let mut left = furthest.characters as usize;
+        let in_reach = |(at, (_, message)): &(usize, (usize, &TranscriptMessage))| {
+            let reached = *at < depth || left > 0;
+            if left > 0 {
+                let own = &message.scan.as_str()[own_start(message)..];
+                left = left.saturating_sub(without_comments(own).0.chars().count() + 1);
+            }
+            reached
+        };
+        let spoken = spoken.take(MOST_MESSAGES as usize).enumerate();
+        let newest = spoken.take_while(in_reach).map(|(_, one)| one);
+        let mut newest: Vec<(usize, &TranscriptMessage)> = newest.collect();
         newest.reverse();
         let mut window = Self { transcript: Transcript::new(false), sources: Vec::new() };
         for (index, message) in newest {

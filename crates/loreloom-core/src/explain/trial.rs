@@ -4,7 +4,7 @@ use std::{mem::discriminant, rc::Rc, sync::Arc};
 
 use super::{Case, Change, sample::sample};
 use crate::{
-    book::{Book, Entry, Force, Key, SelectiveLogic},
+    book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
     ids::EntryId,
     library::{Dialect, Library, Roster},
@@ -144,6 +144,8 @@ impl<'a> Trial<'a> {
                 gate: Gate::Greeting { .. } | Gate::GreetingOver | Gate::UserIcon { .. },
             }
             | Stop::Once { .. }
+            | Stop::Copied { .. }
+            | Stop::CopyOfNothing
             | Stop::Excluded { .. }
             // The vault's rules are not these books' to change.
             | Stop::Warmup { .. }
@@ -273,7 +275,10 @@ impl<'a> Trial<'a> {
                 activation.filters.tags.clear();
             }
             Change::ScanDepth { messages } => {
-                activation.scan.messages = Some(f64::from(*messages));
+                // Its own depth beats what its book says.
+                activation.scan =
+                    ScanRange { messages: Some(f64::from(*messages)), ..ScanRange::default() };
+                self.drop_decorator("@@instruct_scan_depth");
                 self.drop_decorator("@@scan_depth");
             }
             Change::Say { words } => {

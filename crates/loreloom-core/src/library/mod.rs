@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use crate::{
     book::{Book, Entry, Force, Key, MatchSources, Recursion, Timed},
-    cards::{CardEntry, CardRules},
+    cards::{CardEntry, CardRules, CopyOf},
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
@@ -90,6 +90,8 @@ pub struct CompiledEntry {
     pub(crate) groups: Vec<Box<str>>,
     /// Only entries with timed effects have one.
     pub(crate) fingerprint: Option<u64>,
+    /// Characters of the newest text that are scanned for its keys, where they are counted.
+    pub(crate) characters: Option<u32>,
     /// Whether nothing but its keys decides: no filter, effect, chance, group or macro. Such
     /// entries, nearly all of a large book, are judged without looking at the entry itself.
     pub(crate) plain: bool,
@@ -339,7 +341,14 @@ impl<'rules> Compiler<'rules> {
             };
             let mut compiled = match dialect {
                 Dialect::WorldInfo => self.compile(ix, slot, book, entry),
-                Dialect::Cards => self.compile_card(ix, book, entry),
+                Dialect::Cards => match &entry.copy_of {
+                    None => self.compile_card(ix, book, entry),
+                    Some(of) => {
+                        // Only an entry before it can have an index by now.
+                        let of = slots.get(&of.to_string()).copied().filter(|of| *of != ix);
+                        self.compile_copy(ix, book, entry, of)
+                    }
+                },
             };
             if slot != ix && dialect == Dialect::WorldInfo {
                 self.sharing.entry(slot).or_default().push(ix);
@@ -353,6 +362,7 @@ impl<'rules> Compiler<'rules> {
 
     fn compile(&mut self, ix: EntryIx, slot: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
         let decorated = split_decorators(&entry.content, self.rules.quirks);
+        let characters = entry.scan_characters(book);
         let keys = self.keys(entry, &entry.activation.keys);
         let secondary = self.keys(entry, &entry.activation.secondary.keys);
         let mut always = entry.activation.constant
@@ -372,7 +382,11 @@ impl<'rules> Compiler<'rules> {
             secondary,
             groups: group_names(&entry.group.names),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
-            plain: !always && is_plain(entry) && !macros::is_dynamic(decorated.body),
+            characters,
+            plain: !always
+                && is_plain(entry)
+                && characters.is_none()
+                && !macros::is_dynamic(decorated.body),
             always,
             dynamic: macros::is_dynamic(decorated.body),
             body: decorated.body.into(),
@@ -396,12 +410,33 @@ impl<'rules> Compiler<'rules> {
             secondary: Vec::new(),
             groups: Vec::new(),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
+            characters: entry.scan_characters(book),
             plain: false,
             always,
             dynamic: false,
             body: "".into(),
             card: Some(Box::new(card)),
         }
+    }
+
+    /// Compiles an entry that sends what another one says, without being asked.
+    fn compile_copy(
+        &mut self,
+        ix: EntryIx,
+        book: &Book,
+        entry: &Entry,
+        of: Option<EntryIx>,
+    ) -> CompiledEntry {
+        let mut copy = entry.clone();
+        copy.activation.constant = true;
+        let place = of.map(|of| self.entries[of.0 as usize].place as usize);
+        if let Some(of) = place.and_then(|place| book.entries.get(place)) {
+            copy.content.clone_from(&of.content);
+        }
+        let mut compiled = self.compile_card(ix, book, &copy);
+        let copy_of = of.map_or(CopyOf::Nothing, CopyOf::Entry);
+        compiled.card = compiled.card.map(|card| Box::new(card.copying(copy_of)));
+        compiled
     }
 
     fn keys(&mut self, entry: &Entry, keys: &[Key]) -> Vec<CompiledKey> {

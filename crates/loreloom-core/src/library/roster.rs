@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialect, EntryIx, Library};
-use crate::{sort::stable_by, worldinfo::Strategy};
+use crate::{cards::Furthest, sort::stable_by, worldinfo::Strategy};
 
 /// Why a book is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,6 +46,8 @@ pub struct Roster {
     timed: FxHashMap<u64, EntryIx>,
     /// The furthest any entry of its own scans.
     deepest: u32,
+    /// The same of entries that count characters.
+    widest: u32,
     cards: CardRoster,
 }
 
@@ -83,8 +85,15 @@ pub(crate) struct CardRoster {
     pub(crate) order: Vec<EntryIx>,
     /// Ranks to look at whatever the text says.
     pub(crate) always: Vec<u32>,
+    /// The furthest any entry scans, in chats and in prompts of text.
+    pub(crate) furthest: [Furthest; 2],
+}
+
+impl CardRoster {
     /// The furthest any entry scans.
-    pub(crate) deepest: u32,
+    pub(crate) fn furthest(&self, text: bool) -> Furthest {
+        self.furthest[usize::from(text)]
+    }
 }
 
 impl Roster {
@@ -156,6 +165,7 @@ impl Roster {
             levels: Vec::new(),
             timed: FxHashMap::default(),
             deepest: 0,
+            widest: 0,
             order: Vec::new(),
             cards: CardRoster::default(),
         };
@@ -174,6 +184,7 @@ impl Roster {
             }
             roster.deepest =
                 roster.deepest.max(messages(entry.activation.scan.messages.unwrap_or(0.0)));
+            roster.widest = roster.widest.max(compiled.characters.unwrap_or(0));
         }
         roster.levels.sort_unstable();
         roster.levels.dedup();
@@ -194,8 +205,10 @@ impl Roster {
             if let Some(fingerprint) = compiled.fingerprint {
                 self.timed.entry(fingerprint).or_insert(ix);
             }
-            let depth = compiled.card.as_ref().map_or(0, |card| card.deepest());
-            cards.deepest = cards.deepest.max(depth);
+            for (text, furthest) in [false, true].into_iter().zip(&mut cards.furthest) {
+                let own = compiled.card.as_ref().map(|card| card.furthest(text));
+                *furthest = furthest.or(own.unwrap_or_default());
+            }
         }
     }
 
@@ -246,6 +259,11 @@ impl Roster {
 
     pub(crate) fn deepest(&self) -> u32 {
         self.deepest
+    }
+
+    /// The most characters that any entry of World Info scans.
+    pub(crate) fn widest(&self) -> u32 {
+        self.widest
     }
 }
 

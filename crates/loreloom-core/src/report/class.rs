@@ -89,6 +89,8 @@ impl Stop {
             | Self::Suppressed
             | Self::Once { .. }
             | Self::Gate { .. }
+            | Self::Copied { .. }
+            | Self::CopyOfNothing
             | Self::Resting { .. }
             | Self::Context { .. }
             | Self::Folder { .. }
@@ -111,7 +113,7 @@ mod tests {
         let cut = Stop::BudgetClosed { needed: Tokens(3) };
         assert_eq!(cut.class(), VerdictClass::Cut);
         assert_eq!(Stop::NoKeyFound.class(), VerdictClass::NoMatch);
-        let far = Stop::OutOfReach { key: "bell".to_owned(), distance: 4, depth: 2 };
+        let far = Stop::out_of_reach("bell", 4, 2);
         assert_eq!(far.class(), VerdictClass::Near);
         assert_eq!(Stop::Disabled.class().as_str(), "rule");
     }

@@ -216,7 +216,20 @@ pub enum Stop {
         distance: u32,
         /// How many messages it scans.
         depth: u32,
+        /// How many characters of them, where it counts those.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        characters: Option<u32>,
+        /// How many tokens of them, where it counts those.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        tokens: Option<u32>,
     },
+    /// It is a copy of an entry that is there itself (Risu's `child`).
+    Copied {
+        /// That entry.
+        of: EntryId,
+    },
+    /// It is a copy of an entry that its book does not have before it.
+    CopyOfNothing,
     /// A primary key was found, but the secondary keys said no.
     Secondary {
         /// The primary key.
@@ -416,6 +429,12 @@ impl Verdict {
 }
 
 impl Stop {
+    /// A key was found so many messages back, further than so many messages.
+    pub fn out_of_reach(key: impl Into<String>, distance: u32, depth: u32) -> Self {
+        let key = key.into();
+        Self::OutOfReach { key, distance, depth, characters: None, tokens: None }
+    }
+
     pub(crate) fn too_slow(key: &str) -> Self {
         Self::KeyTooSlow { key: key.to_owned() }
     }
@@ -431,7 +450,7 @@ impl Stop {
             Self::RecursionLevel { .. } => 5,
             Self::ExcludedFromRecursion => 6,
             Self::Suppressed | Self::Once { .. } => 7,
-            Self::Gate { .. } => 8,
+            Self::Gate { .. } | Self::Copied { .. } | Self::CopyOfNothing => 8,
             Self::Excluded { .. } => 9,
             Self::NoKeys | Self::NoKeyFound | Self::KeyTooSlow { .. } | Self::NotNear { .. } => 10,
             Self::OutOfReach { .. } => 11,
@@ -471,6 +490,8 @@ impl Stop {
             Self::KeyTooSlow { .. } => "key_too_slow",
             Self::NotNear { .. } => "not_near",
             Self::OutOfReach { .. } => "out_of_reach",
+            Self::Copied { .. } => "copied",
+            Self::CopyOfNothing => "copy_of_nothing",
             Self::Secondary { .. } => "secondary",
             Self::Group { .. } => "group",
             Self::Chance { .. } => "chance",
@@ -514,7 +535,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 53);
+        assert_eq!(codes.len(), 55);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

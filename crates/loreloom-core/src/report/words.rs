@@ -255,7 +255,11 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::NotNear { score: None, threshold } => {
             format!("found by meaning only, and not among the nearest (needed {threshold:.2})")
         }
-        Stop::OutOfReach { key, distance, depth } => out_of_reach(key, *distance, *depth),
+        Stop::OutOfReach { key, distance, depth, characters, tokens } => {
+            out_of_reach(key, *distance, *depth, (*characters, *tokens))
+        }
+        Stop::Copied { of } => format!("a copy of {}, which is there itself", quoted(&names(of))),
+        Stop::CopyOfNothing => "a copy of an entry that its book does not have".to_owned(),
         Stop::Secondary { key, logic, found, missing } => secondary(key, *logic, found, missing),
         Stop::Group { group, winner, rule } => {
             self::group(group, winner.as_ref().map(names), *rule)
@@ -286,11 +290,22 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
     }
 }
 
-fn out_of_reach(key: &str, distance: u32, depth: u32) -> String {
-    let scanned = match depth {
-        0 => "nothing is scanned for it".to_owned(),
-        1 => "only the last message is scanned".to_owned(),
-        depth => format!("only the last {depth} messages are scanned"),
+fn out_of_reach(
+    key: &str,
+    distance: u32,
+    depth: u32,
+    newest: (Option<u32>, Option<u32>),
+) -> String {
+    let last = |number: u32, unit: &str| match number {
+        0 => "nothing of the chat is scanned for it".to_owned(),
+        1 => format!("only the last {unit} is scanned"),
+        number => format!("only the last {number} {unit}s are scanned"),
+    };
+    let scanned = match (newest, depth) {
+        ((Some(characters), _), _) => last(characters, "character"),
+        ((None, Some(tokens)), _) => last(tokens, "token"),
+        ((None, None), 0) => "nothing is scanned for it".to_owned(),
+        ((None, None), depth) => last(depth, "message"),
     };
     format!("{} is {} back, but {scanned}", quoted(key), count(distance + 1, "message"))
 }
@@ -435,9 +450,31 @@ mod tests {
         for (stop, expected) in [
             (Stop::Delay { until: MessageCount(8) }, "waits until the chat has 8 messages"),
             (
-                Stop::OutOfReach { key: "bell".to_owned(), distance: 5, depth: 2 },
+                Stop::out_of_reach("bell", 5, 2),
                 "“bell” is 6 messages back, but only the last 2 messages are scanned",
             ),
+            (
+                Stop::OutOfReach {
+                    key: "bell".to_owned(),
+                    distance: 0,
+                    depth: 1,
+                    characters: Some(1000),
+                    tokens: None,
+                },
+                "“bell” is 1 message back, but only the last 1000 characters are scanned",
+            ),
+            (
+                Stop::OutOfReach {
+                    key: "bell".to_owned(),
+                    distance: 2,
+                    depth: 1,
+                    characters: None,
+                    tokens: Some(1),
+                },
+                "“bell” is 3 messages back, but only the last token is scanned",
+            ),
+            (Stop::Copied { of: "bell".into() }, "a copy of “bell”, which is there itself"),
+            (Stop::CopyOfNothing, "a copy of an entry that its book does not have"),
             (
                 Stop::Secondary {
                     key: "bell".to_owned(),
@@ -456,7 +493,7 @@ mod tests {
                 "needs 3 tokens, and lore is 4 over its budget already, line ends counted",
             ),
             (
-                Stop::OutOfReach { key: "bell".to_owned(), distance: 0, depth: 0 },
+                Stop::out_of_reach("bell", 0, 0),
                 "“bell” is 1 message back, but nothing is scanned for it",
             ),
             (

@@ -87,6 +87,11 @@ impl Folding {
         Padded::from(&*self.apply(text))
     }
 
+    /// How long the beginning of a text is in the text to search.
+    pub(crate) fn length(self, beginning: &str) -> usize {
+        if beginning.is_empty() { 0 } else { self.apply(beginning).len() }
+    }
+
     /// The text to search.
     pub fn apply(self, text: &str) -> Cow<'_, str> {
         let cased = match self.lowers() {

@@ -4,7 +4,9 @@ use std::{hash::Hasher as _, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::{Blanks, Folding, LiteralIndex, PatternId, WordRule, raw_span, tally::Seen};
+use super::{
+    Blanks, Folding, LiteralIndex, PatternId, WordRule, fold::Padded, raw_span, tally::Seen,
+};
 
 /// A text that is scanned, with its hash so that an unchanged message costs nothing.
 #[derive(Clone, Debug)]
@@ -65,10 +67,33 @@ impl Hits {
         if index.is_empty() {
             return Self::default();
         }
-        let folded = folding.pad(text);
+        Self::find_where(index, words, &folding.pad(text), |_| true)
+    }
+
+    /// Scans a text for what begins at a byte or behind it.
+    pub(crate) fn find_from(
+        index: &LiteralIndex,
+        folding: Folding,
+        words: WordRule,
+        text: &str,
+        cut: usize,
+    ) -> Self {
+        let from = folding.length(&text[..cut]);
+        Self::find_where(index, words, &folding.pad(text), |start| start >= from)
+    }
+
+    fn find_where(
+        index: &LiteralIndex,
+        words: WordRule,
+        folded: &Padded,
+        counts: impl Fn(usize) -> bool,
+    ) -> Self {
         let mut hits: Vec<Hit> = Vec::new();
         let mut seen = Seen::default();
-        index.scan(&folded, |pattern, start, end| {
+        index.scan(folded, |pattern, start, end| {
+            if !counts(start) {
+                return;
+            }
             let at = seen.place(pattern, &hits, |hit| hit.pattern);
             if at == hits.len() {
                 hits.push(Hit { pattern, any: span(start, end), word: None });

@@ -1,7 +1,7 @@
 //! Where keys stand: the first place, the others, and the activated entries among them.
 
 use super::{
-    Location, PartRef, Reach, Texts,
+    Location, PartRef, Piece, Reach, Sought, Texts,
     location::{location, raw_location},
     occurrence::{Link, Places},
 };
@@ -19,12 +19,12 @@ impl Texts<'_> {
         reach: Reach,
     ) -> Option<Location> {
         let words = word.then_some(self.words);
-        let find = |text: &str| find_literal(text, literal, words, folding);
+        let find = |text: &str, cut| find_literal(text, literal, words, folding, cut);
         if spans_texts(literal) {
-            return find(&self.join(reach)).map(|span| location(PartRef::Joined, span));
+            return find(&self.join(reach), 0).map(|span| location(PartRef::Joined, span));
         }
         let mut parts = self.parts(reach).into_iter();
-        parts.find_map(|(text, part, _)| find(text.as_str()).map(|span| location(part, span)))
+        parts.find_map(|one| Some(location(one.part, find(one.text.as_str(), one.cut)?)))
     }
 
     /// Where a key that was found in reach stands first, in joined order. A key that is found
@@ -35,14 +35,12 @@ impl Texts<'_> {
             Probe::Never | Probe::Everything | Probe::Dynamic => None,
             Probe::Pattern { pattern, word } => {
                 let places = self.places(*pattern, *word, folding);
-                self.locate_pattern((*pattern, *word), places, folding, reach)
+                self.locate_pattern((*pattern, *word, folding), places, reach)
             }
             Probe::Text { literal, word } => self.find_text(literal, *word, folding, reach),
             Probe::Regex { regex } => {
                 let mut parts = self.parts(reach).into_iter();
-                let part = parts.find_map(|(text, part, _)| {
-                    Some(location(part, regex.find(text.as_str()).span()?))
-                });
+                let part = parts.find_map(|one| Some(one.location(regex.find(one.text()).span()?)));
                 Some(part.unwrap_or_else(|| location(PartRef::Joined, (0, 0))))
             }
         }
@@ -58,9 +56,10 @@ impl Texts<'_> {
     ) -> Option<(Location, Box<[Location]>)> {
         let folding = key.mode.folding;
         if let Probe::Pattern { pattern, word } = probe {
-            let (pattern, places) = ((*pattern, *word), self.places(*pattern, *word, folding));
-            let first = self.locate_pattern(pattern, places, folding, reach)?;
-            let others = self.locate_other_patterns(pattern, places, folding, reach, &first);
+            let places = self.places(*pattern, *word, folding);
+            let sought = (*pattern, *word, folding);
+            let first = self.locate_pattern(sought, places, reach)?;
+            let others = self.locate_other_patterns(sought, places, reach, &first);
             return Some((first, others.into()));
         }
         let first = self.locate(key, probe, reach)?;
@@ -68,9 +67,15 @@ impl Texts<'_> {
             Probe::Never | Probe::Everything | Probe::Dynamic | Probe::Pattern { .. } => Vec::new(),
             Probe::Text { literal, word } => {
                 let words = word.then_some(self.words);
-                self.others(reach, &first, |text| find_literal(text, literal, words, folding))
+                let find = |one: &Piece<'_>| {
+                    find_literal(one.text.as_str(), literal, words, folding, one.cut)
+                };
+                self.others(reach, &first, |one| Some(location(one.part, find(one)?)))
             }
-            Probe::Regex { regex } => self.others(reach, &first, |text| regex.find(text).span()),
+            Probe::Regex { regex } => {
+                let find = |one: &Piece<'_>| regex.find(one.text()).span();
+                self.others(reach, &first, |one| Some(one.location(find(one)?)))
+            }
         };
         Some((first, others.into()))
     }
@@ -82,16 +87,15 @@ impl Texts<'_> {
     }
 
     fn locate_pattern(
-        &self,
-        (pattern, word): (PatternId, bool),
+        &mut self,
+        (pattern, word, folding): Sought,
         places: Places,
-        folding: Folding,
         reach: Reach,
     ) -> Option<Location> {
-        if self.newest_in_reach(places, reach) {
+        if let Some(span) = self.newest_in_reach((pattern, word, folding), places, reach) {
             let at = places.newest - 1;
             let text = &self.transcript.messages[at as usize].scan;
-            return Some(raw_location(PartRef::Message(at), text, folding, places.in_newest));
+            return Some(raw_location(PartRef::Message(at), text, folding, span));
         }
         if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
             return self.locate_fixed(pattern, word, folding, reach).next();
@@ -110,8 +114,8 @@ impl Texts<'_> {
         reach: Reach,
     ) -> impl Iterator<Item = Location> {
         let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
-        let parts = self.parts(reach).into_iter().filter(move |(_, part, _)| fixed(part));
-        parts.filter_map(move |(text, part, _)| {
+        let parts = self.parts(reach).into_iter().filter(move |one| fixed(&one.part));
+        parts.filter_map(move |Piece { text, part, .. }| {
             let hit = if let Some(hits) = self.cache[folding.index()].get(text) {
                 *hits.get(pattern)?
             } else {
@@ -131,24 +135,29 @@ impl Texts<'_> {
     }
 
     fn locate_other_patterns(
-        &self,
-        (pattern, word): (PatternId, bool),
+        &mut self,
+        (pattern, word, folding): Sought,
         places: Places,
-        folding: Folding,
         reach: Reach,
         first: &Location,
     ) -> Vec<Location> {
         let length = self.transcript.messages.len();
-        let in_reach = |link: &Link| length - (link.text as usize) <= reach.messages as usize;
-        let mut others: Vec<Location> = self
-            .chained(places.older)
-            .filter(in_reach)
-            .map(|link| {
-                let text = &self.transcript.messages[link.text as usize].scan;
-                raw_location(PartRef::Message(link.text), text, folding, link.at)
-            })
-            .collect();
-        others.reverse();
+        let number = |link: &Link| length - (link.text as usize);
+        let in_reach = |link: &Link| number(link) <= reach.messages as usize;
+        let mut links: Vec<Link> = self.chained(places.older).filter(in_reach).collect();
+        links.reverse();
+        if reach.cut > 0
+            && let Some(last) = links.pop_if(|link| number(link) == reach.messages as usize)
+        {
+            let sought = (pattern, word, folding);
+            let at = self.behind_cut(sought, last.text, last.at, reach.cut);
+            links.extend(at.map(|at| Link { at, ..last }));
+        }
+        let located = links.into_iter().map(|link| {
+            let text = &self.transcript.messages[link.text as usize].scan;
+            raw_location(PartRef::Message(link.text), text, folding, link.at)
+        });
+        let mut others: Vec<Location> = located.collect();
         if places.cards & reach.cards != 0 || (places.prompts && reach.prompts) {
             let fixed = self.locate_fixed(pattern, word, folding, reach);
             others.extend(fixed.filter(|one| one.part != first.part));
@@ -161,16 +170,16 @@ impl Texts<'_> {
         &self,
         reach: Reach,
         first: &Location,
-        find: impl Fn(&str) -> Option<(usize, usize)>,
+        find: impl Fn(&Piece<'_>) -> Option<Location>,
     ) -> Vec<Location> {
         let parts = self.parts(Reach { lore: false, ..reach }).into_iter();
-        let after = parts.skip_while(|(_, part, _)| *part != first.part).skip(1);
-        after.filter_map(|(text, part, _)| Some(location(part, find(text.as_str())?))).collect()
+        let after = parts.skip_while(|one| one.part != first.part).skip(1);
+        after.filter_map(|one| find(&one)).collect()
     }
 
     /// How far back the newest message with this key is; 0 is the newest message.
     pub(crate) fn distance(&mut self, key: &CompiledKey, probe: &Probe) -> Option<u32> {
-        let everywhere = Reach { messages: MOST_MESSAGES, cards: 0, prompts: false, lore: false };
+        let everywhere = Reach { messages: MOST_MESSAGES, ..Reach::default() };
         let PartRef::Message(index) = self.locate(key, probe, everywhere)?.part else {
             return None;
         };
@@ -198,16 +207,17 @@ impl Texts<'_> {
     }
 }
 
-/// Where a literal stands in a text, after folding; whole words only if `words` say what
-/// they are.
+/// Where a literal stands in a text from a byte on, after folding; whole words only if
+/// `words` say what they are.
 fn find_literal(
     text: &str,
     literal: &str,
     words: Option<WordRule>,
     folding: Folding,
+    cut: usize,
 ) -> Option<(usize, usize)> {
     let folded = folding.apply(text);
-    let mut from = 0;
+    let mut from = folding.length(&text[..cut]);
     while let Some(at) = folded[from..].find(literal).map(|at| at + from) {
         let end = at + literal.len();
         if words.is_none_or(|words| words.is_word(&folded, at, end)) {

@@ -5,6 +5,7 @@
 //! and whether a key is in reach of an entry is answered from where it occurs. Only
 //! regular expressions, which may span parts, see the joined text.
 
+mod limit;
 mod locate;
 mod location;
 mod occurrence;
@@ -14,20 +15,46 @@ use std::{rc::Rc, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::{
-    location::{Location, PartRef},
-    occurrence::Occurrences,
-    reach::{Reach, card_bits},
-};
 use self::{
+    limit::Limits,
     occurrence::{Link, Occurrence, Part, Places},
     reach::card_texts,
 };
+pub(crate) use self::{
+    location::{Location, PartRef},
+    occurrence::Occurrences,
+    reach::{Limit, Reach, card_bits},
+};
 use crate::{
     library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster},
-    scan::{Folding, HitCache, Hits, RegexOutcome, ScanText, WordRule},
+    scan::{Folding, HitCache, Hits, PatternId, RegexOutcome, ScanText, WordRule},
     turn::{CardTexts, ScannedPrompt, Transcript, TurnCache},
 };
+
+/// A pattern of the index that is looked for: whether as a whole word, and how folded.
+type Sought = (PatternId, bool, Folding);
+
+/// A part of a turn's text that is in reach.
+struct Piece<'a> {
+    text: &'a ScanText,
+    /// Bytes at its beginning that are out of reach.
+    cut: usize,
+    part: PartRef,
+    /// The number of its batch, for lore.
+    batch: Option<usize>,
+}
+
+impl Piece<'_> {
+    /// What is in reach.
+    fn text(&self) -> &str {
+        self.text.as_str().get(self.cut..).unwrap_or_default()
+    }
+
+    /// A span of what is in reach, as a location.
+    fn location(&self, (start, end): (usize, usize)) -> Location {
+        location::location(self.part, (start + self.cut, end + self.cut))
+    }
+}
 
 /// The parts of a turn's text.
 pub(crate) struct Texts<'a> {
@@ -49,6 +76,8 @@ pub(crate) struct Texts<'a> {
     /// Ranks touched since they were last taken.
     touched: Vec<u32>,
     joined: FxHashMap<(Reach, usize), Rc<str>>,
+    /// What entries with a limit of their own ask for.
+    limits: Limits,
     too_slow: Vec<(EntryIx, Box<str>)>,
 }
 
@@ -80,6 +109,7 @@ impl<'a> Texts<'a> {
             scanned: 0,
             touched: Vec::new(),
             joined: FxHashMap::default(),
+            limits: Limits::default(),
             too_slow: Vec::new(),
         };
         texts.scan_fixed_parts();
@@ -180,11 +210,12 @@ impl<'a> Texts<'a> {
             Probe::Never | Probe::Dynamic => false,
             Probe::Everything => true,
             Probe::Pattern { pattern, word } => {
-                let occurrences = &self.occurrences[key.mode.folding.index()];
-                occurrences.get(pattern).is_some_and(|occurrence| {
-                    let places = if *word { occurrence.word } else { occurrence.any };
-                    self.in_reach(places, reach)
-                })
+                let folding = key.mode.folding;
+                let Some(found) = self.occurrences[folding.index()].get(pattern) else {
+                    return false;
+                };
+                let places = if *word { found.word } else { found.any };
+                self.in_reach((*pattern, *word, folding), places, reach)
             }
             Probe::Text { literal, word } => {
                 self.find_text(literal, *word, key.mode.folding, reach).is_some()
@@ -207,35 +238,49 @@ impl<'a> Texts<'a> {
         }
     }
 
-    fn in_reach(&self, places: Places, reach: Reach) -> bool {
-        self.newest_in_reach(places, reach)
+    fn in_reach(&mut self, sought: Sought, places: Places, reach: Reach) -> bool {
+        self.newest_in_reach(sought, places, reach).is_some()
             || places.cards & reach.cards != 0
             || (places.prompts && reach.prompts)
             || (places.lore > 0 && reach.lore)
     }
 
-    fn newest_in_reach(&self, places: Places, reach: Reach) -> bool {
+    /// Where a pattern stands in the newest message that holds it, if that is in reach.
+    fn newest_in_reach(
+        &mut self,
+        sought: Sought,
+        places: Places,
+        reach: Reach,
+    ) -> Option<(u32, u32)> {
         let distance = self.transcript.messages.len().saturating_sub(places.newest as usize);
-        places.newest > 0 && distance < reach.messages as usize
+        if places.newest == 0 || distance >= reach.messages as usize {
+            None
+        } else if reach.cut == 0 || distance + 1 < reach.messages as usize {
+            Some(places.in_newest)
+        } else {
+            self.behind_cut(sought, places.newest - 1, places.in_newest, reach.cut)
+        }
     }
 
-    /// The parts in reach, in the order they are joined; lore with the number of its batch.
-    fn parts(&self, reach: Reach) -> Vec<(&ScanText, PartRef, Option<usize>)> {
+    /// The parts in reach, in the order they are joined.
+    fn parts(&self, reach: Reach) -> Vec<Piece<'_>> {
+        let plain = |text, part| Piece { text, cut: 0, part, batch: None };
         let messages = self.transcript.messages.iter().enumerate().rev();
-        let messages = messages.take(reach.messages.min(MOST_MESSAGES) as usize);
-        let messages = messages.map(|(at, message)| {
+        let messages = (1..=reach.messages.min(MOST_MESSAGES)).zip(messages);
+        let messages = messages.map(|(number, (at, message))| {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
-            (&message.scan, PartRef::Message(at), None)
+            let cut = if number == reach.messages { reach.cut as usize } else { 0 };
+            Piece { cut, ..plain(&message.scan, PartRef::Message(at)) }
         });
         let filled = |(_, text): &(u32, &ScanText)| !text.as_str().is_empty();
         let cards = (0_u32..).zip(&self.cards).filter(filled);
         let cards = cards.filter(|(at, _)| reach.cards & (1 << at) != 0);
-        let cards = cards.map(|(at, text)| (text, PartRef::Card(at), None));
+        let cards = cards.map(|(at, text)| plain(text, PartRef::Card(at)));
         let prompts = (0_u32..).zip(&self.prompts).filter(filled).filter(|_| reach.prompts);
-        let prompts = prompts.map(|(at, text)| (text, PartRef::Prompt(at), None));
+        let prompts = prompts.map(|(at, text)| plain(text, PartRef::Prompt(at)));
         let lore = self.lore.iter().enumerate().filter(|_| reach.lore).map(|(at, (text, ix))| {
             let batch = self.batches.partition_point(|&end| end <= at);
-            (text, PartRef::Lore(*ix), Some(batch))
+            Piece { batch: Some(batch), ..plain(text, PartRef::Lore(*ix)) }
         });
         messages.chain(cards).chain(prompts).chain(lore).collect()
     }
@@ -254,7 +299,8 @@ impl<'a> Texts<'a> {
             out.push('\u{1}');
         }
         let mut last_batch = None;
-        for (at, (text, part, batch)) in self.parts(reach).into_iter().enumerate() {
+        for (at, piece) in self.parts(reach).into_iter().enumerate() {
+            let Piece { part, batch, .. } = piece;
             let same_batch = batch.is_some() && batch == last_batch;
             let first = at == 0 && (!opened || matches!(part, PartRef::Message(_)));
             out.push_str(match (first, same_batch) {
@@ -263,7 +309,7 @@ impl<'a> Texts<'a> {
                 (false, true) => "\n",
                 (false, false) => "\n\u{1}",
             });
-            out.push_str(text.as_str());
+            out.push_str(piece.text());
             last_batch = batch;
         }
         let joined: Rc<str> = out.into();

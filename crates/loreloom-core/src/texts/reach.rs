@@ -3,16 +3,27 @@
 use crate::{book::MatchSources, turn::CardTexts};
 
 /// What an entry's keys are looked for in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Reach {
     /// Messages, from the newest.
     pub(crate) messages: u32,
+    /// Bytes at the beginning of the oldest of them that are out of reach.
+    pub(crate) cut: u32,
     /// Which card texts, one bit each in the order of [`card_texts`].
     pub(crate) cards: u8,
     /// Whether the prompts count.
     pub(crate) prompts: bool,
     /// Whether the text of activated entries counts.
     pub(crate) lore: bool,
+}
+
+/// How much of the newest chat text an entry scans, where it counts no messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Limit {
+    /// Characters (`NovelAI`, Kobold).
+    Characters(u32),
+    /// Tokens (`@@instruct_scan_depth`).
+    Tokens(u32),
 }
 
 /// The card texts an entry looks into.

@@ -43,7 +43,7 @@ pub fn judge_untouched(
         });
         match said.min_by_key(|(back, _)| *back) {
             Some((distance, key)) if distance >= depth => {
-                Stop::OutOfReach { key: key.clone(), distance, depth }
+                Stop::out_of_reach(key.as_str(), distance, depth)
             }
             Some(_) | None => Stop::NoKeyFound,
         }
@@ -81,7 +81,7 @@ mod tests {
             lines.push("Ann", text, true, text != "hush");
         }
         let open: Vec<EntryIx> = vault.entries().collect();
-        let far = |distance, depth| Stop::OutOfReach { key: "tower".to_owned(), distance, depth };
+        let far = |distance, depth| Stop::out_of_reach("tower", distance, depth);
         let stops = judge_untouched(&vault, &open, &lines, &rules, &mut VaultCache::default());
         assert_eq!(stops, [Stop::NoKeys, Stop::NoKeyFound, far(1, 1), far(1, 0)]);
         rules.quirks.hidden_use_depth = true;

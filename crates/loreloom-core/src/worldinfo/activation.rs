@@ -4,9 +4,9 @@
 use super::{pass::Scanner, seat::Seat};
 use crate::{
     book::{Entry, Force, SelectiveLogic},
-    library::{CompiledKey, EntryIx, Probe, messages},
+    library::{CompiledKey, EntryIx, MOST_MESSAGES, Probe, messages},
     report::{Reason, ScanPhase, Stop},
-    texts::{Reach, card_bits},
+    texts::{Limit, Reach, card_bits},
     turn::Turn,
     units::MessageCount,
 };
@@ -66,7 +66,7 @@ impl Scanner<'_> {
         let sticky = self.effects.sticky(ix);
         check_filters(self.turn, entry)?;
         self.check_timing(ix, entry, sticky.is_some())?;
-        let reach = self.reach(entry);
+        let reach = self.reach(ix, entry);
         let stored = |why| Ok(Seat::stored(rank, ix, compiled, Found::by(why, reach)));
         match compiled.force {
             Some(Force::Activate) => return stored(Why::Decorator),
@@ -127,11 +127,20 @@ impl Scanner<'_> {
     }
 
     /// What an entry's keys are looked for in.
-    pub(super) fn reach(&self, entry: &Entry) -> Reach {
-        let own = entry.activation.scan.messages;
-        let reach = own.map_or_else(|| self.default_reach(), |depth| self.reach_of(depth));
+    pub(super) fn reach(&mut self, ix: EntryIx, entry: &Entry) -> Reach {
+        let characters = entry.scan_characters(self.library.book(ix));
+        let reach = match (entry.activation.scan.messages, characters) {
+            (Some(depth), _) => self.reach_of(depth),
+            (None, Some(_)) => self.reach_of(f64::from(MOST_MESSAGES)),
+            (None, None) => self.default_reach(),
+        };
         let cards = if reach.messages == 0 { 0 } else { card_bits(entry.activation.sources) };
-        Reach { cards, ..reach }
+        let lore = reach.lore && entry.recursion.scan_lore != Some(false);
+        let reach = Reach { cards, lore, ..reach };
+        match characters {
+            Some(most) => self.texts.limited(reach, Limit::Characters(most), self.counter),
+            None => reach,
+        }
     }
 
     /// The reach of an entry that says nothing about it.
@@ -142,10 +151,10 @@ impl Scanner<'_> {
     fn reach_of(&self, depth: f64) -> Reach {
         match messages(depth) {
             // No text at all, not even the other parts.
-            0 => Reach { messages: 0, cards: 0, prompts: false, lore: false },
+            0 => Reach::default(),
             messages => {
                 let lore = self.phase != ScanPhase::MinActivations;
-                Reach { messages, cards: 0, prompts: true, lore }
+                Reach { messages, prompts: true, lore, ..Reach::default() }
             }
         }
     }

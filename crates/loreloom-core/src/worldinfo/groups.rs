@@ -156,7 +156,7 @@ impl Scanner<'_> {
         if entry.activation.keys.is_empty() {
             return 0;
         }
-        let reach = self.reach(entry);
+        let reach = self.reach(seat.ix, entry);
         let second = &entry.activation.secondary;
         let (keys, secondary) = if seat.is_sent() {
             let mode = KeyMode::of(entry, self.rules);

@@ -256,6 +256,9 @@ impl<'a> Scanner<'a> {
     fn pass(&mut self) -> Option<ScanPhase> {
         let depth = self.rules.depth.saturating_add(self.skew).max(self.roster.deepest());
         self.texts.reach_back(depth);
+        if self.roster.widest() > 0 {
+            self.texts.reach_back_characters(self.roster.widest());
+        }
         self.take_touched();
         let mut candidates = self.candidates();
         candidates.sort_by_key(|seat| (!self.is_sticky(seat), seat.key));

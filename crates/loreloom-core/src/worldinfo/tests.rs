@@ -363,3 +363,33 @@ fn what_did_not_fit_needed_what_the_budget_lacked() {
     let turn = Plain { entries: &entries, context: 52, ..Plain::default() };
     assert_eq!(turn.fired(), ["ignores", "late"]);
 }
+
+#[test]
+fn a_range_in_characters_is_a_depth_of_its_own_and_a_depth_in_messages_binds_too() {
+    let ranged = |characters: u32, messages: Option<f64>| {
+        move |entry: &mut Entry| {
+            entry.activation.scan.characters = Some(characters);
+            entry.activation.scan.messages = messages;
+        }
+    };
+    let entries = [
+        entry("wide", &["bell"], "a", ranged(99, None)),
+        entry("exact", &["bell"], "b", ranged(14, None)),
+        entry("narrow", &["bell"], "c", ranged(13, None)),
+        entry("shallow", &["bell"], "d", ranged(99, Some(2.0))),
+        entry("deep", &["bell"], "e", ranged(99, Some(3.0))),
+        entry("default", &["bell"], "f", |_| {}),
+        entry("parts", &["two\n\u{1}one"], "g", ranged(7, None)),
+        entry("fewer parts", &["two\n\u{1}one"], "h", ranged(6, None)),
+    ];
+    let chat = ["a bell rings", "one", "two"];
+    let turn = Plain { entries: &entries, chat: &chat, ..Plain::default() };
+    // `bell rings`, a line end, `one`, a line end, `two`: 18 characters.
+    assert_eq!(turn.fired(), ["wide", "deep", "parts"]);
+    let entries = [
+        entry("exact", &["bell"], "b", ranged(18, None)),
+        entry("narrow", &["bell"], "c", ranged(17, None)),
+    ];
+    let turn = Plain { entries: &entries, chat: &chat, ..Plain::default() };
+    assert_eq!(turn.fired(), ["exact"]);
+}

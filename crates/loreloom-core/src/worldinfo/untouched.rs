@@ -42,11 +42,12 @@ impl Scanner<'_> {
     /// A key that occurs in the chat, but further back than the entry scans.
     fn out_of_reach(&mut self, ix: EntryIx) -> Option<Stop> {
         let library = self.library;
-        let own = self.reach(library.entry(ix));
-        let anywhere = Reach { messages: MOST_MESSAGES, ..own };
+        let own = self.reach(ix, library.entry(ix));
+        let anywhere = Reach { messages: MOST_MESSAGES, cut: 0, ..own };
         let key = library.compiled(ix).keys.iter().find(|key| self.holds(ix, key, anywhere))?;
         let probe = self.probe(key);
         let distance = self.texts.distance(key, &probe)?;
-        Some(Stop::OutOfReach { key: key.raw.to_string(), distance, depth: own.messages })
+        let (key, characters) = (key.raw.to_string(), library.compiled(ix).characters);
+        Some(Stop::OutOfReach { key, distance, depth: own.messages, characters, tokens: None })
     }
 }

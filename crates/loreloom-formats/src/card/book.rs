@@ -200,6 +200,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                 ..BudgetRules::default()
             },
             inject: None,
+            copy_of: None,
             rest: EntryRest {
                 automation_id: self.extra_text("automation_id"),
                 #[expect(

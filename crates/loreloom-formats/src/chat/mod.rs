@@ -14,7 +14,7 @@ use loreloom_core::{book::Extensions, chat::Message};
 use crate::{
     error::FormatError,
     json::{self, Node},
-    limits::Limits,
+    limits::{Limit, Limits},
     note::{ImportNote, Notes},
     text,
 };
@@ -81,12 +81,16 @@ pub fn import_chat(bytes: &[u8], limits: &Limits) -> Result<ImportedChat, Format
         return Err(FormatError::Empty);
     }
     if bytes.len() > limits.chat_bytes {
-        return Err(FormatError::TooLarge { limit: limits.chat_bytes, found: bytes.len() });
+        return Err(FormatError::TooLarge {
+            which: Limit::Chat,
+            limit: limits.chat_bytes,
+            found: bytes.len(),
+        });
     }
     let mut notes = Notes::default();
     let text = text::decode(bytes, &mut notes);
     let body = text::without_bom(&text);
-    let mut chat = match json::parse(body, limits.nesting) {
+    let mut chat = match json::parse(body, limits) {
         Ok(parsed) if sillytavern::is_line(&parsed.root) => sillytavern::read(body, limits)?,
         Ok(parsed) => openai::read(&parsed.root)?,
         Err(fault) => match first_line(body, limits) {
@@ -103,7 +107,7 @@ pub fn import_chat(bytes: &[u8], limits: &Limits) -> Result<ImportedChat, Format
 /// Whether the first line alone is a line of a `SillyTavern` chat.
 fn first_line(body: &str, limits: &Limits) -> Option<bool> {
     let line = body.lines().find(|line| !line.trim().is_empty())?;
-    let parsed = json::parse(line, limits.nesting).ok()?;
+    let parsed = json::parse(line, limits).ok()?;
     Some(sillytavern::is_line(&parsed.root))
 }
 

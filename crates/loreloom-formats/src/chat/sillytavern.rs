@@ -9,7 +9,7 @@ use super::{ChatFormat, ImportedChat, ImportedMessage, unknown_keys};
 use crate::{
     error::FormatError,
     json::{self, Node, js},
-    limits::Limits,
+    limits::{Limit, Limits},
     note::Notes,
 };
 
@@ -37,13 +37,13 @@ pub(super) fn read(text: &str, limits: &Limits) -> Result<ImportedChat, FormatEr
         if line.trim().is_empty() {
             continue;
         }
-        let parsed = json::parse(line, limits.nesting).map_err(|fault| on_line(fault, at + 1))?;
+        let parsed = json::parse(line, limits).map_err(|fault| on_line(fault, at + 1))?;
         let root = &parsed.root;
         notes.at_entry(Some(&format!("line {}", at + 1)));
         if root.get("mes").is_some() {
             let (limit, found) = (limits.messages, chat.messages.len() + 1);
             if found > limit {
-                return Err(FormatError::TooMany { what: "messages", limit, found });
+                return Err(FormatError::TooMany { which: Limit::Messages, limit, found });
             }
             chat.messages.push(message(root, at + 1, &mut notes)?);
         } else if at == 0 {

@@ -24,7 +24,8 @@ pub fn lift(entry: &Entry) -> Lifted {
     let grammar = Grammar::default();
     let block = split(&entry.content, grammar);
     // Whoever reads the fields may know greeting and icon.
-    let said = Directives::of(&block, grammar, Known { greeting: true, user_icon: true });
+    let said =
+        Directives::of(&block, grammar, Known { greeting: true, user_icon: true, text: false });
     let mut lifted = entry.clone();
     block.body.clone_into(&mut lifted.content);
     let mut ignored: Vec<String> = said

@@ -87,7 +87,7 @@ fn in_picture(
         return png::with_texts(picture, &[("chara", text.as_bytes())]);
     }
     let body = text::without_bom(text);
-    let parsed = json::parse(body, options.limits.nesting)?;
+    let parsed = json::parse(body, &options.limits)?;
     let copy = card::to_v2(&parsed.root.to_value()).to_string();
     let texts = [("chara", copy.as_bytes()), ("ccv3", text.as_bytes())];
     png::with_texts(picture, &texts)
@@ -105,7 +105,7 @@ pub(super) fn wrap_patched(
         // An edited card of a picture that cannot be written comes out as its text.
         Part::Whole | Part::Comment(_) => Ok(text.as_bytes().to_vec()),
         Part::Yaml => {
-            let parsed = json::parse(text::without_bom(text), options.limits.nesting)?;
+            let parsed = json::parse(text::without_bom(text), &options.limits)?;
             Ok(yaml::write(&parsed.root.to_value()).into_bytes())
         }
         Part::Chunk => in_picture(&picture(options)?, text, format, options),

@@ -10,8 +10,10 @@ mod container;
 mod fresh;
 mod patched;
 mod row;
+mod words;
 
 pub(crate) use fresh::report;
+pub use words::{own_word, own_words};
 
 use std::borrow::Cow;
 

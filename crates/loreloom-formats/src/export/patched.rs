@@ -37,7 +37,7 @@ pub(super) fn book(
     };
     let body = text::without_bom(&document.text);
     let bom = &document.text[..document.text.len() - body.len()];
-    let parsed = json::parse(body, reading.limits.nesting)?;
+    let parsed = json::parse(body, &reading.limits)?;
     let path = schema.path(&parsed.root);
     let edit = Edit { schema, was: &was.book, book, reading, format: was.format.as_str() };
     let mut patch = Patch::new(body, text::style(&document.text));
@@ -203,7 +203,7 @@ impl Edit<'_> {
         if present.is_sorted() {
             return Ok(text);
         }
-        let parsed = json::parse(&text, self.reading.limits.nesting)?;
+        let parsed = json::parse(&text, &self.reading.limits)?;
         let Some(container) = tree::at_path(&parsed.root, path) else { return Ok(text.clone()) };
         let spans: Vec<_> = container.items().iter().map(|item| item.span.clone()).collect();
         let mut ranked: Vec<(usize, usize)> = order

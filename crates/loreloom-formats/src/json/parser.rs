@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::{Json, Member, Node};
-use crate::error::FormatError;
+use crate::{
+    error::FormatError,
+    limits::{Limit, Limits},
+};
 
 /// A tree and what was odd about its text.
 #[derive(Debug)]
@@ -35,19 +38,32 @@ pub(crate) enum OddityKind {
     Control,
 }
 
-/// Values of a foreign text: two bytes of text may become a hundred in memory.
-pub(crate) const MOST_VALUES: usize = 1_500_000;
-/// Items of one list or object of a foreign text; no book and no entry may have as many.
-const MOST_ITEMS: usize = 200_000;
+/// How much of a text is parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    nesting: usize,
+    values: usize,
+    items: usize,
+}
 
-/// Parses `text`, refusing nesting beyond `nesting` levels and more than [`MOST_VALUES`]
-/// values. Texts that we wrote ourselves have no limits: their nesting is `usize::MAX`.
-pub(crate) fn parse(text: &str, nesting: usize) -> Result<Parsed<'_>, FormatError> {
-    let is_ours = nesting == usize::MAX;
-    let (values, items) =
-        if is_ours { (usize::MAX, usize::MAX) } else { (MOST_VALUES, MOST_ITEMS) };
-    let bytes = text.as_bytes();
-    let mut parser = Parser { text, bytes, at: 0, nesting, values, items, oddities: Vec::new() };
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { nesting: limits.nesting, values: limits.values, items: limits.items }
+    }
+}
+
+impl From<usize> for Bounds {
+    /// For texts that we wrote ourselves: only the nesting is limited.
+    fn from(nesting: usize) -> Self {
+        Self { nesting, values: usize::MAX, items: usize::MAX }
+    }
+}
+
+/// Parses `text`, refusing what is out of bounds.
+pub(crate) fn parse(text: &str, bounds: impl Into<Bounds>) -> Result<Parsed<'_>, FormatError> {
+    let bounds = bounds.into();
+    let (bytes, values) = (text.as_bytes(), bounds.values);
+    let mut parser = Parser { text, bytes, at: 0, bounds, values, oddities: Vec::new() };
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
@@ -70,11 +86,9 @@ struct Parser<'text> {
     text: &'text str,
     bytes: &'text [u8],
     at: usize,
-    nesting: usize,
+    bounds: Bounds,
     /// Values that may still come.
     values: usize,
-    /// Items that a list or an object may have.
-    items: usize,
     oddities: Vec<Oddity>,
 }
 
@@ -118,16 +132,17 @@ impl<'text> Parser<'text> {
 
     fn value(&mut self, depth: usize) -> Result<Node<'text>, FormatError> {
         let start = self.at;
+        let limit = self.bounds.values;
         self.values = self.values.checked_sub(1).ok_or(FormatError::TooMany {
-            what: "JSON values",
-            limit: MOST_VALUES,
-            found: MOST_VALUES + 1,
+            which: Limit::Values,
+            limit,
+            found: limit.saturating_add(1),
         })?;
         let value = match self.peek() {
             Some(b'"') => Json::String(self.string()?),
-            Some(b'{' | b'[') if depth >= self.nesting => {
+            Some(b'{' | b'[') if depth >= self.bounds.nesting => {
                 let (line, column) = line_and_column(self.text, self.at);
-                return Err(FormatError::TooDeep { limit: self.nesting, line, column });
+                return Err(FormatError::TooDeep { limit: self.bounds.nesting, line, column });
             }
             Some(b'{') => self.object(depth + 1)?,
             Some(b'[') => self.array(depth + 1)?,
@@ -177,10 +192,9 @@ impl<'text> Parser<'text> {
     }
 
     fn check_items(&self, found: usize) -> Result<(), FormatError> {
-        let (limit, found) = (self.items, found.saturating_add(1));
+        let (limit, found) = (self.bounds.items, found.saturating_add(1));
         if found > limit {
-            let what = "items in one list or object";
-            return Err(FormatError::TooMany { what, limit, found });
+            return Err(FormatError::TooMany { which: Limit::Items, limit, found });
         }
         Ok(())
     }
@@ -418,15 +432,16 @@ mod tests {
         let list = |items: usize| format!("[{}0]", "0,".repeat(items - 1));
         let lists = |count: usize| vec![list(100_000 - 1); count].join(",");
         for (text, expected) in [
-            (list(MOST_ITEMS), Ok(())),
+            (list(200_000), Ok(())),
             (
-                list(MOST_ITEMS + 1),
+                list(200_001),
                 Err("a file may have 200000 items in one list or object, found 200001"),
             ),
             (format!("[{},[0]]", lists(14)), Ok(())),
             (format!("[{}]", lists(15)), Err("a file may have 1500000 JSON values, found 1500001")),
         ] {
-            let found = parse(&text, 128).map(drop).map_err(|error| error.to_string());
+            let found =
+                parse(&text, &Limits::default()).map(drop).map_err(|error| error.to_string());
             assert_eq!(found, expected.map_err(str::to_owned));
             assert!(parse(&text, usize::MAX).is_ok());
         }

@@ -83,6 +83,7 @@ pub(super) fn read(
         placement: values.placement(shape),
         budget: BudgetRules { ignore: values.flag(Field::IgnoreBudget), ..BudgetRules::default() },
         inject: None,
+        copy_of: None,
         rest: values.rest(),
         extensions: unknown_keys(node),
         raw: None,

@@ -172,6 +172,7 @@ async fn weave(
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
         told: loreloom_core::told::Told::default(),
+        text: false,
         is_story: true,
         // A preview is made at every key that is pressed: no model is asked for it.
         asks: !body.dry_run,

@@ -148,7 +148,8 @@ async fn prepare(
     let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let decided = app.decide(&mut seen.found, &body.told, &line, waiting).await;
+    let told = (&body.told, body.is_text());
+    let decided = app.decide(&mut seen.found, told, &line, waiting).await;
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let Some(mut decided) = decided else {

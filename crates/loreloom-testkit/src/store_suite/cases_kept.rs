@@ -63,6 +63,7 @@ fn given(path: &Path) -> Given {
         dry_run: true,
         greeting: Some(1),
         user_icon: Some("lantern".to_owned()),
+        text: true,
         near: Vec::new(),
         scene: Some(turn::Scene { folders: vec!["People".to_owned()], ..turn::Scene::default() }),
         selection: Some(Selection::Failed { reason: "timed out".to_owned() }),

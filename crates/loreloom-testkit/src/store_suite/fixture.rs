@@ -194,7 +194,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
             roll: fraction(number) * 100.0,
             probability: 0.1 + 0.2,
         }),
-        3 => Outcome::Stopped(Stop::OutOfReach { key: word(number), distance: 9, depth: 4 }),
+        3 => Outcome::Stopped(Stop::out_of_reach(word(number), 9, 4)),
         _ => Outcome::Stopped(Stop::Cooldown { until: MessageCount(entry + 40) }),
     };
     Verdict {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use loreloom_formats::{
-    FormatError, Imported, Limits,
+    Format, FormatError, Imported, Limit,
     chat::{ImportedChat, import_chat},
     import, is_container,
 };
@@ -12,7 +12,7 @@ use loreloom_server::read_archive;
 use loreloom_store::archive::Archive;
 
 use super::shown;
-use crate::{files, lore::ReadingArguments};
+use crate::{files, limits::limits, lore::ReadingArguments};
 
 /// How deep folders are searched.
 const DEPTH: usize = 20;
@@ -90,17 +90,19 @@ impl Found {
 
     /// Reads the file and tells what it is.
     pub(super) fn read(&self, reading: ReadingArguments) -> anyhow::Result<Kind> {
-        let limits = Limits::default();
         let head = files::head(&self.path, 100)?;
         let is_container = is_container(&head);
         // Only our own archives may be larger than what others make.
         let is_ours = contains(&head, b"loreloom-chat");
-        let limit = match (is_ours, is_container) {
-            (true, _) => usize::MAX,
-            (false, true) => limits.container_bytes,
-            (false, false) => limits.text_bytes.max(limits.chat_bytes),
-        };
-        let bytes = files::read_within(&self.path, limit)?;
+        let limits = limits();
+        let bytes = match (is_ours, is_container) {
+            (true, _) => files::read(&self.path),
+            (false, true) => files::read_limited(&self.path, Limit::Container),
+            (false, false) if limits.text_bytes > limits.chat_bytes => {
+                files::read_limited(&self.path, Limit::Text)
+            }
+            (false, false) => files::read_limited(&self.path, Limit::Chat),
+        }?;
         if is_container {
             return self.lore(&bytes, reading);
         }
@@ -119,6 +121,29 @@ impl Found {
             return Ok(Kind::Note(text));
         }
         self.lore(&bytes, reading)
+    }
+
+    /// The same of a file that must be of this format.
+    pub(super) fn read_as(
+        &self,
+        reading: ReadingArguments,
+        format: Option<Format>,
+    ) -> anyhow::Result<Kind> {
+        let kind = self.read(reading)?;
+        let Kind::Lore(imported) = &kind else { return Ok(kind) };
+        if let Some(format) = format {
+            let (wanted, found) = (format.as_str(), imported.format.as_str());
+            anyhow::ensure!(imported.format == format, "it is {found}, not {wanted}");
+        } else if imported.format == Format::Perchance {
+            // Any text would do: only one that was named and has paragraphs is taken for lore.
+            let why = match (self.in_folder, imported.book.entries.len()) {
+                (false, 2..) => return Ok(kind),
+                (true, _) => "plain text",
+                (false, _) => "plain text of one paragraph",
+            };
+            return Ok(Kind::Nothing(format!("{why}: `--format perchance` takes it for lore")));
+        }
+        Ok(kind)
     }
 
     fn lore(&self, bytes: &[u8], reading: ReadingArguments) -> anyhow::Result<Kind> {

@@ -15,8 +15,8 @@ use loreloom_formats::{
     vault::{NoteFile, entry_of, file_name, notes_of},
 };
 
-use super::Told;
-use crate::{files, lore, notes_folder::NotesFolder, vault::RestAccess};
+use super::{super::conversion::in_words, Told};
+use crate::{files, limits::limits, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
 const NEW_BOOK: &[u8] = b"{\n    \"entries\": {}\n}\n";
@@ -74,8 +74,8 @@ impl Target {
                 (std::mem::take(losses), None)
             }
         };
-        let notes = imported.notes;
-        Ok(Told { format, entries, known, notes, losses, left_alone, ..Told::default() })
+        let (lost, notes) = (in_words(&imported.book, &losses), imported.notes);
+        Ok(Told { format, entries, known, notes, losses, lost, left_alone, ..Told::default() })
     }
 
     /// Adds a note of a vault.
@@ -97,7 +97,8 @@ impl Target {
         let mut book = Book::new("note", "");
         book.entries.push(entry);
         let (losses, known) = target.add_book(&book, None)?;
-        Ok(Told { format: Some("note"), entries: Some(1), known, losses, ..Told::default() })
+        let lost = in_words(&book, &losses);
+        Ok(Told { format: Some("note"), entries: Some(1), known, losses, lost, ..Told::default() })
     }
 
     /// Writes what is written at the end; whether the target is there now.
@@ -145,13 +146,14 @@ impl TargetBook {
         card: Option<&loreloom_formats::Card>,
     ) -> anyhow::Result<(Vec<loreloom_formats::Loss>, Option<usize>)> {
         let format = self.imported.format;
-        let options = ExportOptions { card, ..ExportOptions::default() };
+        let options = ExportOptions { card, limits: limits(), ..ExportOptions::default() };
         // A card in the target is another character: only its book is wanted.
         let plain = if format.card().is_some() { Format::LorebookV3 } else { format };
         let crossed =
             export(from, plain, &options).with_context(|| format!("as {}", plain.as_str()))?;
         let options = ImportOptions {
             file_name: Some(format!("book.{}", plain.file_extension())),
+            limits: limits(),
             ..ImportOptions::new("book")
         };
         let entries = import(&crossed.bytes, &options)?.book.entries;
@@ -180,6 +182,7 @@ impl TargetBook {
         let options = ExportOptions {
             card: self.imported.card.as_ref(),
             original: Some(&self.original),
+            limits: limits(),
             ..ExportOptions::default()
         };
         let written = export(&self.imported.book, self.imported.format, &options)

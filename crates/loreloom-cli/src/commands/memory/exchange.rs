@@ -50,6 +50,9 @@ impl Import {
         let bytes = files::read(&self.file)?;
         let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
         let chat = self.chat.map(ChatId::from);
+        if let Some(chat) = &chat {
+            desk.must_know(chat).await?;
+        }
         if let (Some(group), Some(chat)) = (&self.group, &chat) {
             let new = desk.service.import_group(&desk.tenant, &value, group, chat).await?;
             return Ok(writeln!(out, "{chat}: {}", told(new.is_some()))?);
@@ -60,14 +63,21 @@ impl Import {
                 anyhow::bail!("say which chat these data go to with `--chat CHAT`")
             }
             taken => match taken? {
-                TakenIn::Archive { new } => writeln!(out, "{new} writes are new")?,
+                TakenIn::Archive { new } => match new {
+                    1 => writeln!(out, "1 write is new")?,
+                    new => writeln!(out, "{new} writes are new")?,
+                },
                 TakenIn::Characters(characters) => {
                     for (name, new) in characters {
                         writeln!(out, "{name}: {}", told(new))?;
                     }
                     for (group, threads) in groups {
                         let hint = format!("`--group {group} --chat CHAT`");
-                        writeln!(out, "group {group}: {threads} threads wait for {hint}")?;
+                        let threads = match threads {
+                            1 => "1 thread waits".to_owned(),
+                            threads => format!("{threads} threads wait"),
+                        };
+                        writeln!(out, "group {group}: {threads} for {hint}")?;
                     }
                 }
                 TakenIn::Chat(new) => {

@@ -92,6 +92,11 @@ impl Body {
         }
     }
 
+    /// Whether the prompt is a text to be completed.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.request.body, Prompt::Prompt(_))
+    }
+
     /// How many of its messages nothing can be put before.
     pub(super) fn fixed(&self) -> usize {
         usize::from(self.field == PromptField::Input { instructed: true })

@@ -126,3 +126,17 @@ fn what_has_no_prompt_says_why() {
     let error = Body::read(CHAT, &headers, json!({}).to_string().as_bytes()).err().unwrap();
     assert_eq!(error.to_string(), "the body is compressed");
 }
+
+#[test]
+fn a_prompt_that_is_a_text_is_told_from_messages() {
+    for (path, body, is_text) in [
+        (CHAT, r#"{"messages":[{"role":"user","content":"hi"}]}"#, false),
+        ("/v1/responses", r#"{"input":"hi"}"#, false),
+        ("/v1/completions", r#"{"prompt":"Once"}"#, true),
+        ("/v1/completions", r#"{"prompt":["Once"]}"#, true),
+        ("/completion", r#"{"prompt":"Once"}"#, true),
+        ("/api/v1/generate", r#"{"prompt":"Once"}"#, true),
+    ] {
+        assert_eq!(read(path, body).is_text(), is_text, "{path} {body}");
+    }
+}

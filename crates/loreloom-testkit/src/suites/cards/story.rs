@@ -58,7 +58,11 @@ fn rules(input: &Value) -> Result<CardRules, String> {
 }
 
 fn read_book(at: usize, book: &Value) -> Result<(Arc<Book>, Dialect), String> {
-    let file = json!({ "spec": "lorebook_v3", "data": book }).to_string();
+    // A file of another program, or a book of a card.
+    let file = match book.get("file") {
+        Some(file) => file.to_string(),
+        None => json!({ "spec": "lorebook_v3", "data": book }).to_string(),
+    };
     let options = ImportOptions::new(format!("book{at}"));
     let mut book_read = import(file.as_bytes(), &options).map_err(|error| error.to_string())?.book;
     // A book that was made here and not read from a file.
@@ -150,6 +154,7 @@ impl Story {
             host: Host {
                 greeting: greeting.and_then(|index| u32::try_from(index).ok()),
                 user_icon: turn["user_icon"].as_str(),
+                text: turn["text"] == true,
                 near: &near,
                 ..Host::default()
             },

@@ -59,7 +59,7 @@ fn outcome<'a>(
 ) -> String {
     match outcome {
         Outcome::Activated { trigger, .. } => activated(trigger, title),
-        Outcome::Stopped(stop) => stopped(stop),
+        Outcome::Stopped(stop) => stopped(stop, title),
     }
 }
 
@@ -108,7 +108,7 @@ fn key<'a>(found: &KeyMatch, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'
     format!("`{}` at {at}", found.key)
 }
 
-fn stopped(stop: &Stop) -> String {
+fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a str) -> String {
     let code = stop.code();
     match stop {
         Stop::Gate { gate } => match gate {
@@ -126,9 +126,15 @@ fn stopped(stop: &Stop) -> String {
         Stop::Budget { needed, left, .. } => format!("{code}: needs {needed}, {left} left"),
         Stop::OverBudget { needed, limit } => format!("{code}: needs {needed} of {limit}"),
         Stop::BudgetClosed { needed } => format!("{code}: needs {needed}"),
-        Stop::OutOfReach { key, distance, depth } => {
+        Stop::OutOfReach { key, distance, depth, characters, tokens } => {
+            let depth = match (characters, tokens) {
+                (Some(characters), _) => format!("{characters} characters"),
+                (None, Some(tokens)) => format!("{tokens} tokens"),
+                (None, None) => depth.to_string(),
+            };
             format!("{code}: {key} is {distance} back, scans {depth}")
         }
+        Stop::Copied { of } => format!("{code} from {}", title(of)),
         Stop::Delay { until } | Stop::Cooldown { until } => format!("{code} until {}", until.0),
         Stop::Disabled
         | Stop::Trigger { .. }
@@ -136,6 +142,7 @@ fn stopped(stop: &Stop) -> String {
         | Stop::Tag { .. }
         | Stop::RecursionLevel { .. }
         | Stop::ExcludedFromRecursion
+        | Stop::CopyOfNothing
         | Stop::Suppressed
         | Stop::NoKeys
         | Stop::NoKeyFound

@@ -1,0 +1,110 @@
+//! How much of files is read: the defaults, and what the person sets over them.
+//!
+//! Every command reads files, most of them deep inside, so that the limits are kept for the
+//! whole run of the program.
+
+use std::{str::FromStr, sync::OnceLock};
+
+use anyhow::Context as _;
+use loreloom_formats::{FormatError, Limit, Limits};
+
+/// Limits by name, separated by commas: what `--limit` says, for all runs.
+const VARIABLE: &str = "LORELOOM_LIMITS";
+
+static LIMITS: OnceLock<Limits> = OnceLock::new();
+
+/// One limit that is set: `text=64MB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    limit: Limit,
+    value: usize,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || Limit::ALL.iter().map(|limit| limit.as_str()).collect::<Vec<_>>().join(", ");
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| format!("must be NAME=VALUE, found `{text}`"))?;
+        let limit = Limit::from_name(name.trim())
+            .ok_or_else(|| format!("there is no limit `{name}`; the limits are: {}", names()))?;
+        let value = amount(value.trim()).ok_or_else(|| {
+            format!(
+                "`{name}` must be a number from 1, with or without KB, MB or GB, found `{value}`"
+            )
+        })?;
+        Ok(Self { limit, value })
+    }
+}
+
+fn amount(text: &str) -> Option<usize> {
+    let units = [("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
+    let unit = |(name, size): (&str, usize)| {
+        Some((text.to_uppercase().strip_suffix(name)?.trim().to_owned(), size))
+    };
+    let (digits, size) = units.into_iter().find_map(unit).unwrap_or_else(|| (text.to_owned(), 1));
+    digits.parse::<usize>().ok()?.checked_mul(size).filter(|amount| *amount > 0)
+}
+
+/// Sets the limits for this run: what the environment says, and `arguments` over it.
+pub(crate) fn set(arguments: &[Setting]) -> anyhow::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "this is where the environment comes in")]
+    let said = std::env::var(VARIABLE).unwrap_or_default();
+    let said = said.split(',').map(str::trim).filter(|one| !one.is_empty());
+    let said: Result<Vec<Setting>, String> = said.map(str::parse).collect();
+    let said = said.map_err(anyhow::Error::msg).context(VARIABLE)?;
+    let mut limits = Limits::default();
+    for Setting { limit, value } in said.iter().chain(arguments) {
+        limits.set(*limit, *value);
+    }
+    LIMITS.get_or_init(|| limits);
+    Ok(())
+}
+
+/// The limits of this run.
+pub(crate) fn limits() -> Limits {
+    LIMITS.get().copied().unwrap_or_default()
+}
+
+/// An error in words, with how to raise the limit that it is about.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let limit = error.chain().find_map(|cause| cause.downcast_ref::<FormatError>()?.limit());
+    match limit {
+        Some(limit) => {
+            let (name, now) = (limit.as_str(), limits().get(limit));
+            format!("{error:#} (the limit `{name}` is {now}: `--limit {name}=VALUE` raises it)")
+        }
+        None => format!("{error:#}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_name_and_an_amount() {
+        let setting = |limit, value| Ok(Setting { limit, value });
+        for (text, expected) in [
+            ("entries=7", setting(Limit::Entries, 7)),
+            ("text=64MB", setting(Limit::Text, 64 << 20)),
+            (" chat = 2 kb ", setting(Limit::Chat, 2048)),
+            ("text", Err("must be NAME=VALUE, found `text`".to_owned())),
+            (
+                "text=0",
+                Err("`text` must be a number from 1, with or without KB, MB or GB, found `0`"
+                    .to_owned()),
+            ),
+            (
+                "text=-1MB",
+                Err("`text` must be a number from 1, with or without KB, MB or GB, found `-1MB`"
+                    .to_owned()),
+            ),
+        ] {
+            assert_eq!(text.parse::<Setting>(), expected, "{text}");
+        }
+        let error = "lines=3".parse::<Setting>().unwrap_err();
+        assert!(error.starts_with("there is no limit `lines`; the limits are: text, chat,"));
+    }
+}
