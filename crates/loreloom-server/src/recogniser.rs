@@ -61,7 +61,7 @@ impl App {
         if let Some(name) = &request.explicit.chat
             && !self.recogniser.knows(name)
         {
-            self.from_store(self.recall(&ChatId::from(name.as_str()))).await?;
+            self.ask_store(self.recall(&ChatId::from(name.as_str()))).await?;
         }
         Ok(self.recogniser.see(request))
     }

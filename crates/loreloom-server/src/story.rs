@@ -264,7 +264,7 @@ impl App {
         let (mut path, _taken_over) = known.grown(story);
         let mut state = StoryState::default();
         if let Some(newest) = newest {
-            match self.from_store(self.store.state(&self.tenant, &path)).await {
+            match self.ask_store(self.store.state(&self.tenant, &path)).await {
                 // A story's first turn.
                 Err(StoreError::NoChat { .. }) => (),
                 found => state = found?,
@@ -275,7 +275,7 @@ impl App {
     }
 
     /// What the store answers, unless that takes longer than a turn may.
-    pub(crate) async fn from_store<T>(
+    pub(crate) async fn ask_store<T>(
         &self,
         asking: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
@@ -401,12 +401,11 @@ impl App {
             let mut path = if replaces { without_last(&path) } else { path };
             let parent = path.prefix();
             let node = node(parent, path.push(message).clone());
-            let write = match answered.take() {
-                Some(write) => write,
-                None => {
-                    let reply = Reply { turn, node, created: self.clock.now() };
-                    self.store.commit_reply(&self.tenant, path.chat(), &reply).await?
-                }
+            let write = if let Some(write) = answered.take() {
+                write
+            } else {
+                let reply = Reply { turn, node, created: self.clock.now() };
+                self.store.commit_reply(&self.tenant, path.chat(), &reply).await?
             };
             let chat = path.chat().to_string();
             self.tell(events::Happened::Chat { chat, version: write.0 });

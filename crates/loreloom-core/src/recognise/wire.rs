@@ -276,4 +276,38 @@ mod tests {
         );
         assert_eq!((request.stream, request.stop), (Some(true), vec!["\nWren:".to_owned()]));
     }
+
+    #[test]
+    fn a_field_of_another_type_is_missing_and_of_several_the_last_counts() {
+        let text = r#"{"messages": 7, "model": ["m"], "stream": "yes", "stop": {"a": 1},
+            "input": "first", "input": "last", "instructions": null, "unknown": [{"x": [1e400]}]}"#;
+        let body: WireBody = serde_json::from_str(text).unwrap();
+        assert_eq!(body.field(), Some(PromptField::Input { instructed: false }));
+        assert_eq!((&body.model, body.stream), (&None, None));
+        let request = read("POST", "/v1/responses", no_header, body).unwrap();
+        let said =
+            WireMessage { role: Role::User, text: "last".to_owned(), ..WireMessage::default() };
+        assert_eq!(request.body, Body::Messages(vec![said]));
+        assert!(serde_json::from_str::<WireBody>("[1]").is_err());
+        assert!(serde_json::from_str::<WireBody>(r#"{"a": 1"#).is_err());
+    }
+
+    #[test]
+    fn any_item_of_a_list_is_a_message_but_only_objects_are_woven_into() {
+        let items = json!({"messages": [
+            "text", 7, null, ["a"], {"role": 1, "content": {"a": 1}, "name": [], "role": "user"},
+            {"role": "developer", "content": ["a", {"text": "b"}, {"text": 1}, [], "c"]},
+        ]});
+        let body: WireBody = body(&items);
+        assert_eq!(body.field(), None);
+        let request = read("POST", "/v1/chat/completions", no_header, body).unwrap();
+        let Body::Messages(messages) = request.body else { panic!("messages") };
+        let read: Vec<_> = messages.iter().map(|m| (m.role, m.text.as_str(), m.tool)).collect();
+        let nothing = (Role::Tool, "", true);
+        let (user, system) = ((Role::User, "", false), (Role::System, "a\nb\nc", false));
+        assert_eq!(read, [nothing, nothing, nothing, nothing, user, system]);
+        let objects = json!({"messages": [{"role": "developer", "content": "d"}, {}]});
+        let field = self::body(&objects).field();
+        assert_eq!(field, Some(PromptField::Messages { developer: true }));
+    }
 }

@@ -139,12 +139,13 @@ fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Opti
         first(None)(Err(failed(BEGINNING, error)));
         return None;
     }
-    let mut told = vec![first(Some(Unit::first(connection)))];
+    let tell = first(Some(Unit::first(connection)));
     if connection.is_autocommit() {
         // It was refused, and knows why.
-        told.into_iter().for_each(|tell| tell(Ok(())));
+        tell(Ok(()));
         return None;
     }
+    let mut told = vec![tell];
     let mut other = None;
     // A failing disk makes SQLite end the transaction: nothing more belongs to it.
     while told.len() < TOGETHER && !connection.is_autocommit() {
