@@ -3,7 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use loreloom_core::{ids::TenantId, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{
+    book::{Book, Entry, Key},
+    ids::TenantId,
+    tokens::TokenCounter,
+    units::Tokens,
+};
 use loreloom_memory::ports::StoryStore as _;
 use loreloom_server::Weaving;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
@@ -18,6 +23,31 @@ const LORE: &str = "The bell of Harrow is cracked.";
 /// The text that the model was sent, wherever the endpoint has it.
 fn prompt(sent: &Value) -> String {
     ["messages", "prompt", "input"].map(|field| sent[field].to_string()).join("\n")
+}
+
+/// `@@instruct_scan_depth` is for texts; of a chat nothing is counted in tokens.
+#[tokio::test]
+async fn decorators_counted_in_tokens_hold_where_the_prompt_is_a_text() {
+    let chat = json!({"messages": [{"role": "user", "content": "Ring the bell! Then go away."}]});
+    let text = json!({"prompt": "Ring the bell! Then go away."});
+    for (path, body, woven) in [(CHAT, chat, ["1", "1"]), ("/v1/completions", text, ["0", "1"])] {
+        for (tokens, woven) in ["2", "40"].into_iter().zip(woven) {
+            let mut entry = Entry::new("bell");
+            entry.activation.keys = vec![Key::parse("bell")];
+            entry.content = format!("@@instruct_scan_depth {tokens}\n{LORE}");
+            // What only card books know.
+            entry.activation.gates.min_messages = Some(0);
+            let mut book = Book::new("cards", "Cards");
+            book.entries.push(entry);
+            let script = Script::new().on(path, Reply::text("It rings."));
+            let model = ModelServer::start(script).unwrap();
+            let setup = Setup { lore: Some(book), ..Setup::default() };
+            let loreloom = Loreloom::start(&model, setup).await;
+            let client = reqwest::Client::new();
+            let response = client.post(loreloom.url(path)).json(&body).send().await.unwrap();
+            assert_eq!(response.headers()["x-loreloom-woven"], woven, "{path}, {tokens}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -272,5 +272,6 @@ fn remembering(
 
 /// A book that is active in every chat.
 fn everywhere(book: Book) -> (Volume, Vec<Binding>) {
-    (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
+    let dialect = loreloom_formats::dialect_of(&book);
+    (Volume { book: Arc::new(book), dialect }, vec![Binding::Everywhere])
 }
