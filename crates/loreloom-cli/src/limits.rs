@@ -34,9 +34,15 @@ impl FromStr for Setting {
                 "`{name}` must be a number from 1, with or without KB, MB or GB, found `{value}`"
             )
         })?;
+        if limit == Limit::Nesting && value > MOST_NESTING {
+            return Err(format!("`{name}` must be at most {MOST_NESTING}, found `{value}`"));
+        }
         Ok(Self { limit, value })
     }
 }
+
+/// Lists in lists are read by functions that call themselves: more would not fit the stack.
+const MOST_NESTING: usize = 512;
 
 fn amount(text: &str) -> Option<usize> {
     let units = [("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
@@ -90,6 +96,8 @@ mod tests {
             ("entries=7", setting(Limit::Entries, 7)),
             ("text=64MB", setting(Limit::Text, 64 << 20)),
             (" chat = 2 kb ", setting(Limit::Chat, 2048)),
+            ("nesting=512", setting(Limit::Nesting, 512)),
+            ("nesting=513", Err("`nesting` must be at most 512, found `513`".to_owned())),
             ("text", Err("must be NAME=VALUE, found `text`".to_owned())),
             (
                 "text=0",

@@ -227,6 +227,8 @@ mod tests {
         let there = export(&book, Format::Sillytavern, &options).unwrap().bytes;
         let there = import(&there, &ImportOptions::new("b")).unwrap().book;
         assert_eq!(told(&there), expected);
+        // What a copy is of is known by the id it had here.
+        assert_eq!(there.entries[0].former_id().as_deref(), Some("p"));
         let back = export(&there, Format::Risu, &options).unwrap();
         assert!(back.losses.iter().all(|loss| loss.entry.is_none()));
         let back: Value = serde_json::from_slice(&back.bytes).unwrap();

@@ -41,7 +41,8 @@ struct Shared {
     parts: AppParts,
     api: ApiState,
     paths: Paths,
-    pace: Pace,
+    /// Of all tenants: they share the threads.
+    pace: Arc<Pace>,
 }
 
 /// What an [`App`] is made of.
@@ -132,7 +133,11 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        let (api, paths, pace) = (ApiState::default(), Paths::default(), Pace::default());
+        Self::at_pace(parts, Arc::default())
+    }
+
+    fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
+        let (api, paths) = (ApiState::default(), Paths::default());
         Self(Arc::new(Shared { parts, api, paths, pace }))
     }
 }
@@ -161,7 +166,7 @@ impl App {
     /// The same server for another tenant: its own books, stories and memories, over the same
     /// store and connections. Books and notes that were named at start are not its own.
     pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
-        Ok(Self::new(AppParts {
+        let parts = AppParts {
             tenant,
             stacks: self.stacks.for_another()?,
             store: Arc::clone(&self.store),
@@ -180,7 +185,8 @@ impl App {
             notices: self.notices.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
-        }))
+        };
+        Ok(Self::at_pace(parts, Arc::clone(&self.0.pace)))
     }
 
     /// What people call a source of text.

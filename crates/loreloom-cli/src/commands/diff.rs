@@ -12,7 +12,7 @@ use loreloom_formats::{
     own_word,
 };
 
-use crate::lore;
+use crate::{is_broken_pipe, lore};
 
 /// Compare two versions of a lorebook by what they mean.
 ///
@@ -41,12 +41,17 @@ impl Diff {
             lore::read_book(&self.new, "book", "book")?,
         );
         let changes = diff(&old.book, &new.book);
-        if self.json {
-            writeln!(out, "{}", serde_json::to_string(&changes)?)?;
+        let told = if self.json {
+            writeln!(out, "{}", serde_json::to_string(&changes)?).map_err(anyhow::Error::from)
         } else {
-            print(out, &changes, (&old.book, &new.book))?;
+            print(out, &changes, (&old.book, &new.book))
+        };
+        match told {
+            Ok(()) if changes.is_empty() => Ok(()),
+            // A reader that has seen enough (`| head`) is told the status all the same.
+            Err(error) if !is_broken_pipe(&error) => Err(error),
+            Ok(()) | Err(_) => Err(Different.into()),
         }
-        if changes.is_empty() { Ok(()) } else { Err(Different.into()) }
     }
 }
 

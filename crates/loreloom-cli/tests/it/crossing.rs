@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::run::{printed, refused, run, write};
+use crate::run::{loreloom, printed, refused, run, write};
 
 const BOOK: &str = r#"{"entries":{
   "0":{"uid":0,"key":["bell"],"comment":"The bell","content":"Cracked.","position":1,"sticky":2},
@@ -317,4 +317,34 @@ fn what_is_lost_is_told_in_the_words_of_the_file_it_came_from() {
     for line in ["    Bell: scanDepth = 3.0\n", "    Bell: preventRecursion = true\n"] {
         assert!(told.contains(line), "{told}");
     }
+}
+
+#[test]
+fn a_copy_of_an_entry_is_sent_after_its_book_crossed_to_another_format() {
+    let home = home();
+    let risu = r#"{"type":"risu","ver":1,"data":[
+      {"key":"bell","secondkey":"","insertorder":100,"comment":"Bell","content":"Cracked.",
+       "mode":"normal","alwaysActive":false,"selective":false,"id":"p"},
+      {"key":"k","secondkey":"","insertorder":100,"comment":"","content":"","mode":"child",
+       "alwaysActive":false,"selective":false,"id":"p"}]}"#;
+    write(home.path(), "risu.json", risu);
+    write(home.path(), "chat.json", r#"[{"role":"user","content":"Hello."}]"#);
+    printed(home.path(), &["convert", "risu.json", "world.json", "--format", "sillytavern"]);
+    let woven = |book: &str| {
+        printed(home.path(), &["weave", "--book", book, "--chat", "chat.json", "--why"])
+    };
+    assert!(woven("risu.json").starts_with("[system]\nCracked.\n"), "{}", woven("risu.json"));
+    assert_eq!(woven("world.json"), woven("risu.json"));
+}
+
+#[test]
+fn books_that_differ_are_told_by_the_status_also_to_who_reads_no_further() {
+    let home = home();
+    write(home.path(), "other.json", &BOOK.replace("Cracked", "Whole"));
+    let mut child = loreloom(home.path(), &["diff", "book.json", "other.json"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -52,6 +52,13 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The id that it had in the file it came from before it crossed to this one, as crossings
+    /// note it.
+    pub fn former_id(&self) -> Option<String> {
+        let from = self.extensions.get("extensions")?.pointer("/loreloom/from/id")?;
+        from.as_str().map(str::to_owned).or_else(|| from.as_i64().map(|id| id.to_string()))
+    }
+
     /// An entry with the defaults of a new SillyTavern entry.
     pub fn new(id: impl Into<EntryId>) -> Self {
         Self {

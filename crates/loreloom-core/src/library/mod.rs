@@ -333,19 +333,26 @@ impl<'rules> Compiler<'rules> {
 
     fn add(&mut self, at: usize, book: &Book, dialect: Dialect) {
         let mut slots: FxHashMap<String, EntryIx> = FxHashMap::default();
+        // By the ids that entries had in a file they crossed from: copies name those.
+        let mut former_slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         for (place, entry) in book.entries.iter().enumerate() {
             let ix = index(self.entries.len());
             let slot = match &entry.original_id {
                 Some(original) => *slots.entry(original.to_string()).or_insert(ix),
                 None => ix,
             };
+            if let Some(former) = entry.former_id().filter(|_| entry.copy_of.is_none()) {
+                former_slots.entry(former).or_insert(ix);
+            }
             let mut compiled = match dialect {
                 Dialect::WorldInfo => self.compile(ix, slot, book, entry),
                 Dialect::Cards => match &entry.copy_of {
                     None => self.compile_card(ix, book, entry),
                     Some(of) => {
                         // Only an entry before it can have an index by now.
-                        let of = slots.get(&of.to_string()).copied().filter(|of| *of != ix);
+                        let named = of.to_string();
+                        let of = former_slots.get(&named).or_else(|| slots.get(&named));
+                        let of = of.copied().filter(|of| *of != ix);
                         self.compile_copy(ix, book, entry, of)
                     }
                 },

@@ -20,8 +20,8 @@ use crate::{
 
 /// Logs and chats that are kept at once.
 const MOST: usize = 128;
-/// Texts whose vectors are kept: some megabytes of them.
-const MOST_TEXTS: usize = 8_000;
+/// Texts whose vectors are kept: those of all memories that are asked about in turn.
+const MOST_TEXTS: usize = 20_000;
 
 /// What tiers would have liked to say.
 pub(super) type Demand = [Option<Tokens>; 9];

@@ -40,9 +40,9 @@ impl MemoryService {
     /// Queues what a reply calls for, and calls off what read messages that are not told any
     /// more. Asks no model. Without a model nothing is queued.
     pub async fn after_reply(&self, spoken: &Spoken<'_>) -> Result<Vec<JobId>, MemoryError> {
-        // Without a model no job is done, so that none need be called off.
-        let Some(model) = &self.options.model else { return Ok(Vec::new()) };
+        // Also without a model: one may come back to jobs that were queued before.
         let open = self.story_moved(spoken.tenant, spoken.chat, spoken.path).await?;
+        let Some(model) = &self.options.model else { return Ok(Vec::new()) };
         let known = spoken.speakers.iter().map(|who| self.known_as(who.clone()));
         let speakers: Vec<Who> = known.filter(|who| who.policy.writes()).collect();
         if speakers.is_empty() || !ends_in_reply(spoken.path) {

@@ -253,7 +253,7 @@ impl MemoryService {
         let newest = path.last().map(|item| item.message.text.as_str());
         let active = memories.iter().filter(|memory| memory.is_active());
         let mut active = active.map(|memory| memory.content.as_str()).peekable();
-        // Of nothing is the newest message reminded.
+        // The newest message's vector is only compared with theirs.
         if active.peek().is_none() {
             return vectors;
         }

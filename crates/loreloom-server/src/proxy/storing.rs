@@ -9,7 +9,7 @@ use super::tee::WhenComplete;
 use crate::{
     app::App,
     notices::Happened,
-    story::{Decided, Sent, Spoken, Telling},
+    story::{Decided, Sent, Telling},
     timings::Timing,
 };
 
@@ -28,7 +28,8 @@ pub(super) struct Times {
 
 /// A reply that is complete.
 struct Ended {
-    spoken: Vec<Spoken>,
+    telling: Telling,
+    texts: Vec<String>,
     timing: Timing,
 }
 
@@ -45,18 +46,19 @@ pub(super) fn storing(
     let (ending, ended) = oneshot::channel();
     let task = turn.map(|turn| app.tasks.spawn(store(app.clone(), turn, passed, ended)));
     let app = app.clone();
+    // Everything is done in a task: whatever goes wrong there, the reply has passed.
     let complete = move |texts: Vec<String>| {
         let Times { weaving, asked, answered } = times;
         let timing = Timing { weaving, answered, replied: asked.elapsed() };
-        let spoken = app.told(&telling, &texts);
-        match task {
-            Some(task) => {
-                // A task that has failed has said so.
-                let _gone = ending.send(Ended { spoken, timing });
-                task
-            }
-            None => app.tasks.spawn(async {}),
+        if let Some(task) = task {
+            // A task that has failed has said so.
+            let _gone = ending.send(Ended { telling, texts, timing });
+            return task;
         }
+        let learning = app.clone();
+        app.tasks.spawn(async move {
+            learning.told(&telling, &texts);
+        })
     };
     (waiting, Box::new(complete))
 }
@@ -65,30 +67,33 @@ async fn store(
     app: App,
     turn: Box<(Decided, Sent)>,
     passed: oneshot::Receiver<()>,
-    ended: oneshot::Receiver<Ended>,
+    mut ended: oneshot::Receiver<Ended>,
 ) {
     let _passed = passed.await;
-    let chat = turn.0.path.chat().clone();
-    if let Err(error) = store_both(&app, turn, ended).await {
-        tracing::error!(%error, "the turn was not stored");
-        app.notice(Happened::NotStored { chat, reason: error.to_string() });
-    }
-}
-
-async fn store_both(
-    app: &App,
-    turn: Box<(Decided, Sent)>,
-    mut ended: oneshot::Receiver<Ended>,
-) -> Result<(), StoreError> {
-    let soon = tokio::time::timeout(TOGETHER, &mut ended).await;
     let (decided, sent) = *turn;
-    let (committed, ended) = match soon {
-        Ok(Ok(ended)) => (app.commit(decided, sent, &ended.spoken).await?, Some(ended)),
-        // It was cut off.
-        Ok(Err(_)) => (app.commit(decided, sent, &[]).await?, None),
-        Err(_later) => (app.commit(decided, sent, &[]).await?, ended.await.ok()),
+    let chat = decided.path.chat().clone();
+    let failed = |what: &str, error: &StoreError| {
+        tracing::error!(%error, "{what} was not stored");
+        app.notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });
     };
-    let Some(Ended { spoken, timing }) = ended else { return Ok(()) };
+    let spoken = |Ended { telling, texts, timing }| (app.told(&telling, &texts), timing);
+    // `Err` if it was cut off.
+    let soon = match tokio::time::timeout(TOGETHER, &mut ended).await {
+        Ok(ended) => Some(ended.ok().map(spoken)),
+        Err(_later) => None,
+    };
+    let said = soon.as_ref().and_then(Option::as_ref).map_or(&[][..], |(spoken, _)| spoken);
+    let committed = match app.commit(decided, sent, said).await {
+        Ok(committed) => committed,
+        Err(error) => return failed("the turn", &error),
+    };
+    let reply = match soon {
+        Some(reply) => reply,
+        None => ended.await.ok().map(spoken),
+    };
+    let Some((spoken, timing)) = reply else { return };
     app.api().timings.note(&app.tenant, committed.chat(), committed.turn(), timing);
-    app.commit_replies(committed, spoken).await
+    if let Err(error) = app.commit_replies(committed, spoken).await {
+        failed("the reply", &error);
+    }
 }

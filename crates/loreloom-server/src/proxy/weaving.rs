@@ -45,8 +45,9 @@ pub(super) struct Woven {
 /// Weaves lore into a request, or says why it goes on without.
 ///
 /// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
-/// been quick it works where the request came in, which always leaves a thread to the others;
-/// else it has a thread to itself, so that a slow turn delays no other chat.
+/// been quick it works where the request came in, and hands that thread's other tasks over if it
+/// is the last one left; else it has a thread to itself, so that a slow turn delays no other
+/// chat.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -123,11 +124,22 @@ impl Working {
         came: (&str, &HeaderMap, &Bytes),
         named: Option<Arc<Connection>>,
     ) -> Result<Outgoing, String> {
-        let begun = Instant::now();
-        let prepared = Box::pin(prepare(&self.app, &self.waiting, came, named)).await;
-        self.app.pace().took(begun.elapsed().saturating_sub(self.waiting.so_far()));
-        self.waiting.leave();
-        prepared
+        let _noting = Noting { working: self, begun: Instant::now() };
+        Box::pin(prepare(&self.app, &self.waiting, came, named)).await
+    }
+}
+
+/// Takes note of how long a turn took, also of one that its request no longer waits for.
+struct Noting<'working> {
+    working: &'working Working,
+    begun: Instant,
+}
+
+impl Drop for Noting<'_> {
+    fn drop(&mut self) {
+        let Working { app, waiting } = self.working;
+        app.pace().took(self.begun.elapsed().saturating_sub(waiting.so_far()));
+        waiting.leave();
     }
 }
 

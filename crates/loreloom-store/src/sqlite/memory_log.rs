@@ -115,6 +115,15 @@ fn add_events(
     Ok(())
 }
 
+/// The number of an owner's last event; 0 before the first.
+pub(super) fn last(
+    connection: &Connection,
+    tenant: &TenantId,
+    owner: &Owner,
+) -> Result<u64, MemoryError> {
+    Ok(find_owner(connection, tenant, owner)?.map_or(0, |(_, last)| last.unsigned_abs()))
+}
+
 fn find_owner(
     connection: &Connection,
     tenant: &TenantId,

@@ -59,6 +59,9 @@ use crate::{
 
 pub use self::{salvage::Salvage, upkeep::Diagnosis};
 
+/// Messages of a path whose state is read at a glance: about as many turns are looked at.
+const SHORT: usize = 1_000;
+
 /// Keeps stories in SQLite. Clones share their connections.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
@@ -362,7 +365,12 @@ impl StoryStore for SqliteStore {
         let choose = move |connection: &mut rusqlite::Connection| {
             read::choose(connection, &owner, &chat, choice)
         };
-        state_of(self.pool.glance(choose).await?, path.chat())
+        let chosen = if path.items().len() > SHORT {
+            self.pool.read(choose).await?
+        } else {
+            self.pool.glance(choose).await?
+        };
+        state_of(chosen, path.chat())
     }
 
     async fn turns(

@@ -16,6 +16,9 @@ use rusqlite::Connection;
 
 use super::{SqliteStore, jobs, memory_log, rows::Doing as _, unit::Unit};
 
+/// Events that are read at a glance.
+const FEW: u64 = 64;
+
 impl SqliteStore {
     async fn reading<T: Send + 'static>(
         &self,
@@ -62,8 +65,7 @@ impl MemoryLog for SqliteStore {
         after: u64,
     ) -> Result<Vec<Event>, MemoryError> {
         let (tenant, owner) = (tenant.clone(), owner.clone());
-        self.glancing(move |connection| memory_log::events(connection, &tenant, &owner, after))
-            .await
+        self.reading(move |connection| memory_log::events(connection, &tenant, &owner, after)).await
     }
 
     async fn news(
@@ -72,13 +74,25 @@ impl MemoryLog for SqliteStore {
         known: &[(Owner, u64)],
     ) -> Result<Vec<Vec<Event>>, MemoryError> {
         let (tenant, known) = (tenant.clone(), known.to_vec());
-        let read = move |connection: &Connection| {
+        let all = |tenant: &TenantId, known: &[(Owner, u64)], connection: &Connection| {
             let of = |(owner, after): &(Owner, u64)| {
-                memory_log::events(connection, &tenant, owner, *after)
+                memory_log::events(connection, tenant, owner, *after)
             };
-            known.iter().map(of).collect()
+            known.iter().map(of).collect::<Result<Vec<_>, _>>()
         };
-        self.glancing(read).await
+        let (owner, asked) = (tenant.clone(), known.clone());
+        let few = move |connection: &Connection| {
+            for (of, after) in &asked {
+                if memory_log::last(connection, &owner, of)?.saturating_sub(*after) > FEW {
+                    return Ok(None);
+                }
+            }
+            all(&owner, &asked, connection).map(Some)
+        };
+        match self.glancing(few).await? {
+            Some(news) => Ok(news),
+            None => self.reading(move |connection| all(&tenant, &known, connection)).await,
+        }
     }
 
     async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError> {
@@ -194,7 +208,8 @@ impl JobQueue for SqliteStore {
         let (tenant, chat) = (tenant.clone(), chat.cloned());
         let read =
             move |connection: &Connection| jobs::jobs(connection, &tenant, chat.as_ref(), over);
-        self.glancing(read).await
+        // What is over is everything there ever was.
+        if over { self.reading(read).await } else { self.glancing(read).await }
     }
 
     async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {

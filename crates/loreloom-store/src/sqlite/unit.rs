@@ -30,7 +30,9 @@ impl<'connection> Unit<'connection> {
 
     /// Lets it be part of the transaction.
     pub(super) fn commit(mut self) -> rusqlite::Result<()> {
-        if !self.is_first {
+        // Where SQLite has ended the transaction, because the disk failed, there is nothing to be
+        // part of: no savepoint has this name then, and that is the error.
+        if !self.is_first || self.connection.is_autocommit() {
             run(self.connection, "RELEASE unit")?;
         }
         self.is_over = true;
@@ -49,9 +51,9 @@ impl<'connection> Unit<'connection> {
 impl Drop for Unit<'_> {
     fn drop(&mut self) {
         // A disk that fails makes SQLite end the transaction by itself.
-        if !self.is_over && !self.connection.is_autocommit() {
-            // What cannot be taken back is not committed either: the transaction is broken.
-            let _broken = self.take_back();
+        if !self.is_over && !self.connection.is_autocommit() && self.take_back().is_err() {
+            // Half a write must not be committed with the others: then nothing is.
+            let _broken = run(self.connection, "ROLLBACK");
         }
     }
 }

@@ -253,7 +253,7 @@ async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> 
 
 /// Eight stories at once, each growing; the model thinks for five milliseconds on average.
 async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
-    // The first turn of all loads the tokenizer.
+    // The first turn of all has a thread of its own.
     let mut client = Client::connect(ours, true).await?;
     client.ask(&Story::new("first".to_owned()).next(Order { chunks: 1, pause: 5 })).await?;
     let mut clients = JoinSet::new();
@@ -331,6 +331,7 @@ async fn streams(
         for turn in 0..42 {
             let body = story.next(Order { chunks: 50, pause: 1 });
             let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+            first.failed += usize::from(!ours.good);
             if turn >= 2 {
                 first.ours.push(ours.first);
                 first.bare.push(bare.first);
@@ -344,6 +345,10 @@ async fn streams(
         print(figure.against(token / 0.5, "of 0.5 ms"));
         let figure = Figure::new(format!("a streamed chunk, {name}, added p50"), chunk, "µs");
         print(figure.against(chunk / 50.0, "of 50 µs"));
+        if first.failed > 0 {
+            let name = format!("streams, {name}, not as they should be");
+            print(Figure::new(name, count(first.failed), ""));
+        }
     }
     Ok(())
 }
