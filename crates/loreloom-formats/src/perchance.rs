@@ -115,6 +115,7 @@ fn paragraph<'entry>(entry: &'entry Entry, newline: &str) -> Cow<'entry, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ExportOptions, Format, export, import};
 
     #[test]
     fn paragraphs_are_entries() {
@@ -136,6 +137,17 @@ mod tests {
         assert_eq!(write(&book, "\n", Some(text)), "\na \r\nb\n\n\ne\nf\n\r\nd");
         book.entries.swap(0, 2);
         assert_eq!(write(&book, "\n", Some(text)), "d\n\ne\nf\n\na \r\nb\n");
+    }
+
+    #[test]
+    fn slashes_in_a_plain_text_are_no_comments() {
+        let text = b"a/b\n//\n\nc";
+        let options =
+            ImportOptions { file_name: Some("a.txt".to_owned()), ..ImportOptions::new("b") };
+        let book = import(text, &options).unwrap().book;
+        let writing = ExportOptions { original: Some(text), ..ExportOptions::default() };
+        let written = export(&book, Format::Perchance, &writing).unwrap();
+        assert_eq!(written.bytes, text);
     }
 
     #[test]

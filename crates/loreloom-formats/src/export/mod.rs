@@ -139,7 +139,8 @@ fn reading(book: &Book, format: Format, options: &ExportOptions<'_>) -> ImportOp
         odd_values: options.odd_values,
         // Keys that were split are an edit; what was overlooked then is overlooked now.
         split_keys: false,
-        relaxed: true,
+        // A plain text has no comments that could be overlooked.
+        relaxed: format != Format::Perchance,
         limits: options.limits,
     }
 }
