@@ -13,9 +13,8 @@ const WATCHED: u32 = 8;
 
 /// How turns have been going. The way to another thread and back takes as long as deciding an
 /// ordinary turn, so that is done where it is asked for; but nothing can end it there when its
-/// time is up, and the thread's other requests wait. Where a turn was slow, or is taking long
-/// right now, the next ones get a thread of their own, whose work can be left behind; and the
-/// last of the threads that requests come in on is not taken before it is replaced.
+/// time is up. Where a turn was slow, or is taking long right now, the next ones get a thread of
+/// their own, whose work can be left behind.
 #[derive(Debug)]
 pub(crate) struct Pace {
     begun: Instant,
@@ -40,24 +39,18 @@ impl Default for Pace {
 }
 
 /// A turn that is decided where it was asked for.
-pub(crate) struct Running<'pace> {
-    pace: &'pace Pace,
-    /// Whether all other threads have turns to decide: then this one's requests must be handed
-    /// to another before it begins.
-    pub(crate) is_last: bool,
-}
+pub(crate) struct Running<'pace>(&'pace Pace);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.pace.ended.store(self.pace.now(), Ordering::Relaxed);
-        self.pace.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.ended.store(self.0.now(), Ordering::Relaxed);
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Pace {
-    /// Begins a turn where it is asked for, on one of so many threads; `None` if it is to have a
-    /// thread of its own.
-    pub(crate) fn begin(&self, threads: usize) -> Option<Running<'_>> {
+    /// Begins a turn where it is asked for; `None` if it is to have a thread of its own.
+    pub(crate) fn begin(&self) -> Option<Running<'_>> {
         if self.watched.load(Ordering::Relaxed) > 0 {
             return None;
         }
@@ -68,7 +61,7 @@ impl Pace {
             (!hangs).then_some(running + 1)
         };
         let joined = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, join);
-        joined.ok().map(|others| Running { pace: self, is_last: others as usize + 1 >= threads })
+        joined.is_ok().then(|| Running(self))
     }
 
     /// Takes note of a turn.
@@ -93,37 +86,26 @@ mod tests {
     #[test]
     fn turns_get_a_thread_of_their_own_until_several_were_quick() {
         let pace = Pace::default();
-        assert!(pace.begin(4).is_none());
+        assert!(pace.begin().is_none());
         pace.took(Duration::from_millis(1));
-        assert!(pace.begin(4).is_some());
+        assert!(pace.begin().is_some());
         pace.took(Duration::from_millis(11));
         for _ in 0..WATCHED {
-            assert!(pace.begin(4).is_none());
+            assert!(pace.begin().is_none());
             pace.took(Duration::from_millis(1));
         }
-        assert!(pace.begin(4).is_some());
+        assert!(pace.begin().is_some());
     }
 
     #[test]
     fn a_turn_that_hangs_is_not_joined_by_others() {
         let pace = Pace::default();
         pace.took(Duration::from_millis(1));
-        let first = pace.begin(4);
+        let first = pace.begin();
         assert!(first.is_some());
         std::thread::sleep(2 * SLOW);
-        assert!(pace.begin(4).is_none());
+        assert!(pace.begin().is_none());
         drop(first);
-        assert!(pace.begin(4).is_some());
-    }
-    #[test]
-    fn who_takes_the_last_thread_is_told() {
-        let pace = Pace::default();
-        pace.took(Duration::from_millis(1));
-        let is_last = |threads: usize| pace.begin(threads).map(|running| running.is_last);
-        assert_eq!((is_last(1), is_last(2)), (Some(true), Some(false)));
-        let first = pace.begin(2);
-        assert_eq!((is_last(2), is_last(3)), (Some(true), Some(false)));
-        drop(first);
-        assert_eq!(is_last(2), Some(false));
+        assert!(pace.begin().is_some());
     }
 }

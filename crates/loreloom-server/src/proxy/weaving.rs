@@ -45,9 +45,8 @@ pub(super) struct Woven {
 /// Weaves lore into a request, or says why it goes on without.
 ///
 /// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
-/// been quick it works where the request came in, and hands that thread's other tasks over if it
-/// is the last one left; else it has a thread to itself, so that a slow turn delays no other
-/// chat.
+/// been quick it works where the request came in, and hands that thread's other tasks over; else
+/// it has a thread to itself. So a slow turn delays no other chat.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -64,15 +63,12 @@ pub(super) async fn weave(
         let (body, named) = (body.clone(), named.cloned());
         // A runtime of one thread has no other that could go on with its tasks.
         let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
-        let threads = runtime.metrics().num_workers();
-        let prepared = if let Some(running) = app.pace().begin(threads).filter(|_| may_stay) {
+        let prepared = if let Some(_running) = app.pace().begin().filter(|_| may_stay) {
             let came = (parts.uri.path(), &parts.headers, &body);
             let preparing = AssertUnwindSafe(working.prepare(came, named)).catch_unwind();
-            let prepared = if running.is_last {
-                block_in_place(|| runtime.block_on(preparing)).ok()
-            } else {
-                preparing.await.ok()
-            };
+            // Without the hand-over a task that waits on this thread, and that no other may
+            // take, would wait for as long as the turn takes.
+            let prepared = block_in_place(|| runtime.block_on(preparing)).ok();
             if begun.elapsed() > deadline + waiting.so_far() {
                 return Err(missed(deadline));
             }
