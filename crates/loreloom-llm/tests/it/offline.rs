@@ -222,6 +222,17 @@ async fn as_a_model_it_tells_the_same_and_refuses_json() {
     assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error}");
 }
 
+/// An answer as the proxy reads it.
+async fn read_back(path: &str, body: &Value, stream: bool) -> Option<Vec<String>> {
+    let mut body = body.clone();
+    body["stream"] = json!(stream);
+    let (status, content_type, bytes) = send(Method::POST, path, &body).await;
+    assert_eq!(status, 200, "{path}");
+    let mut reading = OfflineUpstream::default().reading(&content_type);
+    reading.push(&bytes);
+    reading.finish()
+}
+
 #[tokio::test]
 async fn the_storyteller_speaks_ollama_and_completions_too() {
     let ask = "What do you know about the Ashen Gate?";
@@ -234,13 +245,7 @@ async fn the_storyteller_speaks_ollama_and_completions_too() {
         ("/v1/completions", json!({"prompt": text})),
     ] {
         for stream in [false, true] {
-            let mut body = body.clone();
-            body["stream"] = json!(stream);
-            let (status, content_type, bytes) = send(Method::POST, path, &body).await;
-            assert_eq!(status, 200, "{path}");
-            let mut reading = OfflineUpstream::default().reading(&content_type);
-            reading.push(&bytes);
-            let told = reading.finish().unwrap();
+            let told = read_back(path, &body, stream).await.unwrap();
             assert!(told.len() == 1 && !told[0].is_empty(), "{path}: {told:?}");
             assert!(path != "/api/chat" || told[0] == expected, "{told:?}");
         }
@@ -270,13 +275,8 @@ async fn the_same_question_gets_the_same_answer_in_every_format() {
         ("/api/extra/generate/stream", json!({"prompt": ask})),
     ] {
         for stream in [false, true] {
-            let mut body = body.clone();
-            body["stream"] = json!(stream);
-            let (status, content_type, bytes) = send(Method::POST, path, &body).await;
-            assert_eq!(status, 200, "{path}");
-            let mut reading = OfflineUpstream::default().reading(&content_type);
-            reading.push(&bytes);
-            assert_eq!(reading.finish(), Some(vec![text.clone()]), "{path}, stream {stream}");
+            let told = read_back(path, &body, stream).await;
+            assert_eq!(told, Some(vec![text.clone()]), "{path}, stream {stream}");
         }
     }
 }

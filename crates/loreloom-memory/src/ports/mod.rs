@@ -11,6 +11,7 @@ mod jobs;
 mod memory_log;
 mod model;
 mod store;
+mod store_error;
 mod upstream;
 
 pub use self::{
@@ -27,9 +28,10 @@ pub use self::{
     },
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     store::{
-        ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoreError, StoredTurn,
-        StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
+        ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoredTurn, StoryStore,
+        TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
     },
+    store_error::StoreError,
     upstream::{
         BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
     },
