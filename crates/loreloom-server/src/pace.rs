@@ -39,12 +39,22 @@ impl Default for Pace {
 }
 
 /// A turn that is decided where it was asked for.
-pub(crate) struct Running<'pace>(&'pace Pace);
+pub(crate) struct Running<'pace> {
+    pace: &'pace Pace,
+    alone: bool,
+}
+
+impl Running<'_> {
+    /// Whether no other was being decided so when it began.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone
+    }
+}
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.ended.store(self.0.now(), Ordering::Relaxed);
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.pace.ended.store(self.pace.now(), Ordering::Relaxed);
+        self.pace.running.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -60,8 +70,8 @@ impl Pace {
             let hangs = running > 0 && Duration::from_micros(since) > SLOW;
             (!hangs).then_some(running + 1)
         };
-        let joined = self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, join);
-        joined.is_ok().then(|| Running(self))
+        let joined = self.running.fetch_update(Ordering::AcqRel, Ordering::Relaxed, join);
+        joined.ok().map(|others| Running { pace: self, alone: others == 0 })
     }
 
     /// Takes note of a turn.
@@ -107,5 +117,19 @@ mod tests {
         assert!(pace.begin().is_none());
         drop(first);
         assert!(pace.begin().is_some());
+    }
+
+    #[test]
+    fn one_turn_at_a_time_is_alone() {
+        let pace = Pace::default();
+        pace.took(Duration::from_millis(1));
+        let alone = |running: &Option<Running<'_>>| running.as_ref().map(Running::is_alone);
+        let first = pace.begin();
+        let second = pace.begin();
+        assert_eq!((alone(&first), alone(&second)), (Some(true), Some(false)));
+        drop(first);
+        assert_eq!(alone(&pace.begin()), Some(false));
+        drop(second);
+        assert_eq!(alone(&pace.begin()), Some(true));
     }
 }

@@ -274,6 +274,14 @@ impl App {
         Ok((path, state, left_at))
     }
 
+    /// Has the store fold the state that the next turn of a story begins with, so that it is
+    /// at hand by then.
+    async fn look_ahead(&self, path: &Path) {
+        if let Err(error) = self.store.state(&self.tenant, path).await {
+            tracing::debug!(%error, "the next turn reads its state itself");
+        }
+    }
+
     /// What the store answers, unless that takes longer than a turn may.
     pub(crate) async fn ask_store<T>(
         &self,
@@ -421,7 +429,10 @@ impl App {
             // The reply is stored: its reader need not wait for what memory makes of it.
             let (app, path) = (self.clone(), Arc::new(path));
             self.paths().put(Arc::clone(&path), self.clock.now());
-            self.tasks.spawn(async move { app.remember(&path, &names).await });
+            self.tasks.spawn(async move {
+                app.look_ahead(&path).await;
+                app.remember(&path, &names).await;
+            });
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ mod memory;
 mod memory_desk;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod recent_states;
 mod sqlite;
 mod undo;
 

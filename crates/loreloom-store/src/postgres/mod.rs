@@ -43,6 +43,7 @@ use crate::{
         Committed, Draft, KeptPath, RecentPaths, library_parts, not_json, state_of, take_apart,
     },
     fold::Choice,
+    recent_states::{Recent, RecentStates},
 };
 
 /// Keeps stories in PostgreSQL. Clones share their connections.
@@ -50,6 +51,7 @@ use crate::{
 pub struct PostgresStore {
     pool: Pool,
     recent: Arc<Mutex<RecentPaths>>,
+    states: Arc<RecentStates>,
 }
 
 impl PostgresStore {
@@ -65,7 +67,7 @@ impl PostgresStore {
         let pool = connect::pool(address)?;
         connect::reach(&pool, address).await?;
         connect::prepare(&pool).await?;
-        Ok(Self { pool, recent: Arc::default() })
+        Ok(Self { pool, recent: Arc::default(), states: Arc::default() })
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
@@ -225,7 +227,15 @@ impl StoryStore for PostgresStore {
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
         let mut client = client(&self.pool).await?;
         let snapshot = Snapshot::of(&mut client, tenant, path.chat()).await?;
-        state_of(snapshot.choose(Choice::on(path)).await?, path.chat())
+        let after = snapshot.last_write();
+        let recent = self.states.get(tenant, path).filter(|recent| recent.after == after);
+        if let Some(recent) = recent {
+            return Ok(Arc::unwrap_or_clone(recent.state));
+        }
+        let chosen = snapshot.choose(Choice::on(path)).await?;
+        let state = Arc::new(state_of(chosen, path.chat())?);
+        self.states.put(tenant, path, Recent { after, state: Arc::clone(&state) });
+        Ok(Arc::unwrap_or_clone(state))
     }
 
     async fn turns(

@@ -6,7 +6,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteRecord,
+    ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 use rustc_hash::FxHashMap;
 use tokio_postgres::{IsolationLevel, Row, types::ToSql};
@@ -67,6 +67,11 @@ impl<'client> Snapshot<'client> {
         let transaction = begin.start().await.doing("beginning to read")?;
         let row = ChatRow::get(&transaction, tenant, chat, Purpose::Read).await?;
         Ok(Self { transaction, tenant, row })
+    }
+
+    /// The last write to the chat.
+    pub(super) fn last_write(&self) -> WriteId {
+        self.row.record.last_write()
     }
 
     /// Rows of a query whose first two parameters are the tenant and the chat.

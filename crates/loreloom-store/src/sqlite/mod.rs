@@ -55,6 +55,7 @@ use crate::{
         take_apart,
     },
     fold::Choice,
+    recent_states::{Recent, RecentStates},
 };
 
 pub use self::{salvage::Salvage, upkeep::Diagnosis};
@@ -68,6 +69,7 @@ pub struct SqliteStore {
     pool: Arc<Pool>,
     recent: Arc<Mutex<RecentPaths>>,
     told: Arc<Mutex<ToldNodes>>,
+    states: Arc<RecentStates>,
 }
 
 impl SqliteStore {
@@ -88,7 +90,8 @@ impl SqliteStore {
     }
 
     fn of(pool: Pool) -> Self {
-        Self { pool: Arc::new(pool), recent: Arc::default(), told: Arc::default() }
+        let pool = Arc::new(pool);
+        Self { pool, recent: Arc::default(), told: Arc::default(), states: Arc::default() }
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
@@ -360,17 +363,26 @@ impl StoryStore for SqliteStore {
     }
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
-        let choice = Choice::on(path);
         let (owner, chat) = (tenant.clone(), path.chat().clone());
+        if let Some(recent) = self.states.get(tenant, path) {
+            let (owner, chat) = (owner.clone(), chat.clone());
+            let look = move |connection: &mut _| read::last_write(connection, &owner, &chat);
+            if self.pool.glance(look).await? == Some(recent.after) {
+                return Ok(Arc::unwrap_or_clone(recent.state));
+            }
+        }
+        let choice = Choice::on(path);
         let choose = move |connection: &mut rusqlite::Connection| {
             read::choose(connection, &owner, &chat, choice)
         };
-        let chosen = if path.items().len() > SHORT {
+        let (after, chosen) = if path.items().len() > SHORT {
             self.pool.read(choose).await?
         } else {
             self.pool.glance(choose).await?
         };
-        state_of(chosen, path.chat())
+        let state = Arc::new(state_of(chosen, path.chat())?);
+        self.states.put(tenant, path, Recent { after, state: Arc::clone(&state) });
+        Ok(Arc::unwrap_or_clone(state))
     }
 
     async fn turns(

@@ -5,7 +5,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    ChatRecord, ChatSummary, StoreError, TurnId, TurnRecord, TurnSummary,
+    ChatRecord, ChatSummary, StoreError, TurnId, TurnRecord, TurnSummary, WriteId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
@@ -178,6 +178,21 @@ impl<'connection> Snapshot<'connection> {
     }
 }
 
+/// The last write to a chat.
+pub(super) fn last_write(
+    connection: &Connection,
+    tenant: &TenantId,
+    chat: &ChatId,
+) -> Result<Option<WriteId>, StoreError> {
+    const SQL: &str = "SELECT version FROM chats WHERE tenant = ?1 AND id = ?2";
+    let read = || {
+        let mut select = connection.prepare_cached(SQL)?;
+        let key = params![tenant.as_str(), chat.as_str()];
+        select.query_row(key, |row| write_id(row, 0)).optional()
+    };
+    read().doing("reading a chat")
+}
+
 /// Offers all turns of a chat, newest first. One statement sees one snapshot, and every turn
 /// waits for this one.
 pub(super) fn choose(
@@ -185,19 +200,19 @@ pub(super) fn choose(
     tenant: &TenantId,
     chat: &ChatId,
     mut choice: ChosenDeltas,
-) -> Result<ChosenDeltas, StoreError> {
+) -> Result<(WriteId, ChosenDeltas), StoreError> {
     let doing = "reading a chat's state";
     let mut select = connection
         .prepare_cached(
-            "SELECT t.at, t.at_message, t.generation, t.delta FROM chats c \
+            "SELECT t.at, t.at_message, t.generation, t.delta, c.version FROM chats c \
              LEFT JOIN turns t ON t.tenant = c.tenant AND t.chat = c.chat AND t.undone = 0 \
              WHERE c.tenant = ?1 AND c.id = ?2 ORDER BY t.turn DESC",
         )
         .doing(doing)?;
     let mut rows = select.query(params![tenant.as_str(), chat.as_str()]).doing(doing)?;
-    let mut is_there = false;
+    let mut last = None;
     while let Some(row) = rows.next().doing(doing)? {
-        is_there = true;
+        last = Some(write_id(row, 4).doing(doing)?);
         // A chat without turns has one row of nothing.
         let Some(at) = row.get::<_, Option<Hash>>(0).doing(doing)? else { break };
         let message = row.get::<_, Option<Hash>>(1).doing(doing)?;
@@ -209,7 +224,12 @@ pub(super) fn choose(
         };
         choice.offer(turn, || row.get(3).doing(doing))?;
     }
-    is_there.then_some(choice).ok_or_else(|| StoreError::NoChat { chat: chat.clone() })
+    let last = last.ok_or_else(|| StoreError::NoChat { chat: chat.clone() })?;
+    Ok((last, choice))
+}
+
+fn write_id(row: &Row<'_>, column: usize) -> rusqlite::Result<WriteId> {
+    row.get(column).map(|version: i64| WriteId(version.unsigned_abs()))
 }
 
 /// All turns.

@@ -73,26 +73,24 @@ impl MemoryLog for SqliteStore {
         tenant: &TenantId,
         known: &[(Owner, u64)],
     ) -> Result<Vec<Vec<Event>>, MemoryError> {
-        let (tenant, known) = (tenant.clone(), known.to_vec());
-        let all = |tenant: &TenantId, known: &[(Owner, u64)], connection: &Connection| {
-            let of = |(owner, after): &(Owner, u64)| {
-                memory_log::events(connection, tenant, owner, *after)
-            };
-            known.iter().map(of).collect::<Result<Vec<_>, _>>()
-        };
-        let (owner, asked) = (tenant.clone(), known.clone());
-        let few = move |connection: &Connection| {
-            for (of, after) in &asked {
-                if memory_log::last(connection, &owner, of)?.saturating_sub(*after) > FEW {
-                    return Ok(None);
-                }
-            }
-            all(&owner, &asked, connection).map(Some)
-        };
-        match self.glancing(few).await? {
-            Some(news) => Ok(news),
-            None => self.reading(move |connection| all(&tenant, &known, connection)).await,
+        if known.is_empty() {
+            return Ok(Vec::new());
         }
+        let (owner, asked) = (tenant.clone(), known.to_vec());
+        let look = move |connection: &Connection| memory_log::newer(connection, &owner, &asked);
+        let newer = self.glancing(look).await?;
+        if newer.iter().all(|newer| *newer == 0) {
+            return Ok(vec![Vec::new(); known.len()]);
+        }
+        let (tenant, known) = (tenant.clone(), known.to_vec());
+        let read = move |connection: &Connection| {
+            let of = |(owner, after): &(Owner, u64)| {
+                memory_log::events(connection, &tenant, owner, *after)
+            };
+            known.iter().map(of).collect()
+        };
+        let few = newer.iter().all(|newer| *newer <= FEW);
+        if few { self.glancing(read).await } else { self.reading(read).await }
     }
 
     async fn owners(&self, tenant: &TenantId) -> Result<Vec<(Owner, u64)>, MemoryError> {

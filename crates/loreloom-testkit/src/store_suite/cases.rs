@@ -30,10 +30,10 @@ pub use super::{
     },
     cases_tree::{
         a_branch_does_not_touch_the_story_it_left, a_change_by_hand_leaves_the_tip_alone,
-        a_quiet_turn_leaves_no_state, an_edit_far_back_keeps_the_state_of_what_follows,
-        swipes_are_siblings, the_exact_prefix_counts_before_the_message,
-        the_tree_lists_parents_before_children, the_turns_of_a_round_each_keep_their_own,
-        two_greetings_are_two_roots,
+        a_quiet_turn_leaves_no_state, a_state_follows_what_others_write,
+        an_edit_far_back_keeps_the_state_of_what_follows, swipes_are_siblings,
+        the_exact_prefix_counts_before_the_message, the_tree_lists_parents_before_children,
+        the_turns_of_a_round_each_keep_their_own, two_greetings_are_two_roots,
     },
     cases_undo::{
         a_trimmed_turn_keeps_what_it_needs, a_write_that_others_build_on_is_not_taken_back,

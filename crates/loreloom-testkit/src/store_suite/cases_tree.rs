@@ -140,6 +140,24 @@ pub async fn a_quiet_turn_leaves_no_state(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
+/// A state that was read before is read anew once anybody has written to the chat.
+pub async fn a_state_follows_what_others_write(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "others").await?;
+    let other = opener.open().await?;
+    let path = dialogue(&scene.chat, &["hello"]);
+    for end in [3, 5] {
+        let turn = fixture::turn(&path, sticky("a", end), 4);
+        other.commit_turn(&scene.tenant, &path, &turn, None).await?;
+        for _again in 0..2 {
+            assert_eq!(scene.sticky(&path).await?, ends(&[("a", end)]));
+        }
+    }
+    let last = scene.record().await?.last_write();
+    other.take_back(&scene.tenant, &scene.chat, last, Timestamp(5)).await?;
+    assert_eq!(scene.sticky(&path).await?, ends(&[("a", 3)]));
+    Ok(())
+}
+
 /// A change by hand far back counts on the way to the tip, which stays; so does the next, and
 /// taking it back.
 pub async fn a_change_by_hand_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {

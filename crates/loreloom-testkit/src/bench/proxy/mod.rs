@@ -37,6 +37,12 @@ impl Pair {
         self.failed += usize::from(!ours.good || !bare.good);
     }
 
+    fn add_first(&mut self, ours: &Answered, bare: &Answered) {
+        self.ours.push(ours.first);
+        self.bare.push(bare.first);
+        self.failed += usize::from(!ours.good);
+    }
+
     fn merge(&mut self, other: Self) {
         self.ours.extend(other.ours);
         self.bare.extend(other.bare);
@@ -80,16 +86,18 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A story that grows by a turn with each request.
+/// A story that grows by a turn with each request, told on with the replies that came.
 struct Story {
     name: String,
     turns: u64,
     messages: Vec<String>,
+    /// How the last reply was asked for.
+    asked: Order,
 }
 
 impl Story {
     fn new(name: String) -> Self {
-        Self { name, turns: 0, messages: Vec::new() }
+        Self { name, turns: 0, messages: Vec::new(), asked: Order::default() }
     }
 
     /// A story that has been told for so many turns.
@@ -104,6 +112,7 @@ impl Story {
     /// The next request.
     fn next(&mut self, order: Order) -> String {
         self.tell();
+        self.asked = order;
         self.request(order, usize::MAX)
     }
 
@@ -111,10 +120,8 @@ impl Story {
     fn tell(&mut self) {
         let (name, turn) = (&self.name, self.turns);
         if turn > 0 {
-            let reply = turn - 1;
-            self.messages.push(format!(
-                r#"{{"role":"assistant","content":"The keeper answers, number {reply}."}}"#
-            ));
+            let reply = self.asked.reply(turn - 1);
+            self.messages.push(format!(r#"{{"role":"assistant","content":"{reply}"}}"#));
         }
         self.messages.push(format!(
             r#"{{"role":"user","content":"In {name} somebody asks the keeper about place{} and what became of it after the long winter, for the {turn}th time."}}"#,
@@ -266,9 +273,7 @@ async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pa
             for _ in 0..125 {
                 let body = story.next(Order { chunks: 1, pause: 5 });
                 let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
-                pair.ours.push(ours.first);
-                pair.bare.push(bare.first);
-                pair.failed += usize::from(!ours.good);
+                pair.add_first(&ours, &bare);
             }
             std::io::Result::Ok(pair)
         });
@@ -297,9 +302,7 @@ async fn long_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pai
                 let body = story.request(order, WINDOW);
                 let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
                 if turn >= 5 {
-                    pair.ours.push(ours.first);
-                    pair.bare.push(bare.first);
-                    pair.failed += usize::from(!ours.good);
+                    pair.add_first(&ours, &bare);
                 }
             }
             std::io::Result::Ok(pair)
@@ -317,37 +320,61 @@ async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<
 }
 
 /// Time to the first token, and how much longer each chunk is under way: of replies that are
-/// only passed on, and of a story's turns.
+/// only passed on, and of a story's turns. Everything is asked for twice: by a reader who takes
+/// his time, when every cache has gone cold in between, and back to back.
 async fn streams(
     ours: SocketAddr,
     bare: SocketAddr,
     print: &mut dyn FnMut(Figure),
 ) -> std::io::Result<()> {
     for (name, woven) in [("passed on", false), ("1,000 entries", true)] {
-        let (mut proxy, mut direct) =
-            (Client::connect(ours, woven).await?, Client::connect(bare, false).await?);
-        let mut story = Story::new(format!("streams {name}"));
         let (mut first, mut chunks) = (Pair::default(), Pair::default());
-        for turn in 0..42 {
-            let body = story.next(Order { chunks: 50, pause: 1 });
-            let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
-            first.failed += usize::from(!ours.good);
-            if turn >= 2 {
-                first.ours.push(ours.first);
-                first.bare.push(bare.first);
-                // The first event carries what the request took.
-                chunks.ours.extend(&ours.events[1..]);
-                chunks.bare.extend(&bare.events[1..]);
-            }
+        let slow = Order { chunks: 50, pause: 1 };
+        stream(ours, bare, (format!("slow {name}"), slow, woven), |ours, bare| {
+            first.add_first(ours, bare);
+            // The first event carries what the request took.
+            chunks.ours.extend(&ours.events[1..]);
+            chunks.bare.extend(&bare.events[1..]);
+        })
+        .await?;
+        let mut quick = Pair::default();
+        for at in 0..10 {
+            let story = (format!("quick {name} {at}"), Order { chunks: 3, pause: 1 }, woven);
+            stream(ours, bare, story, |ours, bare| quick.add_first(ours, bare)).await?;
         }
-        let (token, chunk) = (first.added(0.5), chunks.added(0.5) * 1e3);
-        let figure = Figure::new(format!("first token, {name}, added p50"), token, "ms");
-        print(figure.against(token / 0.5, "of 0.5 ms"));
+        for (when, pair) in [("after a pause", &first), ("back to back", &quick)] {
+            let token = pair.added(0.5);
+            let figure =
+                Figure::new(format!("first token, {name}, {when}, added p50"), token, "ms");
+            print(figure.against(token / 0.5, "of 0.5 ms"));
+        }
+        let chunk = chunks.added(0.5) * 1e3;
         let figure = Figure::new(format!("a streamed chunk, {name}, added p50"), chunk, "µs");
         print(figure.against(chunk / 50.0, "of 50 µs"));
-        if first.failed > 0 {
+        let failed = first.failed + quick.failed;
+        if failed > 0 {
             let name = format!("streams, {name}, not as they should be");
-            print(Figure::new(name, count(first.failed), ""));
+            print(Figure::new(name, count(failed), ""));
+        }
+    }
+    Ok(())
+}
+
+/// Tells a story by the proxy and the upstream in turn.
+async fn stream(
+    ours: SocketAddr,
+    bare: SocketAddr,
+    (name, order, woven): (String, Order, bool),
+    mut seen: impl FnMut(&Answered, &Answered),
+) -> std::io::Result<()> {
+    let (mut proxy, mut direct) =
+        (Client::connect(ours, woven).await?, Client::connect(bare, false).await?);
+    let mut story = Story::new(name);
+    for turn in 0..42 {
+        let body = story.next(order);
+        let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
+        if turn >= 2 {
+            seen(&ours, &bare);
         }
     }
     Ok(())

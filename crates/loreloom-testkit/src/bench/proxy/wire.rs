@@ -40,6 +40,16 @@ impl Order {
         // Seven is prime to nine: nine requests in a row think for nine different times.
         Duration::from_micros(self.pause * 200 * (asked * 7 % 9 + 1))
     }
+
+    /// A piece of the reply to a turn.
+    fn piece(turn: u64, at: u64) -> String {
+        if at == 0 { format!("The keeper answers, number {turn}.") } else { " word".to_owned() }
+    }
+
+    /// The reply to a turn.
+    pub(super) fn reply(self, turn: u64) -> String {
+        (0..self.chunks.max(1)).map(|at| Self::piece(turn, at)).collect()
+    }
 }
 
 /// A message that is being read.
@@ -106,10 +116,11 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
     if order.pause > 0 {
         tokio::time::sleep(order.thought()).await;
     }
+    let turn = number(&text, "bench_turn");
     if order.chunks == 0 {
-        let said = number(&text, "bench_turn");
+        let reply = order.reply(turn);
         let body = format!(
-            r#"{{"id":"x","object":"chat.completion","choices":[{{"index":0,"message":{{"role":"assistant","content":"The keeper answers, number {said}."}},"finish_reason":"stop"}}]}}"#
+            r#"{{"id":"x","object":"chat.completion","choices":[{{"index":0,"message":{{"role":"assistant","content":"{reply}"}},"finish_reason":"stop"}}]}}"#
         );
         let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
         socket.write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).await?;
@@ -122,9 +133,9 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
         if at > 0 && order.pause > 0 {
             tokio::time::sleep(pause).await;
         }
-        let stamp = nanos();
+        let (piece, stamp) = (Order::piece(turn, at), nanos());
         let event = format!(
-            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word \"}},\"finish_reason\":null}}],\"arrived\":{arrived},\"stamp\":{stamp}}}\n\n"
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{piece}\"}},\"finish_reason\":null}}],\"arrived\":{arrived},\"stamp\":{stamp}}}\n\n"
         );
         socket.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).await?;
     }
