@@ -111,7 +111,7 @@ impl LiveConnections {
 
 impl App {
     /// The connections as they are now. Whoever holds them keeps them, whatever is changed.
-    pub(crate) fn connections(&self) -> Arc<Connections> {
+    pub fn connections(&self) -> Arc<Connections> {
         let now = self.api().connections.now.read().unwrap_or_else(PoisonError::into_inner);
         now.as_ref()
             .map_or_else(|| Arc::clone(&self.configured), |now| Arc::clone(&now.connections))

@@ -202,9 +202,11 @@ impl Serve {
             }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
-            // With `--upstream` every request goes to the first.
-            let opened = &start.opened;
-            let used = if self.upstream.is_some() { &opened[..1] } else { &opened[..] };
+            let connections = app.connections();
+            let all = connections.all();
+            // With `--upstream` every request goes to the first, unless the API says otherwise.
+            let is_only = self.upstream.is_some() && all.len() == start.opened.len();
+            let used = if is_only { &all[..1] } else { all };
             let welcome = Welcome {
                 address: server.address,
                 connections: used,

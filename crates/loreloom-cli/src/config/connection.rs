@@ -345,7 +345,27 @@ impl Opened {
 
 #[cfg(test)]
 mod tests {
+    use loreloom_memory::ports::ChatRequest;
+    use loreloom_testkit::model_server::{ModelServer, Script};
+
     use super::*;
+
+    #[tokio::test]
+    async fn memorys_work_and_vectors_reach_no_further_than_the_connection() {
+        let server = ModelServer::start(Script::new()).unwrap();
+        let url = server.base_url().replace("127.0.0.1", "localhost");
+        let settings = serde_json::json!({"url": format!("{url}/v1"), "model": "m"});
+        let settings: ConnectionSettings = serde_json::from_value(settings).unwrap();
+        let open = |reach| Opened::within("a", &settings, Path::new(""), reach).unwrap();
+        let public = open(Reach::Public);
+        let asked = public.model(None).unwrap().complete(&ChatRequest::default()).await;
+        assert!(asked.is_err());
+        assert!(public.embedder(None).await.is_err());
+        assert!(server.received().is_empty());
+        let anywhere = open(Reach::Anywhere).model(None).unwrap();
+        anywhere.complete(&ChatRequest::default()).await.unwrap();
+        assert_eq!(server.received().len(), 1);
+    }
 
     #[test]
     fn every_tokenizer_that_settings_can_name_is_there() {

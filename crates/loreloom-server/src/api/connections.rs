@@ -11,7 +11,7 @@ use axum::{
 };
 use futures_util::{Stream, stream};
 use http::{HeaderMap, header::ACCEPT};
-use loreloom_core::ids::ConnectionId;
+use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_memory::ports::{Diagnosis, Finding, StepOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -80,7 +80,7 @@ pub(super) struct ConnectionView {
 pub(super) struct ConnectionsView {
     /// The connections, those of the configuration first.
     items: Vec<ConnectionView>,
-    /// Whether connections can be set up here.
+    /// Whether the caller can set connections up here.
     settable: bool,
 }
 
@@ -131,12 +131,16 @@ pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<Connection
         let settings = Some(one.settings.clone());
         items.push(ConnectionView { default: false, settings, ..hidden });
     }
-    if caller.must_administer().is_err() {
-        for one in &mut items {
+    // Where the installation's keys are is not for other tenants.
+    let is_elsewhere = caller.tenant != TenantId::local();
+    for one in &mut items {
+        if caller.must_administer().is_err() {
             (one.key, one.settings) = (None, None);
+        } else if is_elsewhere && one.source == ConnectionSource::Configuration {
+            one.key = None;
         }
     }
-    let settable = app.configured.opener().is_some();
+    let settable = app.configured.opener().is_some() && caller.must_administer().is_ok();
     Ok(Tagged::by_content(revision, ConnectionsView { items, settable }))
 }
 

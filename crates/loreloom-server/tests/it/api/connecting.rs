@@ -290,6 +290,7 @@ async fn connections_are_the_tenants_own_and_for_administrators() {
     let made = api.call("PUT", "/connections/mine", here).await.good();
     let listed = api.with_key(&ann, "GET", "/connections", &json!({})).await.good();
     assert_eq!(names(&listed), [("home", "configuration")]);
+    assert_eq!(listed["items"][0]["key"], Value::Null, "another tenant's administrator");
     let body = json!({"url": "https://example.com/v1", "model": "m"});
     api.with_key(&ann, "PUT", "/connections/anns", &body).await.good();
     let own_routes = json!({"routes": [{"models": "*", "connection": "anns"}]});
@@ -309,6 +310,7 @@ async fn connections_are_the_tenants_own_and_for_administrators() {
     }
     let seen = api.with_key(&reader, "GET", "/connections", &json!({})).await.text;
     assert!(seen.contains("mine") && !seen.contains("SOME_NAME"), "{seen}");
+    assert!(seen.contains("\"settable\":false"), "{seen}");
     let seen = api.with_key(&reader, "GET", "/revisions", &json!({})).await.text;
     assert!(seen.contains("connection/mine") && !seen.contains("SOME_NAME"), "{seen}");
 }
