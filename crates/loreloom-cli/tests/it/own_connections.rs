@@ -1,8 +1,11 @@
 //! Connections, routes and keys that are set up through the API of the real server.
 
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, time::Duration};
 
-use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+use loreloom_testkit::{
+    model_server::{ModelServer, Reply, Script},
+    postgres::Cluster,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -205,4 +208,50 @@ async fn keys_are_made_and_revoked_through_the_api() {
     let (status, gone) = server.api("DELETE", &format!("/keys/{id}"), &json!({})).await;
     assert_eq!(status, 200, "{gone}");
     assert_eq!(look().await, 401);
+}
+
+/// Two servers over one store: what one sets up, the other takes up, and the next start has.
+async fn shared(home: &Path, place: &[&str]) {
+    let cloud = model("from the cloud");
+    let (one, other) = (Server::keeping(home, place, &[]), Server::keeping(home, place, &[]));
+    let settings = json!({"url": format!("{}/v1", cloud.base_url())});
+    let (status, made) = one.api("PUT", "/connections/cloud", &settings).await;
+    assert_eq!(status, 201, "{made}");
+    let routes = json!({"features": {"writer": "cloud"}});
+    assert_eq!(one.api("PUT", "/routes", &routes).await.0, 200);
+    let mut answer = json!(null);
+    for _ in 0..200 {
+        answer = says(&other, "m").await.1;
+        if answer == "from the cloud" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(answer, "from the cloud");
+    drop((one, other));
+    let again = Server::keeping(home, place, &[]);
+    assert_eq!(says(&again, "m").await.1, "from the cloud");
+    let (status, _) = again.api("POST", "/undo", &json!({"undo": made["undo"]})).await;
+    assert_eq!(status, 200);
+    assert_eq!(says(&again, "m").await.0, 502, "the writer is named and no longer there");
+}
+
+#[tokio::test]
+async fn servers_on_one_file_share_connections() {
+    let home = TempDir::new().unwrap();
+    shared(home.path(), &["--data", "data"]).await;
+}
+
+#[tokio::test]
+async fn servers_on_one_postgres_share_connections() {
+    let Some(cluster) = Cluster::start().unwrap() else { return };
+    let address = cluster.address();
+    let field = |name: &str| {
+        let found = address.split(' ').find_map(|word| word.strip_prefix(name));
+        found.unwrap().to_owned()
+    };
+    let url =
+        format!("postgres:///{}?host={}&user={}", field("dbname="), field("host="), field("user="));
+    let home = TempDir::new().unwrap();
+    shared(home.path(), &["--store", &url]).await;
 }

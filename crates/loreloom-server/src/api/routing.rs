@@ -1,5 +1,7 @@
 //! Which request goes where, and which connection does what.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use loreloom_core::ids::{ConnectionId, TenantId};
 use serde::Serialize;
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     app::App,
     connection_settings::ConnectionKind,
+    connections::{Connection, Connections},
     own_connections::OwnConnection,
     routing::{FeatureChoice, Features, Routing},
 };
@@ -124,7 +127,24 @@ pub(super) fn checked_choice(
     }
 }
 
-fn checked(app: &App, routing: &Routing) -> Result<(), Problem> {
+/// A connection of that name that was set up, whether it can be used or not. What only routes
+/// name is none.
+fn known(
+    connections: &Connections,
+    own: &[OwnConnection],
+    name: &ConnectionId,
+    at: String,
+) -> Result<Arc<Connection>, Problem> {
+    let is_there =
+        connections.has_configured(name) || own.iter().any(|connection| connection.name == *name);
+    let found = connections.named(name).ok().filter(|_| is_there);
+    found.cloned().ok_or_else(|| {
+        let detail = format!("there is no connection `{name}`");
+        Problem::new(Code::WrongValue, detail).at(at).with(name.to_string())
+    })
+}
+
+fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Problem> {
     if routing.routes.len() > MOST {
         let rule = format!("must have at most {MOST} routes");
         return Err(Problem::value("routes", &rule, routing.routes.len()));
@@ -136,24 +156,15 @@ fn checked(app: &App, routing: &Routing) -> Result<(), Problem> {
             let rule = "must have 1 to 200 letters";
             return Err(Problem::value(&at("models"), rule, route.models.as_str()));
         }
-        let named = connections.named(&route.connection);
-        let unknown = |error: crate::ConnectionsError| {
-            let name = route.connection.to_string();
-            Problem::new(Code::WrongValue, error.to_string()).at(at("connection")).with(name)
-        };
-        named.map_err(unknown)?;
+        known(&connections, own, &route.connection, at("connection"))?;
     }
     for (feature, choice) in routing.features.all() {
+        let at = format!("features.{feature}");
         if feature != "writer" && app.tenant != TenantId::local() {
             let detail = format!("`{feature}` is the installation's, and of no other tenant");
-            let at = format!("features.{feature}");
-            return Err(Problem::new(Code::Forbidden, detail).at(&at));
+            return Err(Problem::new(Code::Forbidden, detail).at(at));
         }
-        let connection = connections.named(choice.connection()).map_err(|error| {
-            let at = format!("features.{feature}");
-            let name = choice.connection().to_string();
-            Problem::new(Code::WrongValue, error.to_string()).at(&at).with(name)
-        })?;
+        let connection = known(&connections, own, choice.connection(), at)?;
         checked_choice(feature, choice, (connection.kind, connection.model.as_deref()))?;
     }
     Ok(())
@@ -177,7 +188,8 @@ async fn put(
     app.take_up_connections().await?;
     let at = app.store.revision(&caller.tenant).await?;
     seen.check(&view(&app, &caller).await?.tag)?;
-    checked(&app, &routing)?;
+    let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
+    checked(&app, &own, &routing)?;
     let (change, now) = (routing.change()?, app.clock.now());
     let revision = app.store.change(&caller.tenant, &[change], Some(at), now).await?;
     let editing = Editing { app: &app, tenant: &caller.tenant };

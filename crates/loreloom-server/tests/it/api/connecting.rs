@@ -158,6 +158,9 @@ async fn a_connection_in_use_stays_and_one_of_the_configuration_too() {
     let (status, text) = api.says("x").await;
     assert_eq!(status, 502, "{text}");
     assert!(text.contains("there is no connection `mine`"), "{text}");
+    let named = json!({"routes": [{"models": "y", "connection": "mine"}]});
+    let (_, told) = api.call("PUT", "/routes", named).await.refused(422);
+    assert_eq!(told, "there is no connection `mine`");
 }
 
 #[tokio::test]
