@@ -59,8 +59,8 @@ pub struct AppParts {
     pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
     pub memory: Option<Arc<MemoryService>>,
-    /// The models' servers.
-    pub connections: Arc<Connections>,
+    /// The models' servers of the configuration.
+    pub configured: Arc<Connections>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// What requests do not say.
@@ -164,7 +164,7 @@ impl App {
     }
 
     /// The same server for another tenant: its own books, stories and memories, over the same
-    /// store and connections. Books and notes that were named at start are not its own.
+    /// store and configured connections. Books and notes that were named at start are not its own.
     pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
         let parts = AppParts {
             tenant,
@@ -174,7 +174,7 @@ impl App {
             choosing: None,
             noting: self.noting.clone(),
             memory: self.memory.clone(),
-            connections: Arc::clone(&self.connections),
+            configured: Arc::clone(&self.configured),
             clock: Arc::clone(&self.clock),
             defaults: self.defaults.clone(),
             weaving: self.weaving.clone(),

@@ -10,7 +10,13 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{Diagnosis, Upstream};
 
-use crate::app::App;
+use crate::{
+    app::App,
+    connection_settings::{ConnectionKind, ConnectionSettings},
+    own_connections::Reach,
+    routing::{RouteSetting, Routing, Started},
+    unopened,
+};
 
 /// Chooses what the tokens of a model are counted with.
 pub type Counting = Arc<dyn Fn(&str) -> Arc<dyn TokenCounter> + Send + Sync>;
@@ -31,6 +37,11 @@ pub struct Prospect {
     pub model: Option<String>,
 }
 
+/// Opens a connection of the API's own, or says why it cannot. It may take its time: keyrings
+/// ask people.
+pub type Opening =
+    Arc<dyn Fn(&str, &ConnectionSettings, Reach) -> Result<Connection, String> + Send + Sync>;
+
 /// Takes up the key that a front end sent, for work that goes on without it.
 pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -40,6 +51,12 @@ pub struct Connection {
     pub name: ConnectionId,
     /// Its address, as it may be shown.
     pub shown: String,
+    /// How it is spoken to.
+    pub kind: ConnectionKind,
+    /// The model of features that name none.
+    pub model: Option<String>,
+    /// Where its key comes from, in words.
+    pub key: String,
     /// Where requests are passed on to.
     pub upstream: Arc<dyn Upstream>,
     /// What tokens are counted with.
@@ -54,6 +71,8 @@ pub struct Connection {
     pub diagnosis: Arc<dyn Diagnosis>,
     /// Who is told the keys that front ends send; nobody unless the user asked for it.
     pub holding: Option<Holding>,
+    /// Why it cannot be used, if it cannot: every request to it says so.
+    pub problem: Option<String>,
 }
 
 /// What a provider's prompt cache is worth.
@@ -65,24 +84,27 @@ pub struct Cache {
     pub price: Option<f64>,
 }
 
-/// Requests for models of this name go there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The model's name; `*` stands for any letters, `?` for one.
-    pub models: String,
-    /// The connection.
-    pub connection: ConnectionId,
+/// All connections.
+///
+/// A set never changes: a request keeps the one it began with, and whoever comes next gets
+/// the newer one.
+pub struct Connections {
+    /// Those of the configuration first.
+    all: Vec<Arc<Connection>>,
+    /// How many are of the configuration.
+    configured: usize,
+    routes: Vec<(String, usize)>,
+    /// How many routes are the API's own; they stand first.
+    own_routes: usize,
+    default: usize,
+    sizes: RwLock<Sizes>,
+    prospecting: Option<Prospecting>,
+    opening: Option<Opening>,
+    started: Arc<Started>,
 }
 
-/// All connections.
-pub struct Connections {
-    all: Vec<Arc<Connection>>,
-    routes: Vec<(String, usize)>,
-    default: usize,
-    /// Context sizes that servers told, by connection and model; `None` while one is asked.
-    sizes: RwLock<HashMap<(usize, String), Option<Tokens>>>,
-    prospecting: Option<Prospecting>,
-}
+/// Context sizes that servers told, by connection and model; `None` while one is asked.
+type Sizes = HashMap<(ConnectionId, String), Option<Tokens>>;
 
 /// Connections that cannot be used together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,7 +142,7 @@ impl Connections {
     /// `default`, or to the first.
     pub fn new(
         all: Vec<Connection>,
-        routes: Vec<Route>,
+        routes: Vec<RouteSetting>,
         default: Option<&ConnectionId>,
     ) -> Result<Self, ConnectionsError> {
         let all: Vec<Arc<Connection>> = all.into_iter().map(Arc::new).collect();
@@ -136,24 +158,121 @@ impl Connections {
         let default = default.map(find).transpose()?.unwrap_or_default();
         let routes = routes.into_iter().map(|route| Ok((route.models, find(&route.connection)?)));
         let routes = routes.collect::<Result<_, ConnectionsError>>()?;
-        Ok(Self { all, routes, default, sizes: RwLock::default(), prospecting: None })
+        Ok(Self::of_all(all, routes, default))
+    }
+
+    fn of_all(all: Vec<Arc<Connection>>, routes: Vec<(String, usize)>, default: usize) -> Self {
+        Self {
+            configured: all.len(),
+            all,
+            routes,
+            own_routes: 0,
+            default,
+            sizes: RwLock::default(),
+            prospecting: None,
+            opening: None,
+            started: Arc::default(),
+        }
     }
 
     /// One connection for everything.
     pub fn only(connection: Connection) -> Self {
-        Self {
-            all: vec![Arc::new(connection)],
-            routes: Vec::new(),
-            default: 0,
-            sizes: RwLock::default(),
-            prospecting: None,
-        }
+        Self::of_all(vec![Arc::new(connection)], Vec::new(), 0)
     }
 
     /// The same, and servers that are not configured can be tried out.
     #[must_use]
     pub fn prospecting(self, prospecting: Prospecting) -> Self {
         Self { prospecting: Some(prospecting), ..self }
+    }
+
+    /// The same, and connections can be set up while the server runs.
+    #[must_use]
+    pub fn opening(self, opening: Opening) -> Self {
+        Self { opening: Some(opening), ..self }
+    }
+
+    /// The same, with what the server was started with.
+    #[must_use]
+    pub fn started(self, started: Started) -> Self {
+        Self { started: Arc::new(started), ..self }
+    }
+
+    /// What opens connections while the server runs; `None` if nothing does.
+    pub(crate) fn opener(&self) -> Option<&Opening> {
+        self.opening.as_ref()
+    }
+
+    /// What the server was started with.
+    pub(crate) fn start(&self) -> &Started {
+        &self.started
+    }
+
+    /// These connections of the configuration with those of the API behind them, and its
+    /// routes before their own. What routes name and nobody knows is there too and cannot be
+    /// used: a request must not go elsewhere instead. Of connections that are in `before` as
+    /// well, context sizes stay known.
+    pub(crate) fn with_own(
+        &self,
+        own: Vec<Arc<Connection>>,
+        routing: &Routing,
+        before: &Self,
+    ) -> Self {
+        let mut all = self.all.clone();
+        all.extend(own.into_iter().filter(|one| place(&self.all, &one.name).is_err()));
+        let mut find = |name: &ConnectionId| {
+            place(&all, name).unwrap_or_else(|error| {
+                all.push(Arc::new(unopened::missing(name, &error)));
+                all.len() - 1
+            })
+        };
+        let own_routes = routing.routes.iter();
+        let mut routes: Vec<_> =
+            own_routes.map(|route| (route.models.clone(), find(&route.connection))).collect();
+        let own_routes = routes.len();
+        let writer = routing.features.writer.as_ref();
+        let default = writer.map_or(self.default, |writer| find(writer.connection()));
+        routes.extend(self.routes.iter().cloned());
+        Self {
+            configured: self.all.len(),
+            sizes: RwLock::new(before.sizes_of(&all)),
+            all,
+            routes,
+            own_routes,
+            default,
+            prospecting: self.prospecting.clone(),
+            opening: self.opening.clone(),
+            started: Arc::clone(&self.started),
+        }
+    }
+
+    /// The context sizes that are known of these connections, if they are the same ones.
+    fn sizes_of(&self, wanted: &[Arc<Connection>]) -> Sizes {
+        let is_same = |name: &ConnectionId| {
+            let of = |all: &[Arc<Connection>]| place(all, name).ok().map(|at| Arc::clone(&all[at]));
+            let (ours, theirs) = (of(&self.all), of(wanted));
+            ours.zip(theirs).is_some_and(|(ours, theirs)| Arc::ptr_eq(&ours, &theirs))
+        };
+        let sizes = self.sizes.read().unwrap_or_else(PoisonError::into_inner);
+        let known = sizes.iter().filter(|((name, _), size)| size.is_some() && is_same(name));
+        known.map(|(key, size)| (key.clone(), *size)).collect()
+    }
+
+    /// Whether a connection is of the configuration, by its place in [`Connections::all`].
+    pub(crate) fn is_configured(&self, at: usize) -> bool {
+        at < self.configured
+    }
+
+    /// Whether the configuration has one of that name.
+    pub(crate) fn has_configured(&self, name: &ConnectionId) -> bool {
+        self.all[..self.configured].iter().any(|one| one.name == *name)
+    }
+
+    /// All routes in their order, each with its connection and whether it is the API's own.
+    pub(crate) fn all_routes(&self) -> impl Iterator<Item = (&str, &ConnectionId, bool)> {
+        self.routes.iter().enumerate().map(|(at, (models, connection))| {
+            (models.as_str(), &self.all[*connection].name, at < self.own_routes)
+        })
     }
 
     /// What tries out a server that is not configured; `None` if nothing can.
@@ -215,16 +334,16 @@ impl Connections {
     }
 
     /// What a server told of a model; `Err` if it was never asked.
-    fn told(&self, connection: usize, model: &str) -> Result<Option<Tokens>, ()> {
+    fn told(&self, connection: &ConnectionId, model: &str) -> Result<Option<Tokens>, ()> {
         let sizes = self.sizes.read().unwrap_or_else(PoisonError::into_inner);
-        sizes.get(&(connection, model.to_owned())).copied().ok_or(())
+        sizes.get(&(connection.clone(), model.to_owned())).copied().ok_or(())
     }
 
-    fn tell(&self, connection: usize, model: &str, size: Option<Tokens>) {
+    fn tell(&self, connection: &ConnectionId, model: &str, size: Option<Tokens>) {
         let mut sizes = self.sizes.write().unwrap_or_else(PoisonError::into_inner);
         // Names come from requests: nobody may fill the memory with them.
         if sizes.len() < MOST_SIZES {
-            sizes.insert((connection, model.to_owned()), size);
+            sizes.insert((connection.clone(), model.to_owned()), size);
         }
     }
 }
@@ -243,10 +362,11 @@ impl App {
     /// What counts tokens for a turn that was told like this: its connection's tokenizer, or
     /// that of the connection that requests go to by themselves.
     pub(crate) fn counter_of(&self, given: Option<&Given>) -> Arc<dyn TokenCounter> {
+        let connections = self.connections();
         let named = given.and_then(|given| given.connection.as_ref());
-        let named = named.and_then(|name| self.connections.named(name).ok());
+        let named = named.and_then(|name| connections.named(name).ok());
         let model = given.and_then(|given| given.model.as_deref());
-        let connection = named.unwrap_or_else(|| self.connections.of(model));
+        let connection = named.unwrap_or_else(|| connections.of(model));
         (connection.counting)(model.unwrap_or_default())
     }
 
@@ -261,16 +381,19 @@ impl App {
     }
 
     fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {
-        let at = place(self.connections.all(), &connection.name).ok()?;
-        if let Ok(told) = self.connections.told(at, model) {
+        let connections = self.connections();
+        // One that is exchanged meanwhile is not asked for its namesake.
+        let mut known = connections.all().iter();
+        known.find(|one| Arc::ptr_eq(one, connection))?;
+        let name = &connection.name;
+        if let Ok(told) = connections.told(name, model) {
             return told;
         }
-        self.connections.tell(at, model, None);
-        let (app, diagnosis) = (self.clone(), Arc::clone(&connection.diagnosis));
-        let model = model.to_owned();
+        connections.tell(name, model, None);
+        let (connection, model) = (Arc::clone(connection), model.to_owned());
         self.tasks.spawn(async move {
-            if let Some(size) = diagnosis.context_size(&model).await {
-                app.connections.tell(at, &model, Some(Tokens(size)));
+            if let Some(size) = connection.diagnosis.context_size(&model).await {
+                connections.tell(&connection.name, &model, Some(Tokens(size)));
             }
         });
         None

@@ -163,6 +163,7 @@ impl App {
     /// Takes up what the store has and keeps in step with it, until the server stops.
     pub async fn open(&self) -> Result<(), StacksError> {
         self.restore().await?;
+        self.take_up_connections().await?;
         self.stacks.prepare().await?;
         self.stacks.refresh(self.store.as_ref(), &self.tenant).await?;
         let following = self.clone();
@@ -198,6 +199,14 @@ impl Pass {
         match self {
             Self::Open => true,
             Self::Key(record) => record.scopes.contains(&scope),
+        }
+    }
+
+    /// What tells whose it is from others', and says nothing else.
+    pub(crate) fn whose(&self) -> &str {
+        match self {
+            Self::Open => "",
+            Self::Key(record) => &record.hash,
         }
     }
 

@@ -18,6 +18,8 @@ use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_memory::ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
+use utoipa::ToSchema;
 
 /// Keys begin so: what else begins so is taken for one.
 pub(crate) const PREFIX: &str = "ll_";
@@ -27,7 +29,9 @@ const KEEPER: &str = "loreloom:keys";
 const KEYS: &str = "key/";
 
 /// What a key allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Looking at everything of its tenant.
@@ -36,7 +40,7 @@ pub enum Scope {
     Write,
     /// Passing requests on to models.
     Proxy,
-    /// Settings of the server and its connections.
+    /// Settings of the server, its connections and keys.
     Admin,
 }
 
@@ -110,6 +114,15 @@ pub enum KeyError {
         /// What was found.
         found: String,
     },
+    /// Nobody could administer the tenant's data any more.
+    #[error(
+        "the last key of tenant `{tenant}` with the scope `admin` is not revoked here: make \
+         another one first, or use `loreloom keys revoke`"
+    )]
+    LastAdmin {
+        /// The tenant.
+        tenant: TenantId,
+    },
     /// There is no such key.
     #[error("there is no key `{id}`")]
     NoKey {
@@ -162,11 +175,37 @@ impl KeyCabinet<'_> {
 
     /// Takes a key away. Servers that run notice within a second.
     pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<KeyRecord, KeyError> {
-        let found = self.list().await?.into_iter().find(|record| record.id() == id);
-        let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
-        let change = Change { key: format!("{KEYS}{id}"), value: None };
-        self.desk.change(&keeper(), &[change], None, now).await?;
-        Ok(record)
+        self.revoke_one(id, |_record| true, false, now).await
+    }
+
+    /// Takes one of the keys away that are `seen`; with `keeps_last` not the last of its
+    /// tenant that may administer.
+    pub(crate) async fn revoke_one(
+        &self,
+        id: &str,
+        seen: impl Fn(&KeyRecord) -> bool,
+        keeps_last: bool,
+        now: Timestamp,
+    ) -> Result<KeyRecord, KeyError> {
+        loop {
+            let revision = self.desk.revision(&keeper()).await?;
+            let all = self.list().await?;
+            let found = all.iter().find(|record| record.id() == id && seen(record));
+            let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
+            let administers =
+                |one: &KeyRecord| one.tenant == record.tenant && one.scopes.contains(&Scope::Admin);
+            let is_last =
+                administers(record) && all.iter().filter(|one| administers(one)).count() == 1;
+            if keeps_last && is_last {
+                return Err(KeyError::LastAdmin { tenant: record.tenant.clone() });
+            }
+            let change = Change { key: format!("{KEYS}{id}"), value: None };
+            // Two who revoke at once must not each take the other's for the last.
+            match self.desk.change(&keeper(), &[change], Some(revision), now).await {
+                Err(StoreError::Outdated { .. }) => {}
+                changed => return changed.map(|_revision| record.clone()).map_err(Into::into),
+            }
+        }
     }
 }
 
@@ -176,11 +215,14 @@ pub struct Keys {
     by_hash: RwLock<HashMap<String, Arc<KeyRecord>>>,
     /// The desk's revision they are of, and one more, so that 0 is none.
     revision: AtomicU64,
+    /// One at a time takes them up: a slower one must not bring a revoked key back.
+    changing: Mutex<()>,
 }
 
 impl Keys {
     /// Takes up what changed.
     pub async fn refresh(&self, desk: &dyn Desk) -> Result<(), StoreError> {
+        let _one_at_a_time = self.changing.lock().await;
         let revision = desk.revision(&keeper()).await?.saturating_add(1);
         if self.revision.load(Ordering::Acquire) == revision {
             return Ok(());

@@ -12,6 +12,7 @@ mod caching;
 mod catalog;
 mod chat_import;
 mod choosing;
+mod connection_settings;
 mod connections;
 mod events;
 mod gate;
@@ -27,6 +28,7 @@ mod metrics;
 mod models;
 mod notices;
 mod noting;
+mod own_connections;
 mod pace;
 mod pages;
 mod paths;
@@ -36,11 +38,13 @@ mod recogniser;
 mod remembering;
 mod replays;
 mod router;
+mod routing;
 mod serve;
 mod stacks;
 mod story;
 mod timings;
 mod trying;
+mod unopened;
 mod vaults;
 
 pub use self::{
@@ -50,9 +54,12 @@ pub use self::{
     caching::{Placement, SentLog},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,
+    connection_settings::{
+        ConnectionKind, ConnectionSettings, KeySource, ServerUrl, SettingsError, TokenizerSetting,
+    },
     connections::{
-        Cache, Connection, Connections, ConnectionsError, Counting, Holding, Prospect, Prospecting,
-        Route,
+        Cache, Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
+        Prospecting,
     },
     gate::Access,
     guard::Origins,
@@ -61,8 +68,10 @@ pub use self::{
     limits::Limits,
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
+    own_connections::{OwnConnection, Reach},
     recogniser::Recogniser,
     router::router,
+    routing::{FeatureChoice, Features, RouteSetting, Routing, Started},
     serve::serve,
     stacks::{Stacks, StacksError},
     story::LastTurn,

@@ -106,8 +106,9 @@ impl Form {
 
 /// The list of models: of all connections where there are several, else as it is.
 pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
+    let connections = app.connections();
     let is_union = request.method() == Method::GET
-        && app.connections.is_choice()
+        && connections.is_choice()
         && !request.headers().contains_key(CONNECTION);
     if !is_union {
         return proxy::forward(State(app), request).await;
@@ -117,14 +118,14 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
     }
     app.api().metrics.passed_on();
     let form = Form::of_path(request.uri().path());
-    let asking = app.connections.all().iter().map(|one| {
+    let asking = connections.all().iter().map(|one| {
         let key = request.headers().get(AUTHORIZATION);
         // A front end's key is for the server that its requests go to, and nobody else's.
-        let key = key.filter(|_| Arc::ptr_eq(one, app.connections.default()));
+        let key = key.filter(|_| Arc::ptr_eq(one, connections.default()));
         ask(one, form, key.cloned())
     });
     let found = join_all(asking).await;
-    union(&app.connections, form, found)
+    union(&connections, form, found)
 }
 
 /// Where one model is described.
@@ -136,12 +137,13 @@ pub(crate) async fn one(
     Path(name): Path<String>,
     mut request: Request,
 ) -> Response {
-    let addressed = app.connections.addressed(&name);
+    let connections = app.connections();
+    let addressed = connections.addressed(&name);
     if let Some((connection, _)) = addressed.filter(|_| !request.headers().contains_key(CONNECTION))
         && let Some(uri) = behind(request.uri(), connection.name.as_str())
         && let Ok(named) = HeaderValue::try_from(connection.name.as_str())
     {
-        if !app.connections.is_told_keys(connection) {
+        if !connections.is_told_keys(connection) {
             request.headers_mut().remove(AUTHORIZATION);
         }
         *request.uri_mut() = uri;

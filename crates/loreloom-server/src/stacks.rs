@@ -224,6 +224,7 @@ impl App {
     pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
         if self.stacks.refresh(self.store.as_ref(), tenant).await? {
             self.take_up_settings(tenant).await?;
+            self.take_up_connections().await?;
             self.take_up_vaults().await?;
             let revision = self.store.revision(tenant).await?;
             let version = self.stacks.lore().library().version().to_string();

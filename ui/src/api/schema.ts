@@ -254,7 +254,7 @@ export interface components {
             after?: unknown;
             /** @description What it was; `null` if it was not there. */
             before?: unknown;
-            /** @description Its name: `book/ID`, `rules`, `settings`. */
+            /** @description Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`. */
             key: string;
         };
         /** @description A character, by whatever stable name the host knows it. */
@@ -305,10 +305,118 @@ export interface components {
         };
         /** @description A named model connection. */
         ConnectionId: string;
+        /**
+         * @description How a model's server is spoken to.
+         * @enum {string}
+         */
+        ConnectionKind: "openai" | "ollama" | "offline";
+        /** @description What is said of a connection. */
+        ConnectionSettings: {
+            /**
+             * @description Requests at a time.
+             * @default null
+             */
+            at_once: number | null;
+            /**
+             * Format: int32
+             * @description Failures in a row after which it is left alone; 0 for never.
+             * @default null
+             */
+            breaker_failures: number | null;
+            /**
+             * Format: double
+             * @description For how many seconds it is left alone then.
+             * @default null
+             */
+            breaker_seconds: number | null;
+            /**
+             * Format: double
+             * @description Seconds to accept a connection.
+             * @default null
+             */
+            connect_seconds: number | null;
+            /**
+             * Format: int32
+             * @description The context size of its models.
+             * @default null
+             */
+            context: number | null;
+            /**
+             * Format: double
+             * @description Seconds to begin an answer.
+             * @default null
+             */
+            first_byte_seconds: number | null;
+            /**
+             * @description Whether the key a front end sends may be held in memory for work beside the stories.
+             * @default false
+             */
+            hold_client_key: boolean;
+            /** @default null */
+            key: components["schemas"]["KeySource"] | null;
+            /**
+             * @description How it is spoken to.
+             * @default openai
+             */
+            kind: components["schemas"]["ConnectionKind"];
+            /**
+             * Format: double
+             * @description The longest wait between tries, in seconds.
+             * @default null
+             */
+            longest_wait_seconds: number | null;
+            /**
+             * @description The model of features that name none.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * Format: double
+             * @description The price of a million tokens of prompt, in any currency.
+             * @default null
+             */
+            price: number | null;
+            /**
+             * @description Whose prompt cache it has.
+             * @default null
+             */
+            provider: string | null;
+            /**
+             * Format: int32
+             * @description Tries after the first.
+             * @default null
+             */
+            retries: number | null;
+            /**
+             * Format: double
+             * @description Seconds between two pieces of an answer.
+             * @default null
+             */
+            silence_seconds: number | null;
+            /**
+             * @description Whether it refuses prompts whose roles do not alternate.
+             * @default false
+             */
+            strict_roles: boolean;
+            /**
+             * @description What tokens are counted with.
+             * @default auto
+             */
+            tokenizer: components["schemas"]["TokenizerSetting"];
+            /** @default null */
+            url: components["schemas"]["ServerUrl"] | null;
+        };
+        /**
+         * @description Where a connection is set up.
+         * @enum {string}
+         */
+        ConnectionSource: "configuration" | "api";
         /** @description All connections. */
         ConnectionsView: {
-            /** @description The connections. They are set up in the configuration, which also holds their keys. */
+            /** @description The connections, those of the configuration first. */
             items: components["schemas"]["ConnectionView"][];
+            /** @description Whether the caller can set connections up here. */
+            settable: boolean;
         };
         /** @description A model's server. */
         ConnectionView: {
@@ -321,8 +429,19 @@ export interface components {
             context?: number | null;
             /** @description Whether what no route names goes there. */
             default: boolean;
+            /** @description Where its key comes from, for who may administer the server; never the key. */
+            key?: string | null;
+            /** @description How it is spoken to. */
+            kind: components["schemas"]["ConnectionKind"];
+            /** @description The model of features that name none. */
+            model?: string | null;
             /** @description Its name. */
             name: components["schemas"]["ConnectionId"];
+            /** @description Why it cannot be used, if it cannot. */
+            problem?: string | null;
+            settings?: components["schemas"]["ConnectionSettings"] | null;
+            /** @description Where it is set up. Only those of the `api` can be changed here. */
+            source: components["schemas"]["ConnectionSource"];
             /** @description Whether it refuses prompts whose roles do not alternate. */
             strict_roles: boolean;
             /** @description What tokens are counted with. */
@@ -421,6 +540,15 @@ export interface components {
             user: string;
             /** @description Whether lore is woven into requests. */
             weaving: boolean;
+        };
+        /** @description Routes and features as they work now. */
+        EffectiveRoutes: {
+            /** @description The features that ask a model, as the server was started with them. */
+            features: components["schemas"]["Features"];
+            /** @description The routes in their order: the first that fits wins. */
+            routes: components["schemas"]["RouteView"][];
+            /** @description Where requests go that no route names. */
+            writer: components["schemas"]["ConnectionId"];
         };
         /**
          * @description What an entity is.
@@ -604,6 +732,26 @@ export interface components {
          * @enum {string}
          */
         Fallback: "candidates" | "matches" | "constants" | "forced" | "nothing";
+        /** @description A connection, and a model of it where it is not the connection's own. */
+        FeatureChoice: components["schemas"]["ConnectionId"] | components["schemas"]["FeatureModel"];
+        /** @description A connection and a model of it. */
+        FeatureModel: {
+            /** @description The connection. */
+            connection: components["schemas"]["ConnectionId"];
+            /** @description The model. */
+            model: string;
+        };
+        /** @description Which connection does what. */
+        Features: {
+            /** @default null */
+            embedder: components["schemas"]["FeatureChoice"] | null;
+            /** @default null */
+            extractor: components["schemas"]["FeatureChoice"] | null;
+            /** @default null */
+            selector: components["schemas"]["FeatureChoice"] | null;
+            /** @default null */
+            writer: components["schemas"]["FeatureChoice"] | null;
+        };
         /** @description A field that differs. */
         FieldChange: {
             /** @description What it becomes. */
@@ -1177,6 +1325,36 @@ export interface components {
             /** @description The key as written. */
             key: string;
         };
+        /** @description Where a key comes from: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`. The key itself is refused. */
+        KeySource: string;
+        /** @description The keys. */
+        KeysView: {
+            /** @description The keys; with a key, those of its tenant. */
+            items: components["schemas"]["KeyView"][];
+            /** @description Whether nobody is let in without a key. */
+            required: boolean;
+            /** @description What the caller may give a key. */
+            scopes: components["schemas"]["Scope"][];
+            tenant?: components["schemas"]["TenantId"] | null;
+        };
+        /** @description A key, without what lets anybody in. */
+        KeyView: {
+            /**
+             * Format: int64
+             * @description Since when, in milliseconds since 1970.
+             */
+            created: number;
+            /** @description What it is called. */
+            id: string;
+            /** @description What it is for. */
+            name: string;
+            /** @description Whether this call came with it. */
+            own: boolean;
+            /** @description What it may do. */
+            scopes: components["schemas"]["Scope"][];
+            /** @description Whose data it sees. */
+            tenant: components["schemas"]["TenantId"];
+        };
         /** @description Who knows what. */
         KnowledgeView: {
             /** @description What each knows. */
@@ -1265,6 +1443,13 @@ export interface components {
             format: string;
             /** @description What is not in its file. */
             losses: components["schemas"]["Loss"][];
+        };
+        /** @description A key that was made. */
+        MadeKey: {
+            /** @description What is known of it. */
+            item: components["schemas"]["KeyView"];
+            /** @description The key. It is told here and never again: only its hash is kept. */
+            key: string;
         };
         /** @description A message of a prompt. */
         MappedMessage: {
@@ -1463,6 +1648,14 @@ export interface components {
             book: components["schemas"]["BookId"];
             /** @description Its fields; those not given have their defaults. Its id is given by the server. */
             entry?: Record<string, never>;
+        };
+        /** @description A key to make. */
+        NewKey: {
+            /** @description What it is for. */
+            name?: string;
+            /** @description What it may do. */
+            scopes: components["schemas"]["Scope"][];
+            tenant?: components["schemas"]["TenantId"] | null;
         };
         /** @description What somebody knows from now on. */
         NewKnowledge: {
@@ -2401,11 +2594,59 @@ export interface components {
              */
             undoes?: number | null;
         };
+        /** @description A key that is no more. */
+        RevokedKey: {
+            /** @description What was known of it. */
+            item: components["schemas"]["KeyView"];
+        };
         /**
          * @description Who a message is from, as models know it.
          * @enum {string}
          */
         Role: "system" | "user" | "assistant" | "tool";
+        /** @description Requests for models of this name go there. */
+        RouteSetting: {
+            /** @description The connection. */
+            connection: components["schemas"]["ConnectionId"];
+            /** @description The model's name; `*` stands for any letters, `?` for one. */
+            models: string;
+        };
+        /** @description Which request goes where, and which connection does what. */
+        RoutesView: {
+            /** @description What works now. */
+            effective: components["schemas"]["EffectiveRoutes"];
+            /** @description Why features that were set here do not work. */
+            problems: string[];
+            /** @description The features that change when the server is started the next time. */
+            restart: string[];
+            /** @description What was set here; where it says nothing, the configuration does. */
+            set: components["schemas"]["Routing"];
+        };
+        /** @description A route as it works. */
+        RouteView: {
+            /** @description The connection that requests for them go to. */
+            connection: components["schemas"]["ConnectionId"];
+            /** @description The models' names. */
+            models: string;
+            /** @description Whether it was set here; the others are of the configuration. */
+            set: boolean;
+        };
+        /**
+         * @description Which request goes where and which connection does what, as it was set through the API.
+         *     Where it says nothing, the configuration does.
+         */
+        Routing: {
+            /**
+             * @description Features.
+             * @default {}
+             */
+            features: components["schemas"]["Features"];
+            /**
+             * @description Routes, the first that fits wins; they come before the configuration's.
+             * @default []
+             */
+            routes: components["schemas"]["RouteSetting"][];
+        };
         /**
          * @description How a run stands.
          * @enum {string}
@@ -2458,6 +2699,11 @@ export interface components {
              */
             tokens?: number | null;
         };
+        /**
+         * @description What a key allows.
+         * @enum {string}
+         */
+        Scope: "read" | "write" | "proxy" | "admin";
         /** @description A session that leaves no trace unless it is kept. */
         ScratchView: {
             from?: components["schemas"]["PrefixHash"] | null;
@@ -2506,6 +2752,8 @@ export interface components {
          * @enum {string}
          */
         ServerKind: "openai" | "ollama";
+        /** @description With `/v1` for `openai`, without a path for `ollama`. */
+        ServerUrl: string;
         /**
          * @description Settings to change. What is not given stays; in `set`, `null` goes back to what the server
          *     was started with.
@@ -2881,7 +3129,9 @@ export interface components {
             /** @description The rule. */
             to: components["schemas"]["Fallback"];
         };
-        /** @description What to try out: a connection of the configuration, or a server that is not in it. */
+        /** @description Who owns the data: the leading key of every stored row. */
+        TenantId: string;
+        /** @description What to try out: a connection, settings as one would be set up with, or any server. */
         TestBody: {
             connection?: components["schemas"]["ConnectionId"] | null;
             /** @description That server's key. It is used for this test and nowhere kept. */
@@ -2890,6 +3140,7 @@ export interface components {
             kind?: components["schemas"]["ServerKind"];
             /** @description The model of that server to ask. */
             model?: string | null;
+            settings?: components["schemas"]["ConnectionSettings"] | null;
             /**
              * @description The address of a server that is not configured, for example `https://api.example.com/v1`.
              *     It must be one that everybody can reach.
@@ -3027,6 +3278,9 @@ export interface components {
          * @description A moment in milliseconds since the Unix epoch, supplied by the host.
          */
         Timestamp: number;
+        TokenizerSetting: ("auto" | "o200k_base" | "cl100k_base" | "p50k_base" | "r50k_base" | "estimate" | "estimate-3.35") | {
+            file: string;
+        };
         /**
          * Format: int32
          * @description A number of model tokens.
@@ -3659,6 +3913,23 @@ export interface components {
             undo?: string | null;
         };
         /** @description What a write gives back. */
+        Wrote_ConnectionsView: {
+            /** @description All connections. */
+            item: {
+                /** @description The connections, those of the configuration first. */
+                items: components["schemas"]["ConnectionView"][];
+                /** @description Whether the caller can set connections up here. */
+                settable: boolean;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
         Wrote_DeletedChat: {
             /** @description A chat that was deleted. */
             item: {
@@ -3711,6 +3982,27 @@ export interface components {
             item: {
                 /** @description Its id. */
                 id: components["schemas"]["BookId"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the desk after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_RoutesView: {
+            /** @description Which request goes where, and which connection does what. */
+            item: {
+                /** @description What works now. */
+                effective: components["schemas"]["EffectiveRoutes"];
+                /** @description Why features that were set here do not work. */
+                problems: string[];
+                /** @description The features that change when the server is started the next time. */
+                restart: string[];
+                /** @description What was set here; where it says nothing, the configuration does. */
+                set: components["schemas"]["Routing"];
             };
             /**
              * Format: int64

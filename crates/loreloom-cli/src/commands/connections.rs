@@ -4,18 +4,29 @@ use std::io::Write;
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use loreloom_core::ids::TenantId;
 use loreloom_llm::connection::Address;
-use loreloom_memory::ports::{Finding, StepOutcome};
+use loreloom_memory::ports::{Finding, StepOutcome, StoreError};
+use loreloom_server::{
+    ConnectionKind, ConnectionSettings, FeatureChoice, KeySource, OwnConnection, RouteSetting,
+    Routing, ServerUrl,
+};
 use serde_json::json;
 
 use super::serve::runtime;
-use crate::config::{Config, ConfigArguments, ConnectionConfig, KeySource, Kind, Opened};
+use crate::{
+    config::{Config, ConfigArguments, Opened},
+    store::StoreArguments,
+};
 
-/// List the model servers of the configuration, or try them out.
+/// List the model servers that requests go to, or try those of the configuration out.
 #[derive(Debug, Args)]
 pub(crate) struct Connections {
     #[command(subcommand)]
     what: What,
+
+    #[command(flatten)]
+    store: StoreArguments,
 
     #[command(flatten)]
     config: ConfigArguments,
@@ -28,6 +39,8 @@ pub(crate) struct Connections {
 #[derive(Debug, Subcommand)]
 enum What {
     /// List them, and which models go where
+    ///
+    /// Those that were set up through the API or the web page are in the store.
     List,
     /// Try them out step by step, and say what to mend
     ///
@@ -46,8 +59,8 @@ struct Test {
     url: Option<String>,
 
     /// How that server is spoken to [default: openai]
-    #[arg(long, value_enum, requires = "url")]
-    kind: Option<Kind>,
+    #[arg(long, value_parser = ["openai", "ollama"], requires = "url")]
+    kind: Option<String>,
 
     /// The environment variable that holds that server's key
     #[arg(long, value_name = "VARIABLE", requires = "url")]
@@ -60,16 +73,18 @@ struct Test {
 
 impl Test {
     /// The connections to try, by name.
-    fn wanted(&self, config: &Config) -> anyhow::Result<Vec<(String, ConnectionConfig)>> {
+    fn wanted(&self, config: &Config) -> anyhow::Result<Vec<(String, ConnectionSettings)>> {
         if let Some(url) = &self.url {
-            let one = ConnectionConfig {
-                kind: self.kind.unwrap_or_default(),
-                url: Some(Address::parse(url)?),
+            // The whole of what is wrong with it is told before it is one.
+            let _checked = Address::parse(url)?;
+            let kind = self.kind.as_deref().map(str::parse::<ConnectionKind>).transpose()?;
+            let one = ConnectionSettings {
+                kind: kind.unwrap_or_default(),
+                url: Some(ServerUrl::parse(url)?),
                 key: self.key_env.clone().map(KeySource::Environment),
                 model: self.model.clone(),
-                ..ConnectionConfig::default()
+                ..ConnectionSettings::default()
             };
-            anyhow::ensure!(one.kind != Kind::Offline, "the kind `offline` has no `url`");
             return Ok(vec![("url".to_owned(), one)]);
         }
         let wanted = |one: &str| self.name.as_deref().is_none_or(|name| name == one);
@@ -87,7 +102,10 @@ impl Connections {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let config = self.config.read()?;
         match &self.what {
-            What::List => list(out, &config, self.json),
+            What::List => {
+                let own = own(&self.store.under(&config))?;
+                Listing { config: &config, own }.print(out, self.json)
+            }
             What::Test(test) => self.test(out, &config, test),
         }
     }
@@ -95,7 +113,7 @@ impl Connections {
     fn test(&self, out: &mut dyn Write, config: &Config, test: &Test) -> anyhow::Result<()> {
         let mut failed = Vec::new();
         for (name, connection) in test.wanted(config)? {
-            let opened = connection.open(&name, &config.folder)?;
+            let opened = Opened::open(&name, &connection, &config.folder)?;
             if self.try_out(out, &opened)? {
                 failed.push(format!("`{name}`"));
             }
@@ -148,37 +166,89 @@ fn print(out: &mut dyn Write, finding: &Finding) -> std::io::Result<()> {
     }
 }
 
-fn list(out: &mut dyn Write, config: &Config, as_json: bool) -> anyhow::Result<()> {
-    let writer = config.features.writer.as_ref().map(|writer| writer.connection().to_owned());
-    let writer = writer.or_else(|| config.connections.keys().next().cloned());
-    if !as_json && config.connections.is_empty() {
-        writeln!(out, "the configuration has no connections: `serve` tells stories by itself")?;
-        return Ok(());
+/// What was set up through the API: nothing, where nobody has told a story yet.
+fn own(store: &StoreArguments) -> anyhow::Result<(Vec<OwnConnection>, Routing)> {
+    runtime()?.block_on(async {
+        let store = match store.open().await {
+            Ok(store) => store,
+            Err(error) => {
+                let is_new = matches!(error.downcast_ref(), Some(StoreError::Missing { .. }));
+                if !is_new {
+                    let error = format!("{error:#}");
+                    tracing::warn!(error, "connections of the API are left out");
+                }
+                return Ok((Vec::new(), Routing::default()));
+            }
+        };
+        let tenant = TenantId::local();
+        let own = OwnConnection::all(store.as_ref(), &tenant).await?;
+        Ok((own, Routing::read(store.as_ref(), &tenant).await?))
+    })
+}
+
+/// The connections of the configuration and of the API.
+struct Listing<'a> {
+    config: &'a Config,
+    own: (Vec<OwnConnection>, Routing),
+}
+
+impl Listing<'_> {
+    /// The connection that requests go to which no route names.
+    fn writer(&self) -> Option<String> {
+        let (own, configured) = (&self.own.1.features.writer, &self.config.features.writer);
+        let writer = own.as_ref().or(configured.as_ref());
+        let writer = writer.map(|writer| writer.connection().to_string());
+        writer.or_else(|| self.config.connections.keys().next().cloned())
     }
-    for (name, connection) in &config.connections {
-        let routes = config.routes.iter().filter(|route| route.connection == *name);
-        let mut models: Vec<&str> = routes.map(|route| route.models.as_str()).collect();
-        if writer.as_ref() == Some(name) {
+
+    fn print(&self, out: &mut dyn Write, as_json: bool) -> anyhow::Result<()> {
+        let config = self.config;
+        if !as_json && config.connections.is_empty() && self.own.0.is_empty() {
+            writeln!(out, "the configuration has no connections: `serve` tells stories by itself")?;
+            return Ok(());
+        }
+        for (name, connection) in &config.connections {
+            self.print_one(out, as_json, (name, connection, "configuration"))?;
+        }
+        for one in &self.own.0 {
+            self.print_one(out, as_json, (one.name.as_str(), &one.settings, "api"))?;
+        }
+        Ok(())
+    }
+
+    fn print_one(
+        &self,
+        out: &mut dyn Write,
+        as_json: bool,
+        (name, connection, source): (&str, &ConnectionSettings, &str),
+    ) -> anyhow::Result<()> {
+        let routes = self.own.1.routes.iter().chain(&self.config.routes);
+        let leads_here = |route: &&RouteSetting| route.connection.as_str() == name;
+        let mut models: Vec<&str> =
+            routes.filter(leads_here).map(|route| route.models.as_str()).collect();
+        if self.writer().as_deref() == Some(name) {
             models.push("all others");
         }
-        let features: Vec<&str> = config
-            .features
-            .all()
-            .filter(|(_, feature)| feature.connection() == name)
-            .map(|(feature, _)| feature)
-            .collect();
-        let url = connection.url.as_ref().map_or("built in", |url| url.shown());
-        let key = connection.key_shown();
+        let chosen = self.own.1.features.over(&self.config.features.chosen());
+        let is_asked = |(_, choice): &(_, &FeatureChoice)| choice.connection().as_str() == name;
+        let features: Vec<&str> =
+            chosen.all().filter(is_asked).map(|(feature, _)| feature).collect();
+        let url = match &connection.url {
+            Some(url) => Address::parse(url.as_str())?.shown().to_owned(),
+            None => "built in".to_owned(),
+        };
+        let (kind, key) = (connection.kind.as_str(), connection.key_shown());
         if as_json {
             let line = json!({
-                "name": name, "kind": connection.kind.as_str(), "url": url, "key": key,
+                "name": name, "source": source, "kind": kind, "url": url, "key": key,
                 "model": connection.model, "context": connection.context,
                 "models": models, "features": features,
             });
             writeln!(out, "{line}").context("standard output")?;
-            continue;
+            return Ok(());
         }
-        writeln!(out, "{name}: {} at {url}", connection.kind.as_str())?;
+        let set_up = if source == "api" { ", set up through the API" } else { "" };
+        writeln!(out, "{name}: {kind} at {url}{set_up}")?;
         writeln!(out, "  key: {key}")?;
         if !models.is_empty() {
             writeln!(out, "  models: {}", models.join(", "))?;
@@ -186,6 +256,6 @@ fn list(out: &mut dyn Write, config: &Config, as_json: bool) -> anyhow::Result<(
         if !features.is_empty() {
             writeln!(out, "  does: {}", features.join(", "))?;
         }
+        Ok(())
     }
-    Ok(())
 }

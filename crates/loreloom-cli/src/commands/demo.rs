@@ -3,7 +3,7 @@
 use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -24,14 +24,17 @@ use loreloom_core::{
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{Upstream, UpstreamCall};
-use loreloom_server::{App, AppParts, Connections, Defaults, LastTurn, Stacks, Weaving};
+use loreloom_server::{
+    App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn, Stacks,
+    Weaving,
+};
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::serve::{Server, parts, runtime, stop_asked};
 use crate::{
-    config::{ConnectionConfig, Kind, fixed},
+    config::{ForAll, Opened, fixed, opening, prospecting},
     tokenizer::TokenizerArguments,
 };
 
@@ -84,12 +87,15 @@ impl Demo {
             seed: 7,
             told: std::collections::BTreeMap::new(),
         };
-        let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
-        let offline = offline.open("offline", Path::new(""))?;
+        let offline =
+            ConnectionSettings { kind: ConnectionKind::Offline, ..ConnectionSettings::default() };
+        let offline = Opened::open("offline", &offline, Path::new(""))?;
         let offline = offline.counted(fixed(self.tokenizer.load()?)).connection()?;
+        let opening = opening(PathBuf::new(), ForAll::default());
+        let connections = Connections::only(offline).prospecting(prospecting()).opening(opening);
         // The story is the same on every machine, however busy.
         let weaving = Weaving { deadline: Duration::from_mins(1), ..Weaving::default() };
-        let app = parts(stacks, store, Connections::only(offline), defaults);
+        let app = parts(stacks, store, connections, defaults);
         let app = App::new(AppParts { weaving, ..app });
         runtime()?.block_on(async {
             let server = start(app.clone(), self.port, self.exit).await?;

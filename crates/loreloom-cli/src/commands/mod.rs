@@ -26,6 +26,7 @@ mod retain;
 mod runs;
 mod scene;
 mod serve;
+mod serve_features;
 mod serve_welcome;
 mod show;
 mod simulate;

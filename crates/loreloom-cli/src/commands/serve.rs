@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
-    ids::{ConnectionId, TenantId},
+    ids::TenantId,
     notebook::{NotebookMode, NotebookRules},
     turn::Speaker,
     units::Tokens,
@@ -23,8 +23,9 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    App, AppParts, Choosing, Connections, Defaults, Limits, Notices, Placement, Recogniser, Route,
-    SentLog, Stacks, VaultKeeper, Weaving, serve,
+    App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
+    FeatureChoice, KeySource, Limits, Notices, Placement, Recogniser, SentLog, ServerUrl, Stacks,
+    VaultKeeper, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -32,13 +33,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{memory::options, serve_welcome::Welcome};
+use super::{memory::options, serve_features::AtStart, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
-    config::{
-        Config, ConfigArguments, ConnectionConfig, FeatureConfig, KeySource, Kind, Opened,
-        prospecting,
-    },
+    config::{Config, ConfigArguments, ForAll, Opened, opening, prospecting},
     lore::LoreArguments,
     model::ModelArguments,
     store::StoreArguments,
@@ -173,14 +171,16 @@ impl Serve {
         let lore = self.lore.under(&config);
         let roots = config.server.vault_roots.iter().map(|root| config.path(root)).collect();
         let keeper = Arc::new(lore.keeper(roots)?);
-        let opened = self.connections(&config)?;
-        let extractor = self.extractor(&config, &opened)?;
-        let choosing = self.choosing(&lore, &config, &opened)?;
-        let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
+        let for_all = self.for_all(&config)?;
+        let opened = self.connections(&config, &for_all)?;
         runtime()?.block_on(async {
             let place = self.store.under(&config);
             let store = place.open_or_make().await?;
-            let stacks = stacks(&lore, &config, &opened).await?;
+            let mut start = AtStart::read(store.as_ref(), &config, opened, &for_all).await?;
+            let stacks = stacks(&lore, &config, &mut start).await?;
+            let extractor = self.extractor(&config, &mut start)?;
+            let choosing = self.choosing(&lore, &config, &start)?;
+            let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &start.opened)?;
             let used = extractor.as_ref().map(|extractor| extractor.used.clone());
             let access = config.server.access(address);
             access.keys.refresh(store.as_ref()).await?;
@@ -189,7 +189,8 @@ impl Serve {
                 "{address} can be reached by others, so everybody needs a key, and there is none: \
                  make one with `loreloom keys add`"
             );
-            let app = self.app(&config, &opened, store, stacks, used)?;
+            let connections = self.routed(&config, &start, for_all)?;
+            let app = self.app(&config, connections, store, stacks, used)?;
             let limits = config.server.limits.limits();
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
@@ -201,8 +202,11 @@ impl Serve {
             }
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
-            // With `--upstream` every request goes to the first.
-            let used = if self.upstream.is_some() { &opened[..1] } else { &opened[..] };
+            let connections = app.connections();
+            let all = connections.all();
+            // With `--upstream` every request goes to the first, unless the API says otherwise.
+            let is_only = self.upstream.is_some() && all.len() == start.opened.len();
+            let used = if is_only { &all[..1] } else { all };
             let welcome = Welcome {
                 address: server.address,
                 connections: used,
@@ -229,52 +233,52 @@ impl Serve {
     }
 
     /// All connections, the one that arguments name first.
-    fn connections(&self, config: &Config) -> anyhow::Result<Vec<Opened>> {
-        let counting = self.tokenizer.counting()?;
+    fn connections(&self, config: &Config, for_all: &ForAll) -> anyhow::Result<Vec<Opened>> {
         let mut opened = Vec::new();
         if let Some(upstream) = self.upstream()? {
-            opened.push(upstream.open(UPSTREAM, &config.folder)?);
+            opened.push(Opened::open(UPSTREAM, &upstream, &config.folder)?);
         }
         for (name, connection) in &config.connections {
-            opened.push(connection.open(name, &config.folder)?);
+            opened.push(Opened::open(name, connection, &config.folder)?);
         }
         if opened.is_empty() {
-            let offline = ConnectionConfig { kind: Kind::Offline, ..ConnectionConfig::default() };
-            opened.push(offline.open(UPSTREAM, &config.folder)?);
+            let kind = Kind::Offline;
+            let offline = ConnectionSettings { kind, ..ConnectionSettings::default() };
+            opened.push(Opened::open(UPSTREAM, &offline, &config.folder)?);
         }
-        // What is said on the command line wins over what connections say.
-        let opened = opened.into_iter().map(|mut one| {
-            one.config.strict_roles |= self.strict_roles;
-            if self.placement(config) != Placement::FrontEnd {
-                one.config.measured();
-            }
-            one.config.context = self.context.or(one.config.context);
-            match &counting {
-                Some(counting) => one.counted(Arc::clone(counting)),
-                None => one,
-            }
-        });
-        Ok(opened.collect())
+        Ok(opened.into_iter().map(|one| for_all.over(one)).collect())
+    }
+
+    /// What is said on the command line wins over what connections say.
+    fn for_all(&self, config: &Config) -> anyhow::Result<ForAll> {
+        Ok(ForAll {
+            strict_roles: self.strict_roles,
+            measured: self.placement(config) != Placement::FrontEnd,
+            context: self.context,
+            counting: self.tokenizer.counting()?,
+        })
     }
 
     /// The connection that arguments name.
-    fn upstream(&self) -> anyhow::Result<Option<ConnectionConfig>> {
+    fn upstream(&self) -> anyhow::Result<Option<ConnectionSettings>> {
         let Some(upstream) = &self.upstream else { return Ok(None) };
         if upstream == "offline" {
             let kind = Kind::Offline;
-            return Ok(Some(ConnectionConfig { kind, ..ConnectionConfig::default() }));
+            return Ok(Some(ConnectionSettings { kind, ..ConnectionSettings::default() }));
         }
         let key = self.key_env.clone().map(KeySource::Environment);
-        let url = Some(Address::parse(upstream)?);
+        // The whole of what is wrong with it is told before it is one.
+        let _checked = Address::parse(upstream)?;
+        let url = Some(ServerUrl::parse(upstream)?);
         // Ollama serves OpenAI's paths under `/v1`, its own beside them.
         let kind = if upstream.contains("/v1") { Kind::Openai } else { Kind::Ollama };
-        Ok(Some(ConnectionConfig { kind, url, key, ..ConnectionConfig::default() }))
+        Ok(Some(ConnectionSettings { kind, url, key, ..ConnectionSettings::default() }))
     }
 
     fn app(
         &self,
         config: &Config,
-        opened: &[Opened],
+        connections: Connections,
         store: Arc<dyn Store>,
         stacks: Stacks,
         used: Option<ModelUse>,
@@ -300,7 +304,6 @@ impl Serve {
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
         let options = options(self.memory_settings.as_deref())?;
         let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
-        let connections = self.routed(config, opened)?;
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
 
@@ -313,19 +316,23 @@ impl Serve {
         }
     }
 
-    fn routed(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Connections> {
-        let all = opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
-        if self.upstream.is_some() {
-            return Ok(Connections::new(all, Vec::new(), None)?.prospecting(prospecting()));
-        }
-        let routes = config.routes.iter().map(|route| Route {
-            models: route.models.clone(),
-            connection: ConnectionId::from(route.connection.as_str()),
-        });
-        let writer = config.features.writer.as_ref();
-        let writer = writer.map(|feature| ConnectionId::from(feature.connection()));
-        let connections = Connections::new(all, routes.collect(), writer.as_ref())?;
-        Ok(connections.prospecting(prospecting()))
+    fn routed(
+        &self,
+        config: &Config,
+        start: &AtStart,
+        for_all: ForAll,
+    ) -> anyhow::Result<Connections> {
+        let all = start.opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
+        let connections = if self.upstream.is_some() {
+            Connections::new(all, Vec::new(), None)?
+        } else {
+            let writer = config.features.writer.as_ref();
+            let writer = writer.map(FeatureChoice::connection);
+            Connections::new(all, config.routes.clone(), writer)?
+        };
+        let opening = opening(config.folder.clone(), for_all);
+        let started = start.started.clone();
+        Ok(connections.prospecting(prospecting()).opening(opening).started(started))
     }
 
     /// The model that chooses notes of vaults, if one does.
@@ -333,14 +340,14 @@ impl Serve {
         &self,
         lore: &LoreArguments,
         config: &Config,
-        opened: &[Opened],
+        start: &AtStart,
     ) -> anyhow::Result<Option<Choosing>> {
         let settings = lore.vault_settings()?;
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        let configured = config.features.selector.as_ref();
+        let configured = start.features.selector.as_ref();
         let configured =
-            configured.map(|feature| find(opened, feature)?.model(feature.model())).transpose()?;
-        let first = opened.first().map(Opened::shown).unwrap_or_default();
+            configured.map(|choice| start.asked(choice)?.model(choice.model())).transpose()?;
+        let first = start.opened.first().map(Opened::shown).unwrap_or_default();
         let url = self.upstream.as_deref().unwrap_or(&first);
         let upstream = (url, self.key_env.as_deref(), context);
         let rules = settings.using.selection.as_ref();
@@ -372,17 +379,21 @@ impl Serve {
     }
 
     /// The model that memory's own work goes to, if one is named.
-    fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
+    fn extractor(&self, config: &Config, start: &mut AtStart) -> anyhow::Result<Option<Extractor>> {
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
         if let Some(name) = &self.memory_model {
-            let first = opened.first().map(Opened::shown).unwrap_or_default();
+            if start.features.extractor != start.started.configured.extractor {
+                let wins = "`--memory-model` on the command line wins over it";
+                start.fails("extractor", &anyhow::anyhow!(wins));
+            }
+            let first = start.opened.first().map(Opened::shown).unwrap_or_default();
             let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
             let model = ModelArguments::at(url, name, self.key_env.as_deref(), context);
             return Ok(Some(Extractor { used: model.used(), model: model.open()? }));
         }
-        let Some(feature) = &config.features.extractor else { return Ok(None) };
-        let connection = find(opened, feature)?;
-        let model = connection.model(feature.model())?;
+        let Some(choice) = &start.features.extractor else { return Ok(None) };
+        let connection = start.asked(choice)?;
+        let model = connection.model(choice.model())?;
         Ok(Some(Extractor { model, used: connection.used(context) }))
     }
 }
@@ -393,26 +404,30 @@ const DEFAULT_CONTEXT: u32 = 8192;
 /// How long a turn waits for an embedder that is asked over the network.
 const EMBEDDER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The connection that a feature names.
-fn find<'a>(opened: &'a [Opened], feature: &FeatureConfig) -> anyhow::Result<&'a Opened> {
-    let name = feature.connection();
-    let found = opened.iter().find(|one| one.name == name);
-    found.with_context(|| format!("there is no connection `{name}`"))
-}
-
 /// The books and rules, and what entries are found by meaning with.
 async fn stacks(
     lore: &LoreArguments,
     config: &Config,
-    opened: &[Opened],
+    start: &mut AtStart,
 ) -> anyhow::Result<Stacks> {
     let (mounted, rules) = (lore.mounted(config)?, lore.rules()?);
-    let Some(feature) = &config.features.embedder else {
-        let embedder: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
-        return Ok(Stacks::new(mounted, rules, Some(embedder))?);
+    let own = || -> Arc<dyn Embedder> { Arc::new(StaticEmbedder::embedded()) };
+    let Some(choice) = &start.features.embedder else {
+        return Ok(Stacks::new(mounted, rules, Some(own()))?);
     };
-    let opening = find(opened, feature)?.embedder(feature.model());
-    let embedder: Arc<dyn Embedder> = Arc::new(opening.await.context("the feature `embedder`")?);
+    let asked = start.asked(choice);
+    let opening = match asked {
+        Ok(connection) => connection.embedder(choice.model()).await,
+        Err(error) => Err(error),
+    };
+    let embedder: Arc<dyn Embedder> = match opening {
+        Ok(embedder) => Arc::new(embedder),
+        Err(error) if start.is_own_embedder() => {
+            start.fails("embedder", &error);
+            return Ok(Stacks::new(mounted, rules, Some(own()))?);
+        }
+        Err(error) => return Err(error).context("the feature `embedder`"),
+    };
     let patience = config.features.embedder_timeout_ms.unwrap_or(EMBEDDER_TIMEOUT);
     Ok(Stacks::new(mounted, rules, Some(embedder))?.waiting(patience))
 }
@@ -434,7 +449,7 @@ pub(super) fn parts(
         choosing: None,
         noting: None,
         memory: None,
-        connections: Arc::new(connections),
+        configured: Arc::new(connections),
         clock: Arc::new(SystemClock),
         defaults,
         weaving: Weaving::default(),

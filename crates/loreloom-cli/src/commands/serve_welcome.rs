@@ -3,16 +3,19 @@
 use std::{
     fmt::{self, Display, Formatter},
     net::SocketAddr,
+    sync::Arc,
 };
 
-use crate::{config::Opened, wording::counted};
+use loreloom_server::{Connection, ConnectionKind};
+
+use crate::wording::counted;
 
 /// What the server is, in words. No secret is part of it: addresses are those that may be shown.
 pub(super) struct Welcome<'a> {
     /// Where it listens.
     pub(super) address: SocketAddr,
     /// The connections that requests may go to.
-    pub(super) connections: &'a [Opened],
+    pub(super) connections: &'a [Arc<Connection>],
     /// Where stories are kept.
     pub(super) stories: String,
     pub(super) books: usize,
@@ -32,13 +35,14 @@ impl Display for Welcome<'_> {
 }
 
 /// Where requests go.
-fn target(connections: &[Opened]) -> String {
-    let place = |one: &Opened| {
-        let is_built_in = one.config.url.is_none();
-        if is_built_in { "the offline storyteller".to_owned() } else { one.shown() }
+fn target(connections: &[Arc<Connection>]) -> String {
+    let is_built_in = |one: &Connection| one.kind == ConnectionKind::Offline;
+    let place = |one: &Connection| {
+        let built_in = is_built_in(one).then(|| "the offline storyteller".to_owned());
+        built_in.unwrap_or_else(|| one.shown.clone())
     };
     match connections {
-        [only] if only.config.url.is_none() => {
+        [only] if is_built_in(only) => {
             format!("{}; `--upstream URL` names a model's server", place(only))
         }
         [only] => place(only),

@@ -1,19 +1,18 @@
-//! A model server as the configuration names it.
+//! A model server as the configuration or the API names it, opened.
 
 use std::{
     collections::HashMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
-use clap::ValueEnum;
-use loreloom_core::{ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{ids::ConnectionId, tokens::TokenCounter, units::Tokens};
 use loreloom_llm::{
     connection::{
-        Address, BreakerRules, ClientRules, Connection as ModelConnection, OllamaModel,
-        OpenAiModel, Reach, RetryRules,
+        Address, BreakerRules, ClientRules, Connection as ModelConnection, ConnectionError,
+        OllamaModel, OpenAiModel, Reach as Network, RetryRules,
     },
     diagnose::{BuiltIn, Candidate, Speech},
     embed::HttpEmbedder,
@@ -28,196 +27,123 @@ use loreloom_memory::{
     ports::{ChatModel, Diagnosis, Upstream},
     service::ModelUse,
 };
-use loreloom_server::{Cache, Connection, Counting, Prospect, Prospecting};
-use serde::{Deserialize, Deserializer, de};
+use loreloom_server::{
+    Cache, Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
+    Prospecting, Reach, TokenizerSetting,
+};
 
-use super::KeySource;
+use super::key;
 use crate::files;
-
-/// What kind of server it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    /// One with OpenAI's paths.
-    #[default]
-    Openai,
-    /// Ollama.
-    Ollama,
-    /// The built-in storyteller.
-    Offline,
-}
-
-impl Kind {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Openai => "openai",
-            Self::Ollama => "ollama",
-            Self::Offline => "offline",
-        }
-    }
-}
-
-/// A model server.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct ConnectionConfig {
-    pub(crate) kind: Kind,
-    #[serde(deserialize_with = "address")]
-    pub(crate) url: Option<Address>,
-    pub(crate) key: Option<KeySource>,
-    /// Whether the key a front end sends may be held in memory for work beside the stories.
-    pub(crate) hold_client_key: bool,
-    /// The model of features that name none.
-    pub(crate) model: Option<String>,
-    pub(crate) tokenizer: TokenizerChoice,
-    pub(crate) context: Option<u32>,
-    pub(crate) strict_roles: bool,
-    /// Whose prompt cache it has.
-    #[serde(deserialize_with = "provider")]
-    pub(crate) provider: Option<Provider>,
-    /// The price of a million tokens of prompt.
-    pub(crate) price: Option<f64>,
-    pub(crate) connect_seconds: Option<f64>,
-    pub(crate) first_byte_seconds: Option<f64>,
-    pub(crate) silence_seconds: Option<f64>,
-    pub(crate) retries: Option<u32>,
-    pub(crate) longest_wait_seconds: Option<f64>,
-    pub(crate) breaker_failures: Option<u32>,
-    pub(crate) breaker_seconds: Option<f64>,
-    pub(crate) at_once: Option<usize>,
-}
-
-fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Address>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    Address::parse(&text).map(Some).map_err(de::Error::custom)
-}
-
-fn provider<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Provider>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    Provider::named(&name).map(Some).ok_or_else(|| {
-        let known = loreloom_core::stable::PROVIDERS.map(|provider| provider.name).join("`, `");
-        de::Error::custom(format!("a provider is one of `{known}`, found `{name}`"))
-    })
-}
 
 /// A connection ready to be used.
 pub(crate) struct Opened {
     pub(crate) name: String,
-    pub(crate) config: ConnectionConfig,
+    pub(crate) config: ConnectionSettings,
+    address: Option<Address>,
+    reach: Reach,
     key: Option<Secret>,
     held: Option<HeldKey>,
     counting: Counting,
 }
 
-impl ConnectionConfig {
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        match (self.kind, &self.url) {
-            (Kind::Openai | Kind::Ollama, None) => {
-                anyhow::bail!("`url` must be set for the kind `{}`", self.kind.as_str())
-            }
-            (Kind::Offline, Some(_)) => anyhow::bail!("the kind `offline` has no `url`"),
-            _ => {}
-        }
-        let seconds = [
-            ("connect_seconds", self.connect_seconds),
-            ("first_byte_seconds", self.first_byte_seconds),
-            ("silence_seconds", self.silence_seconds),
-            ("longest_wait_seconds", self.longest_wait_seconds),
-            ("breaker_seconds", self.breaker_seconds),
-        ];
-        for (name, value) in seconds {
-            let Some(value) = value else { continue };
-            anyhow::ensure!(
-                Duration::try_from_secs_f64(value).is_ok_and(|time| !time.is_zero()),
-                "`{name}` must be more than 0 seconds, found {value}"
-            );
-        }
-        anyhow::ensure!(
-            self.key.is_none() || !self.hold_client_key,
-            "`hold_client_key` is for connections without a `key` of their own"
-        );
-        anyhow::ensure!(self.at_once != Some(0), "`at_once` must be at least 1, found 0");
-        Ok(())
-    }
+/// What is said for all connections, and wins over what they say themselves.
+#[derive(Clone, Default)]
+pub(crate) struct ForAll {
+    /// They refuse prompts whose roles do not alternate.
+    pub(crate) strict_roles: bool,
+    /// What prompts keep is measured.
+    pub(crate) measured: bool,
+    pub(crate) context: Option<u32>,
+    pub(crate) counting: Option<Counting>,
+}
 
-    /// Where its key comes from.
-    pub(crate) fn key_shown(&self) -> String {
-        match (&self.key, self.hold_client_key) {
-            (Some(key), _) => key.shown(),
-            (None, true) => "the front end's, held in memory".to_owned(),
-            (None, false) => "the front end's".to_owned(),
+impl ForAll {
+    pub(crate) fn over(&self, mut one: Opened) -> Opened {
+        one.config.strict_roles |= self.strict_roles;
+        if self.measured {
+            one.config.measured();
+        }
+        one.config.context = self.context.or(one.config.context);
+        match &self.counting {
+            Some(counting) => one.counted(Arc::clone(counting)),
+            None => one,
         }
     }
+}
 
-    /// Measures what prompts keep, for the likeliest cache if none is named.
-    pub(crate) fn measured(&mut self) {
-        let likeliest = match self.kind {
-            Kind::Openai => "openai",
-            Kind::Ollama | Kind::Offline => "llama.cpp",
-        };
-        self.provider = self.provider.or_else(|| Provider::named(likeliest));
+/// The address that settings name.
+pub(super) fn address(settings: &ConnectionSettings) -> anyhow::Result<Option<Address>> {
+    let parse = |url: &str| {
+        Address::parse(url).map_err(|error| {
+            // What was written may hold a password.
+            let reason = match error {
+                ConnectionError::Address { reason, .. } => reason,
+                ConnectionError::Key { .. }
+                | ConnectionError::NotPublic { .. }
+                | ConnectionError::Client { .. } => error.to_string(),
+            };
+            anyhow::anyhow!("`url` must be an `http` or `https` URL: {reason}")
+        })
+    };
+    settings.url.as_ref().map(|url| parse(url.as_str())).transpose()
+}
+
+fn tokenizer(setting: &TokenizerSetting) -> anyhow::Result<TokenizerChoice> {
+    match setting {
+        TokenizerSetting::Named(name) => TokenizerChoice::from_name(name)
+            .with_context(|| format!("this build has no tokenizer `{name}`")),
+        TokenizerSetting::File(file) => Ok(TokenizerChoice::File(file.clone())),
     }
+}
 
-    /// Reads what it names.
-    pub(crate) fn open(&self, name: &str, folder: &Path) -> anyhow::Result<Opened> {
-        let open = || -> anyhow::Result<Opened> {
-            Ok(Opened {
-                name: name.to_owned(),
-                key: self.key.as_ref().map(|key| key.read(folder)).transpose()?,
-                held: self.hold_client_key.then(HeldKey::default),
-                counting: self.counting(folder)?,
-                config: self.clone(),
-            })
-        };
-        open().with_context(|| format!("connection `{name}`"))
+fn counting(settings: &ConnectionSettings, folder: &Path) -> anyhow::Result<Counting> {
+    let own = settings.model.clone().unwrap_or_default();
+    if settings.tokenizer.is_automatic() {
+        return Ok(by_model(own));
     }
+    let bytes = match &settings.tokenizer {
+        TokenizerSetting::File(file) => Some(files::read(&folder.join(file))?),
+        TokenizerSetting::Named(_) => None,
+    };
+    let tokenizer = Tokenizer::new(&tokenizer(&settings.tokenizer)?, &own, bytes.as_deref())?;
+    Ok(fixed(Arc::new(tokenizer)))
+}
 
-    fn counting(&self, folder: &Path) -> anyhow::Result<Counting> {
-        let own = self.model.clone().unwrap_or_default();
-        if self.tokenizer == TokenizerChoice::Auto {
-            return Ok(by_model(own));
-        }
-        let bytes = match &self.tokenizer {
-            TokenizerChoice::File(file) => Some(files::read(&folder.join(file))?),
-            TokenizerChoice::Auto
-            | TokenizerChoice::Vocabulary(_)
-            | TokenizerChoice::Estimate
-            | TokenizerChoice::Bytes => None,
-        };
-        let tokenizer = Tokenizer::new(&self.tokenizer, &own, bytes.as_deref())?;
-        Ok(fixed(Arc::new(tokenizer)))
-    }
-
-    fn client(&self) -> ClientRules {
-        let rules = ClientRules { reach: Reach::Anywhere, ..ClientRules::default() };
-        match seconds(self.connect_seconds) {
-            Some(connect) => ClientRules { connect, ..rules },
-            None => rules,
-        }
-    }
-
-    fn manners(&self) -> Manners {
-        let manners = Manners::default();
-        let (retry, breaker) = (manners.retry, manners.breaker);
-        Manners {
-            first_byte: seconds(self.first_byte_seconds).or(manners.first_byte),
-            silence: seconds(self.silence_seconds).or(manners.silence),
-            retry: RetryRules {
-                retries: self.retries.unwrap_or(retry.retries),
-                longest: seconds(self.longest_wait_seconds).unwrap_or(retry.longest),
-                ..retry
-            },
-            breaker: BreakerRules {
-                failures: self.breaker_failures.unwrap_or(breaker.failures),
-                pause: seconds(self.breaker_seconds).unwrap_or(breaker.pause),
-            },
-            at_once: self.at_once,
-        }
+fn manners(settings: &ConnectionSettings) -> Manners {
+    let manners = Manners::default();
+    let (retry, breaker) = (manners.retry, manners.breaker);
+    Manners {
+        first_byte: seconds(settings.first_byte_seconds).or(manners.first_byte),
+        silence: seconds(settings.silence_seconds).or(manners.silence),
+        retry: RetryRules {
+            retries: settings.retries.unwrap_or(retry.retries),
+            longest: seconds(settings.longest_wait_seconds).unwrap_or(retry.longest),
+            ..retry
+        },
+        breaker: BreakerRules {
+            failures: settings.breaker_failures.unwrap_or(breaker.failures),
+            pause: seconds(settings.breaker_seconds).unwrap_or(breaker.pause),
+        },
+        at_once: settings.at_once,
     }
 }
 
 fn seconds(value: Option<f64>) -> Option<Duration> {
     value.and_then(|value| Duration::try_from_secs_f64(value).ok())
+}
+
+/// Opens connections that are set up while the server runs. Paths are relative to the
+/// configuration's folder.
+pub(crate) fn opening(folder: PathBuf, for_all: ForAll) -> Opening {
+    Arc::new(move |name, settings, reach| {
+        let opened = Opened::within(name, settings, &folder, reach);
+        let opened = opened.and_then(|opened| for_all.over(opened).connection());
+        opened.map_err(|error| {
+            // The name is known to who asked, and the causes are what there is to mend.
+            let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+            if causes.is_empty() { error.to_string() } else { causes.join(": ") }
+        })
+    })
 }
 
 /// How servers are tried out that are not configured. Their addresses come with requests, so
@@ -233,7 +159,7 @@ pub(crate) fn prospecting() -> Prospecting {
             model,
             counter,
             context: None,
-            client: ClientRules { reach: Reach::Public, ..ClientRules::default() },
+            client: ClientRules { reach: Network::Public, ..ClientRules::default() },
         }))
     })
 }
@@ -256,6 +182,49 @@ pub(crate) fn by_model(own: String) -> Counting {
 }
 
 impl Opened {
+    /// Reads what settings of the configuration name.
+    pub(crate) fn open(
+        name: &str,
+        settings: &ConnectionSettings,
+        folder: &Path,
+    ) -> anyhow::Result<Self> {
+        Self::within(name, settings, folder, Reach::Anywhere)
+    }
+
+    /// Reads what settings name, for a connection that leads no further than that.
+    pub(crate) fn within(
+        name: &str,
+        settings: &ConnectionSettings,
+        folder: &Path,
+        reach: Reach,
+    ) -> anyhow::Result<Self> {
+        let open = || -> anyhow::Result<Self> {
+            Ok(Self {
+                name: name.to_owned(),
+                address: address(settings)?,
+                reach,
+                key: settings.key.as_ref().map(|source| key::read(source, folder)).transpose()?,
+                held: settings.hold_client_key.then(HeldKey::default),
+                counting: counting(settings, folder)?,
+                config: settings.clone(),
+            })
+        };
+        open().with_context(|| format!("connection `{name}`"))
+    }
+
+    /// How it is connected to: names are judged by the numbers they lead to, each time.
+    fn client(&self) -> ClientRules {
+        let reach = match self.reach {
+            Reach::Anywhere => Network::Anywhere,
+            Reach::Public => Network::Public,
+        };
+        let rules = ClientRules { reach, ..ClientRules::default() };
+        match seconds(self.config.connect_seconds) {
+            Some(connect) => ClientRules { connect, ..rules },
+            None => rules,
+        }
+    }
+
     /// Another way of counting.
     pub(crate) fn counted(self, counting: Counting) -> Self {
         Self { counting, ..self }
@@ -268,13 +237,13 @@ impl Opened {
             Kind::Offline => return None,
         };
         Some(Candidate {
-            address: self.config.url.clone()?,
+            address: self.address.clone()?,
             speech,
             key: self.key.clone(),
             model: self.config.model.clone(),
             counter: (self.counting)(self.config.model.as_deref().unwrap_or_default()),
             context: self.config.context,
-            client: self.config.client(),
+            client: self.client(),
         })
     }
 
@@ -288,16 +257,16 @@ impl Opened {
 
     /// Its address as it may be shown.
     pub(crate) fn shown(&self) -> String {
-        self.config.url.as_ref().map_or("built in".to_owned(), |url| url.shown().to_owned())
+        self.address.as_ref().map_or("built in".to_owned(), |url| url.shown().to_owned())
     }
 
     fn upstream(&self) -> anyhow::Result<Arc<dyn Upstream>> {
-        let Some(url) = self.config.url.clone() else {
+        let Some(url) = self.address.clone() else {
             return Ok(Arc::new(OfflineUpstream::default()));
         };
-        let http = HttpUpstream::with(url, self.key.as_ref(), self.config.client())?;
+        let http = HttpUpstream::with(url, self.key.as_ref(), self.client())?;
         let shown = self.shown();
-        Ok(Arc::new(SteadyUpstream::new(&shown, Arc::new(http), self.config.manners())))
+        Ok(Arc::new(SteadyUpstream::new(&shown, Arc::new(http), manners(&self.config))))
     }
 
     /// The connection, for the server.
@@ -310,6 +279,9 @@ impl Opened {
         Ok(Connection {
             name: ConnectionId::from(self.name.as_str()),
             shown: self.shown(),
+            kind: config.kind,
+            model: config.model.clone(),
+            key: config.key_shown(),
             upstream: self.upstream().with_context(|| format!("connection `{}`", self.name))?,
             counting: Arc::clone(&self.counting),
             context: config.context.map(Tokens),
@@ -317,19 +289,21 @@ impl Opened {
             cache: config.provider.map(|provider| Cache { provider, price }),
             diagnosis: self.diagnosis(),
             holding,
+            problem: None,
         })
     }
 
     /// One of its models, for Loreloom's own questions.
     pub(crate) fn model(&self, model: Option<&str>) -> anyhow::Result<Box<dyn ChatModel>> {
         let config = &self.config;
-        let Some(url) = config.url.clone() else { return Ok(Box::new(OfflineModel)) };
+        let Some(url) = self.address.clone() else { return Ok(Box::new(OfflineModel)) };
         let name = model.or(config.model.as_deref());
         let name = name.with_context(|| format!("set `model` of connection `{}`", self.name))?;
         let mut connection = ModelConnection::new(url, name);
         connection.key.clone_from(&self.key);
         connection.held.clone_from(&self.held);
         connection.context = config.context;
+        connection.client = self.client();
         Ok(match config.kind {
             Kind::Openai => Box::new(OpenAiModel::new(connection)?),
             Kind::Ollama | Kind::Offline => Box::new(OllamaModel::new(connection)?),
@@ -344,10 +318,10 @@ impl Opened {
             Kind::Ollama => Speech::Ollama,
             Kind::Offline => anyhow::bail!("the built-in storyteller makes no vectors"),
         };
-        let url = config.url.clone().context("it has no `url`")?;
+        let url = self.address.clone().context("it has no `url`")?;
         let name = model.or(config.model.as_deref());
         let name = name.with_context(|| format!("set `model` of connection `{}`", self.name))?;
-        Ok(HttpEmbedder::open(url, speech, name, self.key.as_ref()).await?)
+        Ok(HttpEmbedder::open(url, speech, name, self.key.as_ref(), self.client()).await?)
     }
 
     /// What memory needs to know of a model of it.
@@ -365,6 +339,39 @@ impl Opened {
                 .and_then(|most| u32::try_from(most).ok())
                 .unwrap_or(at_once),
             context: Tokens(self.config.context.unwrap_or(default_context)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_memory::ports::ChatRequest;
+    use loreloom_testkit::model_server::{ModelServer, Script};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn memorys_work_and_vectors_reach_no_further_than_the_connection() {
+        let server = ModelServer::start(Script::new()).unwrap();
+        let url = server.base_url().replace("127.0.0.1", "localhost");
+        let settings = serde_json::json!({"url": format!("{url}/v1"), "model": "m"});
+        let settings: ConnectionSettings = serde_json::from_value(settings).unwrap();
+        let open = |reach| Opened::within("a", &settings, Path::new(""), reach).unwrap();
+        let public = open(Reach::Public);
+        let asked = public.model(None).unwrap().complete(&ChatRequest::default()).await;
+        assert!(asked.is_err());
+        assert!(public.embedder(None).await.is_err());
+        assert!(server.received().is_empty());
+        let anywhere = open(Reach::Anywhere).model(None).unwrap();
+        anywhere.complete(&ChatRequest::default()).await.unwrap();
+        assert_eq!(server.received().len(), 1);
+    }
+
+    #[test]
+    fn every_tokenizer_that_settings_can_name_is_there() {
+        for name in TokenizerSetting::NAMES {
+            let choice = tokenizer(&TokenizerSetting::Named(name)).unwrap();
+            assert_eq!(serde_json::to_value(choice).unwrap(), name);
         }
     }
 }

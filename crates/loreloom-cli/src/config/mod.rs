@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::told::Told;
+use loreloom_server::{ConnectionSettings, RouteSetting};
 use serde::Deserialize;
 
 pub(crate) use self::{
-    connection::{ConnectionConfig, Kind, Opened, fixed, prospecting},
-    key::KeySource,
+    connection::{ForAll, Opened, fixed, opening, prospecting},
     sections::{
-        BookConfig, FeatureConfig, FeaturesConfig, MemoryConfig, RouteConfig, RulesConfig,
-        ServerConfig, StoreConfig, StoryConfig, VaultConfig, WeavingConfig,
+        BookConfig, FeaturesConfig, MemoryConfig, RulesConfig, ServerConfig, StoreConfig,
+        StoryConfig, VaultConfig, WeavingConfig,
     },
 };
 use crate::files;
@@ -45,8 +45,8 @@ pub(crate) struct Config {
     pub(crate) rules: RulesConfig,
     pub(crate) memory: MemoryConfig,
     /// By name, in order of their names.
-    pub(crate) connections: std::collections::BTreeMap<String, ConnectionConfig>,
-    pub(crate) routes: Vec<RouteConfig>,
+    pub(crate) connections: std::collections::BTreeMap<String, ConnectionSettings>,
+    pub(crate) routes: Vec<RouteSetting>,
     pub(crate) features: FeaturesConfig,
     pub(crate) books: Vec<BookConfig>,
     pub(crate) vaults: Vec<VaultConfig>,
@@ -92,13 +92,18 @@ impl Config {
             Ok(())
         };
         for route in &self.routes {
-            known(&route.connection, "a route")?;
+            known(route.connection.as_str(), "a route")?;
         }
-        for (name, feature) in self.features.all() {
-            known(feature.connection(), &format!("the feature `{name}`"))?;
+        for (name, feature) in self.features.chosen().all() {
+            known(feature.connection().as_str(), &format!("the feature `{name}`"))?;
         }
         for (name, connection) in &self.connections {
-            connection.check().with_context(|| format!("connection `{name}`"))?;
+            let check = || -> anyhow::Result<()> {
+                connection.check()?;
+                connection::address(connection)?;
+                Ok(())
+            };
+            check().with_context(|| format!("connection `{name}`"))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::{
 
 use clap::ValueEnum;
 use loreloom_core::{library::Binding, stable::StableSettings, wrap::WrapFormat};
-use loreloom_server::{Access, Keys, Limits, Origins};
+use loreloom_server::{Access, FeatureChoice, Features, Keys, Limits, Origins};
 use loreloom_store::StoreAddress;
 use serde::{Deserialize, Deserializer, de};
 
@@ -135,47 +135,21 @@ pub(crate) struct MemoryConfig {
     pub(crate) on: Option<bool>,
 }
 
-/// Which models go where.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RouteConfig {
-    pub(crate) models: String,
-    pub(crate) connection: String,
-}
-
 /// Which connection does what.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FeaturesConfig {
     /// Tells the story: where requests go that no route names.
-    pub(crate) writer: Option<FeatureConfig>,
+    pub(crate) writer: Option<FeatureChoice>,
     /// Reads along and keeps memories.
-    pub(crate) extractor: Option<FeatureConfig>,
+    pub(crate) extractor: Option<FeatureChoice>,
     /// Chooses notes of vaults.
-    pub(crate) selector: Option<FeatureConfig>,
+    pub(crate) selector: Option<FeatureChoice>,
     /// Finds entries by meaning.
-    pub(crate) embedder: Option<FeatureConfig>,
+    pub(crate) embedder: Option<FeatureChoice>,
     /// How long a turn waits for the embedder.
     #[serde(deserialize_with = "milliseconds")]
     pub(crate) embedder_timeout_ms: Option<Duration>,
-}
-
-/// A connection, and a model of it where it is not the connection's own.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum FeatureConfig {
-    /// The connection.
-    Connection(String),
-    /// The connection and a model.
-    Model(FeatureModel),
-}
-
-/// A connection and a model of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct FeatureModel {
-    connection: String,
-    model: String,
 }
 
 /// A book that is woven from.
@@ -198,33 +172,15 @@ pub(crate) struct VaultConfig {
     pub(crate) name: Option<String>,
 }
 
-impl FeatureConfig {
-    pub(crate) fn connection(&self) -> &str {
-        match self {
-            Self::Connection(connection) | Self::Model(FeatureModel { connection, .. }) => {
-                connection
-            }
-        }
-    }
-
-    pub(crate) fn model(&self) -> Option<&str> {
-        match self {
-            Self::Connection(_) => None,
-            Self::Model(FeatureModel { model, .. }) => Some(model),
-        }
-    }
-}
-
 impl FeaturesConfig {
-    /// Those that are set, with their names.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, &FeatureConfig)> {
-        let all = [
-            ("writer", &self.writer),
-            ("extractor", &self.extractor),
-            ("selector", &self.selector),
-            ("embedder", &self.embedder),
-        ];
-        all.into_iter().filter_map(|(name, feature)| feature.as_ref().map(|one| (name, one)))
+    /// The connections that are chosen.
+    pub(crate) fn chosen(&self) -> Features {
+        Features {
+            writer: self.writer.clone(),
+            extractor: self.extractor.clone(),
+            selector: self.selector.clone(),
+            embedder: self.embedder.clone(),
+        }
     }
 }
 

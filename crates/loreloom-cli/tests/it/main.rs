@@ -18,6 +18,7 @@ mod hostile_files;
 mod keys;
 mod living;
 mod memory;
+mod own_connections;
 mod reading;
 mod run;
 mod serve;

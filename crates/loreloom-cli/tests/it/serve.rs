@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::run::{loreloom, refused, write};
 
 /// A deadline that a busy machine does not miss: no test here is about it.
-const SERVE: [&str; 5] = ["serve", "--port", "0", "--deadline", "60000"];
+pub(crate) const SERVE: [&str; 5] = ["serve", "--port", "0", "--deadline", "60000"];
 
 pub(crate) struct Server {
     child: Child,
@@ -42,7 +42,7 @@ impl Server {
         Self::started(command)
     }
 
-    fn started(mut command: Command) -> Self {
+    pub(crate) fn started(mut command: Command) -> Self {
         // Another test of this process may have been first.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -51,6 +51,10 @@ impl Server {
         let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
         assert!(url.starts_with("http://127.0.0.1:"), "{url}");
         Self { child, url }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     async fn last_turn(&self) -> Value {

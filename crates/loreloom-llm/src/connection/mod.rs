@@ -68,6 +68,8 @@ pub struct Connection {
     pub context: Option<u32>,
     /// Where a front end's key is found if the connection has none of its own.
     pub held: Option<HeldKey>,
+    /// How it is connected to.
+    pub client: ClientRules,
 }
 
 impl Connection {
@@ -81,6 +83,7 @@ impl Connection {
             delivery: Delivery::Whole,
             context: None,
             held: None,
+            client: ClientRules::default(),
         }
     }
 }

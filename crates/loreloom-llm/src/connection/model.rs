@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Connection, ConnectionError,
-    client::{ClientRules, browserless_client, causes},
+    client::{browserless_client, causes},
     ollama, openai,
     reading::{ReplyReader, Unreadable, Wire, reported_error},
     retry::retry_after,
@@ -84,7 +84,7 @@ struct HttpModel {
 
 impl HttpModel {
     fn new(connection: Connection) -> Result<Self, ConnectionError> {
-        let client = browserless_client(&connection.address, ClientRules::default())?;
+        let client = browserless_client(&connection.address, connection.client)?;
         let shown = connection.address.shown();
         let key = connection.key.as_ref().map(|key| bearer(key, shown)).transpose()?;
         Ok(Self { connection, client, key })

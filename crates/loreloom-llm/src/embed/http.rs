@@ -30,8 +30,9 @@ impl HttpEmbedder {
         speech: Speech,
         model: &str,
         key: Option<&Secret>,
+        rules: ClientRules,
     ) -> Result<Self, OpenError> {
-        let client = browserless_client(&address, ClientRules::default())?;
+        let client = browserless_client(&address, rules)?;
         let key = key.map(|key| bearer(key, address.shown())).transpose()?;
         let timeout = std::time::Duration::from_secs(30);
         let model = model.to_owned();

@@ -6,7 +6,11 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_memory::ports::{ChatRecord, StoreError};
 
 use super::problem::{Code, Problem};
-use crate::{app::App, gate::Pass, keys::Scope};
+use crate::{
+    app::App,
+    gate::Pass,
+    keys::{KeyRecord, Scope},
+};
 
 /// Who calls, and what they may do.
 ///
@@ -33,6 +37,24 @@ impl Caller {
     /// Whether they are on this machine, where no key is needed.
     pub(super) fn is_at_home(&self) -> bool {
         matches!(self.pass, Pass::Open)
+    }
+
+    /// The key they came with.
+    pub(super) fn key(&self) -> Option<&KeyRecord> {
+        match &self.pass {
+            Pass::Open => None,
+            Pass::Key(record) => Some(record),
+        }
+    }
+
+    /// Whether they have a scope themselves.
+    pub(super) fn has(&self, scope: Scope) -> bool {
+        self.pass.allows(scope)
+    }
+
+    /// Whether a key is theirs to see and to revoke: with a key, those of its tenant.
+    pub(super) fn sees(&self, record: &KeyRecord) -> bool {
+        self.key().is_none_or(|key| key.tenant == record.tenant)
     }
 
     /// A chat of theirs.

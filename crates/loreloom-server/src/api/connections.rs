@@ -11,7 +11,7 @@ use axum::{
 };
 use futures_util::{Stream, stream};
 use http::{HeaderMap, header::ACCEPT};
-use loreloom_core::ids::ConnectionId;
+use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_memory::ports::{Diagnosis, Finding, StepOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -20,22 +20,47 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
+    connection_writes::{checked, opened},
     extract::Json,
     problem::{Code, Problem},
+    tags::Tagged,
 };
-use crate::{app::App, connections::Prospect};
+use crate::{
+    app::App,
+    connection_settings::{ConnectionKind, ConnectionSettings},
+    connections::{Connection, Prospect},
+    own_connections::OwnConnection,
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(test))
 }
 
+/// Where a connection is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ConnectionSource {
+    /// In the configuration, or on the command line.
+    Configuration,
+    /// Here.
+    Api,
+}
+
 /// A model's server.
 #[derive(Debug, Serialize, ToSchema)]
-struct ConnectionView {
+pub(super) struct ConnectionView {
     /// Its name.
     name: ConnectionId,
+    /// Where it is set up. Only those of the `api` can be changed here.
+    source: ConnectionSource,
     /// Its address, without secrets.
     address: String,
+    /// How it is spoken to.
+    kind: ConnectionKind,
+    /// The model of features that name none.
+    model: Option<String>,
+    /// Where its key comes from, for who may administer the server; never the key.
+    key: Option<String>,
     /// Whether what no route names goes there.
     default: bool,
     /// The context size of its models, where it is configured.
@@ -44,28 +69,85 @@ struct ConnectionView {
     tokenizer: String,
     /// Whether it refuses prompts whose roles do not alternate.
     strict_roles: bool,
+    /// Why it cannot be used, if it cannot.
+    problem: Option<String>,
+    /// What was said of one of the API's own, for who may administer the server.
+    settings: Option<ConnectionSettings>,
 }
 
 /// All connections.
 #[derive(Debug, Serialize, ToSchema)]
-struct ConnectionsView {
-    /// The connections. They are set up in the configuration, which also holds their keys.
+pub(super) struct ConnectionsView {
+    /// The connections, those of the configuration first.
     items: Vec<ConnectionView>,
+    /// Whether the caller can set connections up here.
+    settable: bool,
+}
+
+impl ConnectionView {
+    fn of(one: &Connection, default: &ConnectionId, source: ConnectionSource) -> Self {
+        Self {
+            name: one.name.clone(),
+            source,
+            address: one.shown.clone(),
+            kind: one.kind,
+            model: one.model.clone(),
+            key: Some(one.key.clone()),
+            default: one.name == *default,
+            context: one.context.map(|context| context.0),
+            tokenizer: (one.counting)("").name().to_owned(),
+            strict_roles: one.strict_roles,
+            problem: one.problem.clone(),
+            settings: None,
+        }
+    }
+}
+
+/// All connections as a caller may see them, with the version they are of.
+pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<ConnectionsView>, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let revision = app.store.revision(&caller.tenant).await?;
+    let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
+    let connections = app.connections();
+    let default = &connections.default().name;
+    let mut items: Vec<ConnectionView> = connections
+        .all()
+        .iter()
+        .enumerate()
+        .map(|(at, one)| {
+            let configured = connections.is_configured(at);
+            let source =
+                if configured { ConnectionSource::Configuration } else { ConnectionSource::Api };
+            let own = own.iter().find(|own| !configured && own.name == one.name);
+            let settings = own.map(|own| own.settings.clone());
+            ConnectionView { settings, ..ConnectionView::of(one, default, source) }
+        })
+        .collect();
+    // A configuration that was written later may use a name again.
+    for one in own.iter().filter(|one| connections.has_configured(&one.name)) {
+        let reason = "the configuration has a connection of this name: remove this one";
+        let hidden = crate::unopened::unopened(&one.name, &one.settings, reason.to_owned());
+        let hidden = ConnectionView::of(&hidden, default, ConnectionSource::Api);
+        let settings = Some(one.settings.clone());
+        items.push(ConnectionView { default: false, settings, ..hidden });
+    }
+    // Where the installation's keys are is not for other tenants.
+    let is_elsewhere = caller.tenant != TenantId::local();
+    for one in &mut items {
+        if caller.must_administer().is_err() {
+            (one.key, one.settings) = (None, None);
+        } else if is_elsewhere && one.source == ConnectionSource::Configuration {
+            one.key = None;
+        }
+    }
+    let settable = app.configured.opener().is_some() && caller.must_administer().is_ok();
+    Ok(Tagged::by_content(revision, ConnectionsView { items, settable }))
 }
 
 /// The models' servers that requests go to.
 #[utoipa::path(get, path = "/connections", tag = "settings", responses((status = 200, body = ConnectionsView)))]
-async fn list(State(app): State<App>, _caller: Caller) -> Json<ConnectionsView> {
-    let default = &app.connections.default().name;
-    let view = |one: &Arc<crate::connections::Connection>| ConnectionView {
-        name: one.name.clone(),
-        address: one.shown.clone(),
-        default: one.name == *default,
-        context: one.context.map(|context| context.0),
-        tokenizer: (one.counting)("").name().to_owned(),
-        strict_roles: one.strict_roles,
-    };
-    Json(ConnectionsView { items: app.connections.all().iter().map(view).collect() })
+async fn list(State(app): State<App>, caller: Caller) -> Result<Tagged<ConnectionsView>, Problem> {
+    view(&app, &caller).await
 }
 
 /// How a server is spoken to.
@@ -79,11 +161,13 @@ enum ServerKind {
     Ollama,
 }
 
-/// What to try out: a connection of the configuration, or a server that is not in it.
+/// What to try out: a connection, settings as one would be set up with, or any server.
 #[derive(Deserialize, ToSchema)]
 struct TestBody {
     /// The connection; the default one without it.
     connection: Option<ConnectionId>,
+    /// Settings of a connection that is to be set up, by the same rules.
+    settings: Option<ConnectionSettings>,
     /// The address of a server that is not configured, for example `https://api.example.com/v1`.
     /// It must be one that everybody can reach.
     url: Option<String>,
@@ -111,8 +195,18 @@ struct TestView {
 /// Something to be tried out, and what it is called.
 type Tried = (ConnectionId, Arc<dyn Diagnosis>);
 
-fn tried(app: &App, body: TestBody) -> Result<Tried, Problem> {
-    let TestBody { connection, url, kind, key, model } = body;
+async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Problem> {
+    let TestBody { connection, settings, url, kind, key, model } = body;
+    if let Some(settings) = settings {
+        if connection.is_some() || url.is_some() || key.is_some() || model.is_some() {
+            let detail = "give `settings` alone: they say everything of the server";
+            return Err(Problem::new(Code::WrongValue, detail).at("settings"));
+        }
+        let one = checked(caller, "settings".into(), settings)
+            .map_err(|problem| problem.inside("settings"))?;
+        let diagnosis = opened(app, &one).await.map_err(|problem| problem.inside("settings"))?;
+        return Ok((one.name, diagnosis.diagnosis));
+    }
     let Some(url) = url else {
         if key.is_some() || model.is_some() {
             let field = if key.is_some() { "key" } else { "model" };
@@ -120,12 +214,13 @@ fn tried(app: &App, body: TestBody) -> Result<Tried, Problem> {
                 format!("`{field}` is for a server that is not configured: give its `url`");
             return Err(Problem::new(Code::WrongValue, detail).at(field));
         }
+        let connections = app.connections();
         let connection = match &connection {
             Some(name) => {
-                let named = app.connections.named(name);
+                let named = connections.named(name);
                 named.map_err(|error| Problem::new(Code::NotFound, error.to_string()))?
             }
-            None => app.connections.default(),
+            None => connections.default(),
         };
         return Ok((connection.name.clone(), Arc::clone(&connection.diagnosis)));
     };
@@ -138,7 +233,7 @@ fn tried(app: &App, body: TestBody) -> Result<Tried, Problem> {
         let detail = "this server tries out only what is configured";
         Problem::new(Code::SwitchedOff, detail)
     };
-    let diagnosis = app.connections.prospect(prospect).ok_or_else(off)?;
+    let diagnosis = app.configured.prospect(prospect).ok_or_else(off)?;
     // An address may hold a password: what was sent is not repeated.
     let wrong = |reason: String| Problem::new(Code::WrongValue, reason).at("url");
     Ok((ConnectionId::from("url"), diagnosis.map_err(wrong)?))
@@ -156,11 +251,11 @@ fn tried(app: &App, body: TestBody) -> Result<Tried, Problem> {
 )]
 async fn test(
     State(app): State<App>,
-    _admin: Admin,
+    Admin(caller): Admin,
     headers: HeaderMap,
     Json(body): Json<TestBody>,
 ) -> Result<Response, Problem> {
-    let (connection, diagnosis) = tried(&app, body)?;
+    let (connection, diagnosis) = tried(&app, &caller, body).await?;
     let (tell, told) = mpsc::unbounded_channel();
     app.tasks.spawn(async move {
         let mut steps = Vec::new();

@@ -15,14 +15,14 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
 use loreloom_core::{digest::Hasher, ids::Digest};
 
 use super::{
     MOST_BYTES,
     problem::{Code, Problem},
 };
-use crate::app::App;
+use crate::{app::App, gate::Pass};
 
 /// The header that names a call.
 const HEADER: &str = "idempotency-key";
@@ -35,9 +35,17 @@ const MOST_ANSWER: usize = 1 << 20;
 struct Call {
     key: String,
     path: String,
+    /// Of who called, and the body.
     body: Digest,
     /// None while it is being carried out.
-    answer: Option<(StatusCode, HeaderMap, Bytes)>,
+    answer: Option<Answer>,
+}
+
+/// What is known of an answer.
+enum Answer {
+    Kept(StatusCode, HeaderMap, Bytes),
+    /// It holds a secret, which is told once.
+    Withheld,
 }
 
 /// Calls that were named, oldest first.
@@ -53,6 +61,8 @@ enum Known {
     /// Another call has its name.
     Other,
     Done(Response),
+    /// It was carried out, and its answer is told to nobody again.
+    Withheld,
 }
 
 impl Calls {
@@ -62,7 +72,8 @@ impl Calls {
             return match &known.answer {
                 _ if known.path != path || known.body != body => Known::Other,
                 None => Known::Running,
-                Some((status, headers, bytes)) => {
+                Some(Answer::Withheld) => Known::Withheld,
+                Some(Answer::Kept(status, headers, bytes)) => {
                     let mut response = Response::new(Body::from(bytes.clone()));
                     *response.status_mut() = *status;
                     *response.headers_mut() = headers.clone();
@@ -82,12 +93,19 @@ impl Calls {
     fn end(&self, key: &str, answer: Option<(StatusCode, HeaderMap, Bytes)>) {
         let mut calls = self.calls();
         match answer {
-            Some(answer) => {
+            Some((status, headers, bytes)) => {
                 if let Some(call) = calls.iter_mut().find(|call| call.key == key) {
-                    call.answer = Some(answer);
+                    call.answer = Some(Answer::Kept(status, headers, bytes));
                 }
             }
             None => calls.retain(|call| call.key != key),
+        }
+    }
+
+    /// Remembers that a call was carried out, and not what it was answered.
+    fn withhold(&self, key: &str) {
+        if let Some(call) = self.calls().iter_mut().find(|call| call.key == key) {
+            call.answer = Some(Answer::Withheld);
         }
     }
 
@@ -113,17 +131,22 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
         return Problem::new(Code::TooLarge, detail).into_response();
     };
     let path = parts.uri.to_string();
-    let digest = Hasher::new("call").field(&body).finish();
+    let caller = parts.extensions.get::<Pass>().map(Pass::whose).unwrap_or_default();
+    let digest = Hasher::new("call").field(caller.as_bytes()).field(&body).finish();
     let calls = &app.api().calls;
     match calls.begin(&key, &path, digest) {
         Known::New => {}
         Known::Done(response) => return response,
+        Known::Withheld => {
+            let detail = format!("the call `{key}` was carried out, and its answer told once");
+            return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
+        }
         Known::Running => {
             let detail = format!("the call `{key}` is being carried out");
             return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
         }
         Known::Other => {
-            let rule = "names another call already: its path or body differ";
+            let rule = "names another call already: its path, body or key differ";
             return Problem::value(HEADER, rule, key).into_response();
         }
     }
@@ -137,6 +160,10 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
         calls.end(&key, None);
         return Problem::new(Code::Failed, "the answer could not be made").into_response();
     };
+    if parts.headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-store") {
+        calls.withhold(&key);
+        return Response::from_parts(parts, Body::from(bytes));
+    }
     let kept =
         (bytes.len() <= MOST_ANSWER).then(|| (parts.status, parts.headers.clone(), bytes.clone()));
     calls.end(&key, kept);

@@ -10,6 +10,7 @@ mod books;
 mod caller;
 mod chat_labels;
 mod chats;
+mod connection_writes;
 mod connections;
 mod editing;
 mod entries;
@@ -22,6 +23,7 @@ mod graph;
 mod health;
 mod idempotency;
 mod jobs;
+mod keys;
 mod knowing;
 mod lore_patch;
 mod matching;
@@ -36,6 +38,7 @@ mod paging;
 mod previewing;
 mod problem;
 mod replay;
+mod routing;
 mod settings;
 mod tags;
 mod threads;
@@ -59,7 +62,7 @@ pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
 use crate::{
     app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
-    metrics::Metrics, replays::Replays, timings::Timings,
+    metrics::Metrics, own_connections::LiveConnections, replays::Replays, timings::Timings,
 };
 
 /// Where the API is.
@@ -74,6 +77,7 @@ pub(crate) struct ApiState {
     pub(crate) events: Events,
     pub(crate) calls: Calls,
     pub(crate) firings: Firings,
+    pub(crate) connections: LiveConnections,
     pub(crate) live: LiveSettings,
     pub(crate) looking_back: LookingBack,
     pub(crate) metrics: Metrics,
@@ -106,6 +110,9 @@ fn described() -> OpenApiRouter<App> {
         .merge(jobs::routes())
         .merge(replay::routes())
         .merge(connections::routes())
+        .merge(connection_writes::routes())
+        .merge(routing::routes())
+        .merge(keys::routes())
         .merge(vaults::routes())
         .merge(graph::routes())
         .merge(previewing::routes())

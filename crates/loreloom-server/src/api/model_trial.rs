@@ -69,12 +69,13 @@ async fn trial(
     _admin: Admin,
     Json(body): Json<TrialBody>,
 ) -> Result<Json<TrialView>, Problem> {
+    let connections = app.connections();
     let connection = match &body.connection {
         Some(name) => {
-            let named = app.connections.named(name);
+            let named = connections.named(name);
             named.map_err(|error| Problem::new(Code::NotFound, error.to_string()))?
         }
-        None => app.connections.default(),
+        None => connections.default(),
     };
     let upstream = connection.upstream.as_ref();
     let model = match body.model {

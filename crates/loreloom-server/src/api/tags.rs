@@ -10,6 +10,7 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH},
     request::Parts,
 };
+use loreloom_core::digest::Hasher;
 use serde::Serialize;
 
 use super::problem::{Code, Problem};
@@ -18,6 +19,17 @@ use super::problem::{Code, Problem};
 pub(crate) struct Tagged<T> {
     pub(crate) tag: String,
     pub(crate) body: T,
+}
+
+impl<T: Serialize> Tagged<T> {
+    /// An answer whose version is told by all of it, for what changes without a revision of
+    /// the desk, too: with the next start, for one.
+    pub(crate) fn by_content(revision: u64, body: T) -> Self {
+        let content = serde_json::to_vec(&body).unwrap_or_default();
+        let digest = Hasher::new("version").field(&content).finish().to_string();
+        let short: String = digest.chars().take(12).collect();
+        Self { tag: format!("{revision}-{short}"), body }
+    }
 }
 
 impl<T: Serialize> IntoResponse for Tagged<T> {

@@ -18,7 +18,9 @@ use super::{
     paging::{self, Page},
     problem::{Code, Problem},
 };
-use crate::{app::App, events::Happened, vaults::VAULTS};
+use crate::{
+    app::App, events::Happened, own_connections::CONNECTIONS, routing::ROUTES, vaults::VAULTS,
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(undo)).routes(routes!(revisions))
@@ -112,7 +114,7 @@ async fn undo(
 }
 
 /// What only administrators change: names on the desk begin so.
-const ADMINISTERED: [&str; 3] = ["settings", "rules", "vault/"];
+const ADMINISTERED: [&str; 5] = ["settings", "rules", VAULTS, CONNECTIONS, ROUTES];
 
 /// Whether a revision changed what only administrators may.
 async fn administers(app: &App, caller: &Caller, revision: u64) -> Result<bool, StoreError> {
@@ -145,7 +147,7 @@ struct RevisionView {
 /// A thing that was changed.
 #[derive(Debug, Serialize, ToSchema)]
 struct ChangedView {
-    /// Its name: `book/ID`, `rules`, `settings`.
+    /// Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`.
     key: String,
     /// What it was; `null` if it was not there.
     before: Option<Value>,
@@ -154,12 +156,12 @@ struct ChangedView {
 }
 
 impl RevisionView {
-    /// Where vaults are is for those who may say so.
+    /// Where vaults and connections are is for those who may say so.
     fn of(revision: Revision, administers: bool) -> Self {
         let Revision { number, created, undoes, changes } = revision;
         let changes = changes.into_iter().map(|one| {
-            let hidden =
-                one.key.starts_with("secret") || (one.key.starts_with(VAULTS) && !administers);
+            let theirs = [VAULTS, CONNECTIONS].iter().any(|prefix| one.key.starts_with(prefix));
+            let hidden = one.key.starts_with("secret") || (theirs && !administers);
             let shown = !hidden;
             let (before, after) = (one.before.filter(|_| shown), one.after.filter(|_| shown));
             ChangedView { key: one.key, before, after }

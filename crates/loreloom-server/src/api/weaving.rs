@@ -160,7 +160,8 @@ async fn weave(
     let user = body.user.clone().unwrap_or_else(|| live.defaults.user.clone());
     let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
     let names = Names { user, speaker: speaks, card: Arc::default() };
-    let connection = app.connections.of(body.model.as_deref());
+    let connections = app.connections();
+    let connection = connections.of(body.model.as_deref());
     let line = app.line(connection, body.model.as_deref());
     let wish = Wish {
         path: Arc::clone(&path),

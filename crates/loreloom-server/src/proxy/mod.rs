@@ -77,11 +77,12 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
         }
     };
+    let connections = app.connections();
     let (body, named) = match named {
         Some(named) => (body, Some(named)),
-        None => match addressed(&app.connections, &body) {
+        None => match addressed(&connections, &body) {
             Some((body, connection)) => {
-                if !app.connections.is_told_keys(&connection) {
+                if !connections.is_told_keys(&connection) {
                     parts.headers.remove(AUTHORIZATION);
                 }
                 (body, Some(connection))
@@ -121,14 +122,15 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
 fn named(app: &App, headers: &HeaderMap) -> Result<Option<Arc<Connection>>, ConnectionsError> {
     let Some(name) = headers.get(headers::CONNECTION) else { return Ok(None) };
     let name = String::from_utf8_lossy(name.as_bytes()).into_owned();
-    app.connections.named(&ConnectionId::from(name)).map(|found| Some(Arc::clone(found)))
+    app.connections().named(&ConnectionId::from(name)).map(|found| Some(Arc::clone(found)))
 }
 
 /// Where a request goes that is not looked into any further.
 fn route(app: &App, parts: &Parts, body: &[u8], named: Option<Arc<Connection>>) -> Arc<Connection> {
     named.unwrap_or_else(|| {
-        let model = app.connections.is_choice().then(|| model_of(parts.uri.path(), body));
-        Arc::clone(app.connections.of(model.flatten().as_deref()))
+        let connections = app.connections();
+        let model = connections.is_choice().then(|| model_of(parts.uri.path(), body));
+        Arc::clone(connections.of(model.flatten().as_deref()))
     })
 }
 

@@ -167,7 +167,7 @@ async fn prepare(
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
     let model = body.model.as_deref();
-    let connection = named.unwrap_or_else(|| Arc::clone(app.connections.of(model)));
+    let connection = named.unwrap_or_else(|| Arc::clone(app.connections().of(model)));
     let line = app.line(&connection, model);
     let read = begun.elapsed();
     let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;

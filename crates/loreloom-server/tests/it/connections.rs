@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use loreloom_core::{tokens::ByteEstimate, units::Tokens};
 use loreloom_llm::{connection::Address, tokenizers::Tokenizer, upstream::HttpUpstream};
-use loreloom_server::{Connection, Connections, ConnectionsError, Route};
+use loreloom_server::{Connection, Connections, ConnectionsError, RouteSetting};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ fn to(name: &str, model: &ModelServer) -> Connection {
     connection(name, upstream, Arc::new(ByteEstimate))
 }
 
-fn route(models: &str, connection: &str) -> Route {
-    Route { models: models.to_owned(), connection: connection.into() }
+fn route(models: &str, connection: &str) -> RouteSetting {
+    RouteSetting { models: models.to_owned(), connection: connection.into() }
 }
 
 fn ask(model: &str) -> Value {

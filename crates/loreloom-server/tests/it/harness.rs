@@ -30,8 +30,8 @@ use loreloom_memory::{
     service::{MemoryService, ModelUse, Options, Ports},
 };
 use loreloom_server::{
-    Access, App, AppParts, Choosing, Connection, Connections, Defaults, Limits, Notices,
-    Recogniser, SentLog, Stacks, Weaving, serve,
+    Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
+    Notices, Recogniser, SentLog, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -143,7 +143,7 @@ impl Loreloom {
             choosing,
             noting,
             memory: memory.clone(),
-            connections: Arc::new(connections.unwrap_or_else(|| {
+            configured: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
                 Connections::only(connection("model", upstream, counter))
             })),
@@ -226,6 +226,9 @@ pub(crate) fn connection(
     Connection {
         name: name.into(),
         shown: name.to_owned(),
+        kind: ConnectionKind::Openai,
+        model: None,
+        key: "the front end's".to_owned(),
         upstream,
         counting: Arc::new(move |_| Arc::clone(&counter)),
         context: None,
@@ -233,6 +236,7 @@ pub(crate) fn connection(
         cache: None,
         diagnosis: Arc::new(BuiltIn),
         holding: None,
+        problem: None,
     }
 }
 

@@ -2,10 +2,12 @@
 
 mod books;
 mod chats;
+mod connecting;
 mod document;
 mod entries;
 mod events;
 mod guard;
+mod keys;
 mod looking;
 mod memory;
 mod settings;

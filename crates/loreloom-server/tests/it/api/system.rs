@@ -21,7 +21,7 @@ async fn a_named_post_is_carried_out_once() {
     let other = api.send(post("k1", "Sluice")).await.refused(422);
     assert_eq!(
         other.1,
-        "`idempotency-key` names another call already: its path or body differ, found `k1`"
+        "`idempotency-key` names another call already: its path, body or key differ, found `k1`"
     );
     api.send(post("k2", "Weir")).await.good();
     assert_eq!(api.get("/lore/entries?f=book:reach").await.good()["total"], 5);

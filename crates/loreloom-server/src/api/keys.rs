@@ -1,0 +1,198 @@
+//! Keys of this server: made, listed, revoked.
+//!
+//! Nobody gives away what they do not have: who calls with a key makes keys of their own
+//! tenant, with scopes of their own. What is revoked stays so; there is no undo here.
+
+use std::collections::BTreeSet;
+
+use axum::{
+    extract::State,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderValue, StatusCode, header::CACHE_CONTROL};
+use loreloom_core::ids::TenantId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::{Admin, Caller},
+    extract::{Json, Path},
+    problem::{Code, Problem},
+};
+use crate::{
+    app::App,
+    keys::{KeyCabinet, KeyError, KeyRecord, Scope},
+};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list, make)).routes(routes!(revoke))
+}
+
+/// The most letters of what a key is for.
+const MOST_NAME: usize = 120;
+
+/// A key, without what lets anybody in.
+#[derive(Debug, Serialize, ToSchema)]
+struct KeyView {
+    /// What it is called.
+    id: String,
+    /// What it is for.
+    name: String,
+    /// Whose data it sees.
+    tenant: TenantId,
+    /// What it may do.
+    scopes: BTreeSet<Scope>,
+    /// Since when, in milliseconds since 1970.
+    created: i64,
+    /// Whether this call came with it.
+    own: bool,
+}
+
+impl KeyView {
+    fn of(record: KeyRecord, caller: &Caller) -> Self {
+        Self {
+            id: record.id().to_owned(),
+            own: caller.key().is_some_and(|key| key.hash == record.hash),
+            name: record.name,
+            tenant: record.tenant,
+            scopes: record.scopes,
+            created: record.created.0,
+        }
+    }
+}
+
+/// The keys.
+#[derive(Debug, Serialize, ToSchema)]
+struct KeysView {
+    /// The keys; with a key, those of its tenant.
+    items: Vec<KeyView>,
+    /// What the caller may give a key.
+    scopes: Vec<Scope>,
+    /// Whose keys the caller may make; none for anybody's.
+    tenant: Option<TenantId>,
+    /// Whether nobody is let in without a key.
+    required: bool,
+}
+
+/// A key to make.
+#[derive(Debug, Deserialize, ToSchema)]
+struct NewKey {
+    /// What it is for.
+    #[serde(default)]
+    #[schema(max_length = 120)]
+    name: String,
+    /// What it may do.
+    #[schema(min_items = 1)]
+    scopes: Vec<Scope>,
+    /// Whose data it sees; the caller's own without it.
+    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    tenant: Option<TenantId>,
+}
+
+/// A key that was made.
+#[derive(Serialize, ToSchema)]
+struct MadeKey {
+    /// The key. It is told here and never again: only its hash is kept.
+    key: String,
+    /// What is known of it.
+    item: KeyView,
+}
+
+/// A key that is no more.
+#[derive(Debug, Serialize, ToSchema)]
+struct RevokedKey {
+    /// What was known of it.
+    item: KeyView,
+}
+
+impl From<KeyError> for Problem {
+    fn from(error: KeyError) -> Self {
+        let told = error.to_string();
+        let (code, field) = match error {
+            KeyError::Scope { .. } | KeyError::NoScope => (Code::WrongValue, "scopes"),
+            KeyError::Tenant { .. } => (Code::WrongValue, "tenant"),
+            KeyError::NoKey { .. } => (Code::NotFound, "id"),
+            KeyError::LastAdmin { .. } => (Code::Conflict, "id"),
+            KeyError::Store(error) => return error.into(),
+        };
+        Self::new(code, told).at(field)
+    }
+}
+
+/// The keys of this server. Who calls with a key sees those of its tenant.
+#[utoipa::path(get, path = "/keys", tag = "settings", responses((status = 200, body = KeysView)))]
+async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysView>, Problem> {
+    let all = KeyCabinet { desk: app.store.as_ref() }.list().await?;
+    let seen = all.into_iter().filter(|record| caller.sees(record));
+    let scopes = Scope::ALL.into_iter().filter(|scope| caller.has(*scope));
+    Ok(Json(KeysView {
+        items: seen.map(|record| KeyView::of(record, &caller)).collect(),
+        scopes: scopes.collect(),
+        tenant: caller.key().map(|key| key.tenant.clone()),
+        required: app.access.require_key,
+    }))
+}
+
+/// Makes a key. It is told once.
+///
+/// With a key, it is of that key's tenant and has no scope that that key does not have. It
+/// cannot be undone: revoke it. A repetition with the same `Idempotency-Key` is refused, as the
+/// answer is not kept.
+#[utoipa::path(
+    post, path = "/keys", tag = "settings", request_body = NewKey,
+    responses((status = 201, body = MadeKey))
+)]
+async fn make(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Json(NewKey { name, scopes, tenant }): Json<NewKey>,
+) -> Result<Response, Problem> {
+    if name.chars().count() > MOST_NAME || name.chars().any(char::is_control) {
+        let rule = "must have at most 120 letters on one line";
+        return Err(Problem::value("name", rule, name));
+    }
+    let tenant = tenant.unwrap_or_else(|| caller.tenant.clone());
+    if let Some(scope) = scopes.iter().find(|scope| !caller.has(**scope)) {
+        let detail = format!("a key gives scopes that it has, and this one has no `{scope}`");
+        return Err(Problem::new(Code::Forbidden, detail).at("scopes").with(scope.as_str()));
+    }
+    if caller.key().is_some_and(|key| key.tenant != tenant) {
+        let detail = format!("a key of tenant `{}` makes keys of that tenant", caller.tenant);
+        let found = tenant.to_string();
+        return Err(Problem::new(Code::Forbidden, detail).at("tenant").with(found));
+    }
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Failed, error.to_string()))?;
+    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let scopes = scopes.into_iter().collect();
+    let made = cabinet.add(&name, &tenant, scopes, random, app.clock.now()).await;
+    let (key, record) = made?;
+    app.refresh_keys().await?;
+    let item = KeyView::of(record, &caller);
+    let mut response = (StatusCode::CREATED, Json(MadeKey { key, item })).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Revokes a key: it lets nobody in any more once this is answered. It cannot be undone.
+///
+/// Where nobody is let in without a key, the last one of a tenant that has the scope `admin`
+/// stays.
+#[utoipa::path(
+    delete, path = "/keys/{id}", tag = "settings",
+    params(("id" = String, Path, description = "What the key is called")),
+    responses((status = 200, body = RevokedKey))
+)]
+async fn revoke(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Path(id): Path<String>,
+) -> Result<Json<RevokedKey>, Problem> {
+    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let may = |record: &KeyRecord| caller.sees(record);
+    let keeps_last = app.access.require_key;
+    let gone = cabinet.revoke_one(&id, may, keeps_last, app.clock.now()).await?;
+    app.refresh_keys().await?;
+    Ok(Json(RevokedKey { item: KeyView::of(gone, &caller) }))
+}

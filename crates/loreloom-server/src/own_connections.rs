@@ -1,0 +1,180 @@
+//! Connections that somebody set up while the server runs.
+//!
+//! They stand on the desk of their tenant, beside its books and settings: a change is a
+//! revision that can be undone, outlives the server and is taken up by other servers over the
+//! same store. Opening one is the host's ([`Opening`]); those that are the same as before are
+//! not opened again, so that what they learned (failures, waiting requests) stays.
+//!
+//! [`Opening`]: crate::Opening
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use loreloom_core::ids::{ConnectionId, TenantId};
+use loreloom_memory::ports::{Change, Desk, StoreError};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use crate::{
+    app::App,
+    connection_settings::ConnectionSettings,
+    connections::{Connection, Connections},
+    routing::Routing,
+    unopened::unopened,
+};
+
+/// Names of connections on the desk begin so.
+pub(crate) const CONNECTIONS: &str = "connection/";
+
+/// Where a connection may lead, by who set it up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Anywhere: it was set up on the server's own machine.
+    Anywhere,
+    /// Only to what everybody can reach: it was set up with a key.
+    Public,
+}
+
+/// A connection that was set up through the API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnConnection {
+    /// Its name.
+    pub name: ConnectionId,
+    /// What was said of it.
+    pub settings: ConnectionSettings,
+    /// Where it may lead.
+    pub reach: Reach,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    settings: ConnectionSettings,
+    reach: Reach,
+}
+
+impl OwnConnection {
+    /// The connections that were set up, by name.
+    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
+        let items = desk.items(tenant, CONNECTIONS).await?;
+        let read = |item: &loreloom_memory::ports::Item| {
+            let Kept { settings, reach } =
+                Kept::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+                    what: format!("`{}` on the desk", item.key),
+                    reason: error.to_string(),
+                })?;
+            let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key);
+            Ok(Self { name: name.into(), settings, reach })
+        };
+        items.iter().map(read).collect()
+    }
+
+    /// The change that writes it down.
+    pub(crate) fn change(&self) -> Result<Change, StoreError> {
+        let kept = Kept { settings: self.settings.clone(), reach: self.reach };
+        let value = serde_json::to_value(kept).map_err(|error| StoreError::Contradiction {
+            rule: "a connection has a JSON form",
+            found: error.to_string(),
+        })?;
+        Ok(Change { key: key_of(&self.name), value: Some(value) })
+    }
+
+    /// The change that takes one out.
+    pub(crate) fn removal(name: &ConnectionId) -> Change {
+        Change { key: key_of(name), value: None }
+    }
+}
+
+fn key_of(name: &ConnectionId) -> String {
+    format!("{CONNECTIONS}{name}")
+}
+
+/// The connections as they were taken up last.
+#[derive(Default)]
+pub(crate) struct LiveConnections {
+    now: RwLock<Option<Arc<Now>>>,
+    /// One at a time takes them up, so that the newest stay.
+    changing: Mutex<()>,
+}
+
+/// What was taken up, and what came of it.
+struct Now {
+    own: Vec<(OwnConnection, Arc<Connection>)>,
+    routing: Routing,
+    connections: Arc<Connections>,
+}
+
+impl LiveConnections {
+    fn now(&self) -> Option<Arc<Now>> {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl App {
+    /// The connections as they are now. Whoever holds them keeps them, whatever is changed.
+    pub fn connections(&self) -> Arc<Connections> {
+        let now = self.api().connections.now.read().unwrap_or_else(PoisonError::into_inner);
+        now.as_ref()
+            .map_or_else(|| Arc::clone(&self.configured), |now| Arc::clone(&now.connections))
+    }
+
+    /// Takes up the connections and routes of the desk, if they are others than before.
+    pub(crate) async fn take_up_connections(&self) -> Result<(), StoreError> {
+        let live = &self.api().connections;
+        let _one_at_a_time = live.changing.lock().await;
+        let own = OwnConnection::all(self.store.as_ref(), &self.tenant).await?;
+        let routing = Routing::read(self.store.as_ref(), &self.tenant).await?;
+        let before = live.now();
+        let same =
+            before.as_ref().map_or(own.is_empty() && routing == Routing::default(), |before| {
+                before.routing == routing && before.own.iter().map(|(one, _)| one).eq(own.iter())
+            });
+        if same {
+            return Ok(());
+        }
+        let mut opened = Vec::with_capacity(own.len());
+        for one in own {
+            let known = before.as_ref().and_then(|before| {
+                before.own.iter().find(|(known, _)| *known == one).map(|(_, open)| Arc::clone(open))
+            });
+            let connection = match known {
+                Some(known) => known,
+                None => Arc::new(self.opened(&one).await),
+            };
+            opened.push((one, connection));
+        }
+        let open = opened.iter().map(|(_, connection)| Arc::clone(connection)).collect();
+        let connections = self.configured.with_own(open, &routing, &self.connections());
+        let now = Now { own: opened, routing, connections: Arc::new(connections) };
+        *live.now.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(now));
+        Ok(())
+    }
+
+    /// A connection of the API, opened; or one in its place that says why it is not.
+    async fn opened(&self, one: &OwnConnection) -> Connection {
+        match self.open_connection(one).await {
+            Some(Ok(connection)) => connection,
+            Some(Err(reason)) => {
+                tracing::warn!(connection = %one.name, %reason, "a connection cannot be opened");
+                unopened(&one.name, &one.settings, reason)
+            }
+            None => {
+                let reason = "this server has only the connections of its configuration";
+                unopened(&one.name, &one.settings, reason.to_owned())
+            }
+        }
+    }
+
+    /// Opens a connection; `None` if this server opens none.
+    pub(crate) async fn open_connection(
+        &self,
+        one: &OwnConnection,
+    ) -> Option<Result<Connection, String>> {
+        let opening = Arc::clone(self.configured.opener()?);
+        let one = one.clone();
+        // Keys are read from files and keyrings.
+        let opened = tokio::task::spawn_blocking(move || {
+            opening(one.name.as_str(), &one.settings, one.reach)
+        });
+        Some(opened.await.unwrap_or_else(|_died| Err("opening it failed".to_owned())))
+    }
+}
