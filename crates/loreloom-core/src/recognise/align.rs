@@ -180,7 +180,7 @@ fn is(node: &Node, part: &Part) -> bool {
 fn lost(node: &Node, part: &Part) -> Option<Markup> {
     let shorter = !part.tool && part.text.len() < node.message.text.len();
     let same = shorter && node.message.role == part.role;
-    same.then(|| Markup::lost(&node.message.text, part.key)).flatten()
+    same.then(|| Markup::lost(&node.message.text, &part.text, part.key)).flatten()
 }
 
 /// The first piece of a role that still has what others of it lost.

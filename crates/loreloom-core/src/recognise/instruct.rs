@@ -80,7 +80,7 @@ pub fn template_of(prompt: &str) -> Option<&'static Template> {
         let own = template.openings.iter().filter(|(other, _)| *other == role);
         let named = template.named.map(|(before, _)| before);
         let mut openings = own.map(|(_, opening)| *opening).chain(named);
-        openings.any(|opening| prompt.contains(opening))
+        openings.any(|opening| prompt.contains(opening) || at_start(prompt, opening).is_some())
     };
     let by_model = TEMPLATES.iter().find(|template| opens(template, Role::Assistant));
     by_model.or_else(|| TEMPLATES.iter().find(|template| opens(template, Role::User)))
@@ -101,7 +101,8 @@ pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers
         .iter()
         .flat_map(|(role, opening)| {
             let plain = prompt.match_indices(opening).map(|(at, found)| (at, at + found.len()));
-            let all = plain.chain(annotated(prompt, opening));
+            let first = at_start(prompt, opening).map(|end| (0, end));
+            let all = plain.chain(first).chain(annotated(prompt, opening));
             all.map(|(start, end)| Opening { start, end, role: *role, name: None })
         })
         .collect();
@@ -120,6 +121,12 @@ pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers
         push_turns(&mut turns, prompt, range, (mark.role, mark.name), template);
     }
     turns
+}
+
+/// Where an opening that stands at the start of a line ends, if the prompt begins with it.
+fn at_start(prompt: &str, opening: &str) -> Option<usize> {
+    let line = opening.strip_prefix('\n')?;
+    prompt.starts_with(line).then_some(line.len())
 }
 
 /// Openings that have a name in place of the role.
@@ -306,6 +313,7 @@ mod tests {
             "<|system|>sys<|user|>hi<|model|>ho<|model|>",
             "<|system|>\nsys\n<|user|>\nhi\n<|assistant|>\nho<|end_of_text|>\n<|assistant|>\n",
             "sys\nUSER: hi\nASSISTANT: ho</s>\nASSISTANT: ",
+            "SYSTEM: sys\nUSER: hi\nASSISTANT: ho\nASSISTANT: ",
             "sys\n### Human:\nhi\n### Assistant:\nho\n### Assistant:\n",
         ] {
             let template = template_of(prompt).unwrap();

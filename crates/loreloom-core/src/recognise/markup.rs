@@ -27,11 +27,12 @@ const KINDS: [Markup; 7] = [
 ];
 
 impl Markup {
-    /// The kind of markup that `stored` lost on its way to `seen`.
-    pub(super) fn lost(stored: &str, seen: TextKey) -> Option<Self> {
+    /// The kind of markup that `stored` lost on its way to `seen`, whose key is `key`.
+    pub(super) fn lost(stored: &str, seen: &str, key: TextKey) -> Option<Self> {
         KINDS.into_iter().find(|kind| {
-            kind.without(stored)
-                .is_some_and(|bare| !bare.trim().is_empty() && TextKey::of(&bare) == seen)
+            kind.without(stored).is_some_and(|bare| {
+                !bare.trim().is_empty() && end_alike(&bare, seen) && TextKey::of(&bare) == key
+            })
         })
     }
 
@@ -82,6 +83,17 @@ impl Markup {
     }
 }
 
+/// Whether two texts may be the same by their ends: names and reasoning stand in front. Most
+/// texts that are not are told from each other without working out what names them.
+fn end_alike(a: &str, b: &str) -> bool {
+    let end = |text: &'_ str| {
+        let letters: Vec<char> =
+            text.chars().rev().filter(|c| !c.is_whitespace()).take(8).collect();
+        letters
+    };
+    end(a).iter().zip(&end(b)).all(|(a, b)| a == b)
+}
+
 /// The name of the tag that opens here.
 fn tag_name(text: &str) -> Option<&str> {
     let length = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'))?;
@@ -106,7 +118,11 @@ mod tests {
             ("Come in *now.", "Come in", None),
             ("Come in. Now.", "Come in.", None),
         ] {
-            assert_eq!(Markup::lost(stored, TextKey::of(seen)), expected, "{stored} / {seen}");
+            assert_eq!(
+                Markup::lost(stored, seen, TextKey::of(seen)),
+                expected,
+                "{stored} / {seen}"
+            );
         }
     }
 

@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
             part.role == role
                 && self.node(index).is_some_and(|node| {
                     node.key != part.key
-                        && Markup::lost(&node.message.text, part.key) == Some(markup)
+                        && Markup::lost(&node.message.text, &part.text, part.key) == Some(markup)
                 })
         };
         self.pairs.iter().any(lost) && self.leaves_out(at, role, markup)

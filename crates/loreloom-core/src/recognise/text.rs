@@ -124,7 +124,7 @@ pub(super) fn likeness(stored: &str, seen: &str) -> Option<Likeness> {
     if new.is_empty() || old.is_empty() || old == new {
         return None;
     }
-    if let Some(markup) = Markup::lost(stored, TextKey::of(seen)) {
+    if let Some(markup) = Markup::lost(stored, seen, TextKey::of(seen)) {
         return Some(Likeness::Bare(markup));
     }
     if old.starts_with(&new) {
