@@ -54,6 +54,9 @@ impl Template {
     }
 }
 
+/// How far behind an opening its name must end, in bytes.
+const NEAR: usize = 96;
+
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
@@ -109,7 +112,13 @@ pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers
     marks.extend(named_openings(prompt, template, speakers));
     // Where a role is the beginning of a name, the name is longer.
     marks.sort_unstable_by_key(|mark| (mark.start, std::cmp::Reverse(mark.end)));
-    marks.dedup_by_key(|mark| mark.start);
+    // A remark or a name may hold what looks like another opening.
+    let mut end = 0;
+    marks.retain(|mark| {
+        let apart = mark.start >= end;
+        end = if apart { mark.end } else { end };
+        apart
+    });
     let mut turns = Vec::with_capacity(marks.len() + 1);
     let first = marks.first().map_or(prompt.len(), |mark| mark.start);
     if !prompt[..first].trim().is_empty() {
@@ -142,7 +151,7 @@ fn named_openings<'prompt>(
     let roles: Vec<&str> = roles.collect();
     let found = prompt.match_indices(before).filter_map(|(start, _)| {
         let rest = &prompt[start + before.len()..];
-        let (name, _) = rest.split_once(after)?;
+        let (name, _) = rest[..rest.floor_char_boundary(NEAR)].split_once(after)?;
         let is_name = only_a_name(&format!("{name}:")) && !roles.contains(&name);
         let role = match name {
             _ if speakers.is_user(name) => Role::User,
@@ -372,6 +381,17 @@ mod tests {
         assert_eq!(template.next_turn(prompt, hey), prompt.find("<|im_start|>Edda"));
         let frame = ("<|im_start|>system\n".to_owned(), "<|im_end|>\n".to_owned());
         assert_eq!(template.frame(prompt, Role::System), frame);
+    }
+
+    #[test]
+    fn openings_within_each_other_are_one() {
+        for (prompt, expected) in [
+            ("### Response (### Instruction: a): b", vec![(Role::Assistant, "b".to_owned())]),
+            ("<|im_start|>a<|im_start|>user\nb", vec![(Role::Assistant, "b".to_owned())]),
+        ] {
+            let turns = by_template(prompt, template_of(prompt).unwrap(), &Speakers::default());
+            assert_eq!(read(prompt, &turns), expected, "{prompt}");
+        }
     }
 
     #[test]
