@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{
+    markup::Markup,
     memory::{Memory, Node, NodeAt, Slot, Story},
     text::similar,
     window::{Part, Window, looks_like_instruction},
@@ -24,6 +25,9 @@ const ENDS: usize = 8;
 const EDITS: usize = 2;
 /// How far two sequences may drift apart before positions are looked up instead.
 const DRIFT: usize = 24;
+
+/// How far apart they may be for a message that lost something to be looked for.
+const NEAR: usize = 2;
 
 /// A window laid over a stored path.
 #[derive(Clone, Debug)]
@@ -142,7 +146,8 @@ pub(super) fn within(memory: &Memory, slot: Slot, window: &Window) -> Option<Ali
 fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -> Alignment {
     let path = story.path_to(Some(end));
     let stored: Vec<&Node> = path.iter().map(|at| story.node(*at)).collect();
-    let pairs = pair_up(&window.parts[..=anchor], &stored);
+    let mut pairs = pair_up(&window.parts[..=anchor], &stored);
+    part_edits(&mut pairs, &window.parts, &stored);
     let paired = |at: usize| pairs.binary_search_by_key(&at, |pair| pair.0).is_ok();
     let by_model = |part: &Part| part.role == Role::Assistant && !part.tool;
     let newest = window.parts.iter().rposition(by_model).map_or(0, |at| at + 1);
@@ -171,12 +176,53 @@ fn is(node: &Node, part: &Part) -> bool {
     !part.tool && node.is(part.key, part.role)
 }
 
+/// What a piece lost of a stored message, if the front end left something out of it.
+fn lost(node: &Node, part: &Part) -> Option<Markup> {
+    let shorter = !part.tool && part.text.len() < node.message.text.len();
+    let same = shorter && node.message.role == part.role;
+    same.then(|| Markup::lost(&node.message.text, &part.text, part.key)).flatten()
+}
+
+/// The first piece of a role that still has what others of it lost.
+pub(super) fn first_kept(
+    parts: &[Part],
+    pairs: &[(usize, usize)],
+    role: Role,
+    markup: Markup,
+) -> Option<usize> {
+    let has = |at: &usize| parts[*at].role == role && markup.is_in(&parts[*at].text);
+    pairs.iter().map(|pair| pair.0).find(has)
+}
+
+/// Takes out pairs that are edits: a rule of the front end leaves its pieces out of all
+/// older messages too.
+fn part_edits(pairs: &mut Vec<(usize, usize)>, parts: &[Part], stored: &[&Node]) {
+    let bare = |pair: &(usize, usize)| stored[pair.1].key != parts[pair.0].key;
+    let mut kinds: Vec<(Role, Markup, Option<usize>)> = Vec::new();
+    let mut edits = Vec::new();
+    for pair in pairs.iter().filter(|pair| bare(pair)) {
+        let part = &parts[pair.0];
+        let Some(markup) = lost(stored[pair.1], part) else { continue };
+        let known = kinds.iter().find(|kind| (kind.0, kind.1) == (part.role, markup));
+        let kept = known.map_or_else(|| first_kept(parts, pairs, part.role, markup), |kind| kind.2);
+        if known.is_none() {
+            kinds.push((part.role, markup, kept));
+        }
+        if kept.is_some_and(|kept| kept < pair.0) {
+            edits.push(pair.0);
+        }
+    }
+    pairs.retain(|pair| edits.binary_search(&pair.0).is_err());
+}
+
 /// Pairs pieces with messages from the end on. The last piece is the last message.
 fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut part, mut node) = (parts.len(), stored.len());
     while part > 0 && node > 0 {
-        if is(stored[node - 1], &parts[part - 1]) {
+        if is(stored[node - 1], &parts[part - 1])
+            || lost(stored[node - 1], &parts[part - 1]).is_some()
+        {
             part -= 1;
             node -= 1;
             pairs.push((part, node));
@@ -197,7 +243,9 @@ fn drift(parts: &[Part], stored: &[&Node]) -> Option<(usize, usize)> {
     let agrees = |skipped: usize, left_out: usize| {
         let part = parts.len().checked_sub(skipped + 1).map(|at| &parts[at]);
         let message = stored.len().checked_sub(left_out + 1).map(|at| stored[at]);
-        message.zip(part).is_some_and(|(message, part)| is(message, part))
+        message.zip(part).is_some_and(|(message, part)| {
+            is(message, part) || (skipped + left_out <= NEAR && lost(message, part).is_some())
+        })
     };
     for total in 1..=DRIFT {
         // An edit skips as many pieces as messages: the even split is tried first.

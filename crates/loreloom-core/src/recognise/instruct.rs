@@ -6,125 +6,27 @@
 
 use std::ops::Range;
 
-use super::text::{only_a_name, speaker};
+pub use super::templates::{TEMPLATES, Template};
+use super::{
+    speakers::Speakers,
+    text::{only_a_name, speaker},
+};
 use crate::chat::Role;
-
-/// How a family of models separates turns.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Template {
-    /// Its common name.
-    pub name: &'static str,
-    /// What opens a turn of each role.
-    pub openings: &'static [(Role, &'static str)],
-    /// What may end a turn.
-    pub closings: &'static [&'static str],
-    /// Whether instructions inside the chat are written as the user's turns.
-    pub system_as_user: bool,
-}
-
-/// Known templates; the first that opens a turn in a prompt is the prompt's.
-pub const TEMPLATES: &[Template] = &[
-    Template {
-        name: "ChatML",
-        openings: &[
-            (Role::System, "<|im_start|>system"),
-            (Role::User, "<|im_start|>user"),
-            (Role::Assistant, "<|im_start|>assistant"),
-        ],
-        closings: &["<|im_end|>"],
-        system_as_user: false,
-    },
-    Template {
-        name: "Llama 3",
-        openings: &[
-            (Role::System, "<|start_header_id|>system<|end_header_id|>"),
-            (Role::User, "<|start_header_id|>user<|end_header_id|>"),
-            (Role::Assistant, "<|start_header_id|>assistant<|end_header_id|>"),
-        ],
-        closings: &["<|eot_id|>"],
-        system_as_user: false,
-    },
-    Template {
-        name: "Llama 4",
-        openings: &[
-            (Role::System, "<|header_start|>system<|header_end|>"),
-            (Role::User, "<|header_start|>user<|header_end|>"),
-            (Role::Assistant, "<|header_start|>assistant<|header_end|>"),
-        ],
-        closings: &["<|eot|>"],
-        system_as_user: false,
-    },
-    Template {
-        name: "Gemma",
-        openings: &[
-            (Role::System, "<start_of_turn>system"),
-            (Role::User, "<start_of_turn>user"),
-            (Role::Assistant, "<start_of_turn>model"),
-        ],
-        closings: &["<end_of_turn>"],
-        system_as_user: true,
-    },
-    Template {
-        name: "Command R",
-        openings: &[
-            (Role::System, "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
-            (Role::User, "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
-            (Role::Assistant, "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
-        ],
-        closings: &["<|END_OF_TURN_TOKEN|>"],
-        system_as_user: false,
-    },
-    Template {
-        name: "DeepSeek",
-        openings: &[(Role::User, "<｜User｜>"), (Role::Assistant, "<｜Assistant｜>")],
-        closings: &["<｜end▁of▁sentence｜>"],
-        system_as_user: true,
-    },
-    Template {
-        name: "Metharme",
-        openings: &[
-            (Role::System, "<|system|>"),
-            (Role::User, "<|user|>"),
-            (Role::Assistant, "<|model|>"),
-            (Role::Assistant, "<|assistant|>"),
-        ],
-        closings: &["<|end|>", "</s>"],
-        system_as_user: false,
-    },
-    Template {
-        name: "Mistral",
-        openings: &[
-            (Role::System, "[SYSTEM_PROMPT]"),
-            (Role::User, "[INST]"),
-            (Role::Assistant, "[/INST]"),
-            (Role::Assistant, "[/SYSTEM_PROMPT]"),
-        ],
-        closings: &["</s>"],
-        system_as_user: true,
-    },
-    Template {
-        name: "Alpaca",
-        openings: &[
-            (Role::System, "### Input:"),
-            (Role::User, "### Instruction:"),
-            (Role::Assistant, "### Response:"),
-        ],
-        closings: &["</s>"],
-        system_as_user: true,
-    },
-];
 
 impl Template {
     /// Where the turn with text at byte `at` begins, its opening included.
     pub(crate) fn turn_start(&self, prompt: &str, at: usize) -> Option<usize> {
-        let openings = self.openings.iter();
-        openings.filter_map(|(_, opening)| prompt[..at].rfind(opening)).max()
+        let openings = self.openings.iter().map(|(_, opening)| *opening);
+        let named = self.named.map(|(before, _)| before);
+        openings.chain(named).filter_map(|opening| prompt[..at].rfind(opening)).max()
     }
 
     /// Where the next turn after byte `at` begins.
     pub(crate) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
-        let openings = self.openings.iter();
-        openings.filter_map(|(_, opening)| prompt[at..].find(opening)).min().map(|next| at + next)
+        let openings = self.openings.iter().map(|(_, opening)| *opening);
+        let named = self.named.map(|(before, _)| before);
+        let next = openings.chain(named).filter_map(|opening| prompt[at..].find(opening)).min();
+        next.map(|next| at + next)
     }
 
     /// Whether a turn of this role can stand between any two others.
@@ -136,7 +38,7 @@ impl Template {
     pub(crate) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
         let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
         let opening = openings.next().map_or("", |(_, opening)| *opening);
-        let turns = by_template(prompt, self);
+        let turns = by_template(prompt, self, &Speakers::default());
         let gap = turns.iter().find_map(|turn| {
             let start = self.turn_start(prompt, turn.range.start)?;
             let text = &prompt[start..turn.range.start];
@@ -152,6 +54,9 @@ impl Template {
     }
 }
 
+/// How far behind an opening its name must end, in bytes.
+const NEAR: usize = 96;
+
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
@@ -165,36 +70,99 @@ pub(super) struct Turn {
     pub(super) section: usize,
 }
 
-/// The template of a prompt.
+impl Turn {
+    fn new((role, name): (Role, Option<&str>), range: Range<usize>, closed: bool) -> Self {
+        Self { role, name: name.map(str::to_owned), range, closed, section: 0 }
+    }
+}
+
+/// The template of a prompt: the first that opens a turn of the model in it, else the first
+/// that opens one of the user.
 pub fn template_of(prompt: &str) -> Option<&'static Template> {
-    TEMPLATES.iter().find(|template| {
-        let talks = template.openings.iter().filter(|(role, _)| *role != Role::System);
-        talks.into_iter().any(|(_, opening)| prompt.contains(opening))
-    })
+    let opens = |template: &&Template, role: Role| {
+        let own = template.openings.iter().filter(|(other, _)| *other == role);
+        let named = template.named.map(|(before, _)| before);
+        let mut openings = own.map(|(_, opening)| *opening).chain(named);
+        openings.any(|opening| prompt.contains(opening) || at_start(prompt, opening).is_some())
+    };
+    let by_model = TEMPLATES.iter().find(|template| opens(template, Role::Assistant));
+    by_model.or_else(|| TEMPLATES.iter().find(|template| opens(template, Role::User)))
+}
+
+/// What opens a turn: where it stands, where the text begins, who speaks.
+struct Opening<'prompt> {
+    start: usize,
+    end: usize,
+    role: Role,
+    name: Option<&'prompt str>,
 }
 
 /// The turns of a prompt in a template. Text before the first is a turn of the system.
-pub(super) fn by_template(prompt: &str, template: &Template) -> Vec<Turn> {
-    let mut marks: Vec<(usize, usize, Role)> = template
+pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers) -> Vec<Turn> {
+    let mut marks: Vec<Opening<'_>> = template
         .openings
         .iter()
         .flat_map(|(role, opening)| {
             let plain = prompt.match_indices(opening).map(|(at, found)| (at, at + found.len()));
-            plain.chain(annotated(prompt, opening)).map(|(start, end)| (start, end, *role))
+            let first = at_start(prompt, opening).map(|end| (0, end));
+            let all = plain.chain(first).chain(annotated(prompt, opening));
+            all.map(|(start, end)| Opening { start, end, role: *role, name: None })
         })
         .collect();
-    marks.sort_unstable_by_key(|mark| mark.0);
+    marks.extend(named_openings(prompt, template, speakers));
+    // Where a role is the beginning of a name, the name is longer.
+    marks.sort_unstable_by_key(|mark| (mark.start, std::cmp::Reverse(mark.end)));
+    // A remark or a name may hold what looks like another opening.
+    let mut end = 0;
+    marks.retain(|mark| {
+        let apart = mark.start >= end;
+        end = if apart { mark.end } else { end };
+        apart
+    });
     let mut turns = Vec::with_capacity(marks.len() + 1);
-    let first = marks.first().map_or(prompt.len(), |mark| mark.0);
+    let first = marks.first().map_or(prompt.len(), |mark| mark.start);
     if !prompt[..first].trim().is_empty() {
-        turns.push(turn(prompt, 0..first, Role::System, template, true));
+        push_turns(&mut turns, prompt, 0..first, (Role::System, None), template);
     }
-    for (index, (_, start, role)) in marks.iter().enumerate() {
-        let next = marks.get(index + 1).map(|mark| mark.0);
-        let range = *start..next.unwrap_or(prompt.len());
-        turns.push(turn(prompt, range, *role, template, next.is_some()));
+    for (index, mark) in marks.iter().enumerate() {
+        let next = marks.get(index + 1).map(|mark| mark.start);
+        let range = mark.end..next.unwrap_or(prompt.len());
+        push_turns(&mut turns, prompt, range, (mark.role, mark.name), template);
     }
     turns
+}
+
+/// Where an opening that stands at the start of a line ends, if the prompt begins with it.
+fn at_start(prompt: &str, opening: &str) -> Option<usize> {
+    let line = opening.strip_prefix('\n')?;
+    prompt.starts_with(line).then_some(line.len())
+}
+
+/// Openings that have a name in place of the role.
+fn named_openings<'prompt>(
+    prompt: &'prompt str,
+    template: &Template,
+    speakers: &Speakers,
+) -> Vec<Opening<'prompt>> {
+    let Some((before, after)) = template.named else { return Vec::new() };
+    let roles = template.openings.iter().map(|(_, opening)| {
+        opening.strip_prefix(before).unwrap_or(opening).trim_end_matches(after)
+    });
+    let roles: Vec<&str> = roles.collect();
+    let found = prompt.match_indices(before).filter_map(|(start, _)| {
+        let rest = &prompt[start + before.len()..];
+        let (name, _) = rest[..rest.floor_char_boundary(NEAR)].split_once(after)?;
+        let is_name = only_a_name(&format!("{name}:")) && !roles.contains(&name);
+        let role = match name {
+            _ if speakers.is_user(name) => Role::User,
+            "System" => Role::System,
+            _ => Role::Assistant,
+        };
+        let end = start + before.len() + name.len() + after.len();
+        let name = Some(name).filter(|_| role != Role::System);
+        is_name.then_some(Opening { start, end, role, name })
+    });
+    found.collect()
 }
 
 /// Openings with a remark, as in `### Response (two paragraphs):`.
@@ -211,17 +179,40 @@ fn annotated<'a>(
     })
 }
 
-fn turn(prompt: &str, range: Range<usize>, role: Role, template: &Template, ended: bool) -> Turn {
+/// Adds the turn that stands in `range`, and what follows its end there.
+fn push_turns(
+    turns: &mut Vec<Turn>,
+    prompt: &str,
+    range: Range<usize>,
+    (role, name): (Role, Option<&str>),
+    template: &Template,
+) {
+    let ended = range.end < prompt.len();
     let text = &prompt[range.clone()];
-    let close = template.closings.iter().filter_map(|closing| text.find(closing)).min();
-    let end = range.start + close.unwrap_or(text.len());
-    let range = trimmed(prompt, range.start..end);
-    Turn { role, name: None, range, closed: ended || close.is_some(), section: 0 }
+    let closings = template.closings.iter().flat_map(|closing| text.match_indices(closing));
+    let mut ends: Vec<(usize, usize)> =
+        closings.map(|(at, found)| (range.start + at, range.start + at + found.len())).collect();
+    ends.sort_unstable();
+    let mut start = range.start;
+    let mut speaks = (role, name);
+    for (end, next) in ends {
+        let own = trimmed(prompt, start..end.max(start));
+        if start == range.start || !own.is_empty() {
+            turns.push(Turn::new(speaks, own, true));
+        }
+        start = next;
+        let rest = if template.model_unopened { Role::Assistant } else { Role::System };
+        speaks = (rest, None);
+    }
+    let own = trimmed(prompt, start..range.end);
+    if start == range.start || !own.is_empty() {
+        turns.push(Turn::new(speaks, own, ended));
+    }
 }
 
 /// The turns of a prompt that has only names at line starts.
-pub(super) fn by_names(prompt: &str, user: Option<&str>, certain: &[String]) -> Vec<Turn> {
-    let names = names_in(prompt, certain);
+pub(super) fn by_names(prompt: &str, speakers: &Speakers) -> Vec<Turn> {
+    let names = names_in(prompt, speakers);
     let mut turns: Vec<Turn> = Vec::new();
     let mut section = 0;
     let mut at = 0;
@@ -234,7 +225,7 @@ pub(super) fn by_names(prompt: &str, user: Option<&str>, certain: &[String]) -> 
         }
         match named(line, &names) {
             Some((name, skip)) => {
-                let role = if user == Some(name) { Role::User } else { Role::Assistant };
+                let role = if speakers.is_user(name) { Role::User } else { Role::Assistant };
                 let range = trimmed(prompt, range.start + skip..range.end);
                 turns.push(Turn {
                     role,
@@ -283,8 +274,9 @@ fn named<'line>(line: &'line str, names: &[&str]) -> Option<(&'line str, usize)>
 
 /// Who speaks in a prompt without a template: those who are certain, the one whose turn is
 /// open, and whoever opens two lines.
-fn names_in<'a>(prompt: &'a str, certain: &'a [String]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = certain.iter().map(String::as_str).collect();
+fn names_in<'a>(prompt: &'a str, speakers: &'a Speakers) -> Vec<&'a str> {
+    let certain = speakers.names.iter().chain(&speakers.former);
+    let mut names: Vec<&str> = certain.map(String::as_str).collect();
     if let Some(open) = prompt.lines().last().filter(|line| only_a_name(line)) {
         names.push(open.trim().trim_end_matches(':'));
     }
@@ -323,9 +315,18 @@ mod tests {
             "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response:\n",
             "sys\n\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response (two paragraphs):\n",
             "[SYSTEM_PROMPT]sys[INST]hi[/INST]ho</s>[/INST]",
+            "<|turn>system\nsys<turn|>\n<|turn>user\nhi<turn|>\n<|turn>model\nho<turn|>\n<|turn>model\n",
+            "<|im_system|>system<|im_middle|>sys<|im_end|><|im_user|>user<|im_middle|>hi<|im_end|><|im_assistant|>assistant<|im_middle|>ho<|im_end|><|im_assistant|>assistant<|im_middle|>",
+            "<|start|>system<|message|>sys<|end|><|start|>user<|message|>hi<|end|><|start|>assistant<|channel|>final<|message|>ho<|end|><|start|>assistant<|channel|>final<|message|>",
+            "<|system|>sys<|endofsystem|>\n<|userprompt|>hi<|endofuserprompt|>\n<|response|>ho<|endofresponse|>\n<|response|>",
+            "<|system|>sys<|user|>hi<|model|>ho<|model|>",
+            "<|system|>\nsys\n<|user|>\nhi\n<|assistant|>\nho<|end_of_text|>\n<|assistant|>\n",
+            "sys\nUSER: hi\nASSISTANT: ho</s>\nASSISTANT: ",
+            "SYSTEM: sys\nUSER: hi\nASSISTANT: ho\nASSISTANT: ",
+            "sys\n### Human:\nhi\n### Assistant:\nho\n### Assistant:\n",
         ] {
             let template = template_of(prompt).unwrap();
-            let found = by_template(prompt, template);
+            let found = by_template(prompt, template, &Speakers::default());
             let mut expected: Vec<(Role, String)> =
                 turns.iter().map(|(role, text)| (*role, (*text).to_owned())).collect();
             expected.push((Role::Assistant, String::new()));
@@ -335,9 +336,71 @@ mod tests {
     }
 
     #[test]
+    fn text_after_the_end_of_a_turn_is_the_models_or_an_instruction() {
+        for (prompt, role) in [
+            ("[INST] a[/INST] b</s> c</s> d</s>[INST] e[/INST]", Role::Assistant),
+            ("\nUSER: a\nASSISTANT: b</s>c</s>d</s>\nUSER: e\nASSISTANT:", Role::System),
+        ] {
+            let template = template_of(prompt).unwrap();
+            let found = read(prompt, &by_template(prompt, template, &Speakers::default()));
+            let expected = [
+                (Role::User, "a"),
+                (Role::Assistant, "b"),
+                (role, "c"),
+                (role, "d"),
+                (Role::User, "e"),
+                (Role::Assistant, ""),
+            ];
+            assert_eq!(found, expected.map(|(role, text)| (role, text.to_owned())), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_take_the_place_of_the_role() {
+        let prompt = "<|im_start|>system\nsys<|im_end|>\n<|im_start|>Ilse\nhi<|im_end|>\n<|im_start|>Ilse Brandt\nhey<|im_end|>\n<|im_start|>Edda\nho<|im_end|>\n<|im_start|>System\n";
+        let user = Some("Ilse Brandt".to_owned());
+        let speakers = Speakers { user, former: vec!["Ilse".to_owned()], ..Speakers::default() };
+        let template = template_of(prompt).unwrap();
+        let turns = by_template(prompt, template, &speakers);
+        let found: Vec<(Role, Option<&str>, &str)> = turns
+            .iter()
+            .map(|turn| (turn.role, turn.name.as_deref(), &prompt[turn.range.clone()]))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Role::System, None, "sys"),
+                (Role::User, Some("Ilse"), "hi"),
+                (Role::User, Some("Ilse Brandt"), "hey"),
+                (Role::Assistant, Some("Edda"), "ho"),
+                (Role::System, None, ""),
+            ]
+        );
+        let hey = prompt.find("hey").unwrap();
+        assert_eq!(template.turn_start(prompt, hey), prompt.find("<|im_start|>Ilse Brandt"));
+        assert_eq!(template.next_turn(prompt, hey), prompt.find("<|im_start|>Edda"));
+        let frame = ("<|im_start|>system\n".to_owned(), "<|im_end|>\n".to_owned());
+        assert_eq!(template.frame(prompt, Role::System), frame);
+    }
+
+    #[test]
+    fn openings_within_each_other_are_one() {
+        for (prompt, expected) in [
+            ("### Response (### Instruction: a): b", vec![(Role::Assistant, "b".to_owned())]),
+            ("<|im_start|>a<|im_start|>user\nb", vec![(Role::Assistant, "b".to_owned())]),
+        ] {
+            let turns = by_template(prompt, template_of(prompt).unwrap(), &Speakers::default());
+            assert_eq!(read(prompt, &turns), expected, "{prompt}");
+        }
+    }
+
+    #[test]
     fn names_part_a_prompt_without_a_template() {
         let prompt = "Be brief.\n***\nWren: Hm?\nMira Vell: No.\n***\nMira Vell: Come in.\nMind the step.\nWren: I do.\nMira Vell:Mira Vell: Good";
-        let turns = by_names(prompt, Some("Wren"), &["Wren".to_owned()]);
+        let wren = Some("Wren".to_owned());
+        let speakers =
+            Speakers { names: wren.iter().cloned().collect(), user: wren, ..Speakers::default() };
+        let turns = by_names(prompt, &speakers);
         assert_eq!(
             read(prompt, &turns),
             [

@@ -53,13 +53,15 @@ pub(super) fn asks_as_user(
         return generation == GenerationType::Quiet && is_new;
     }
     let nudge = last.is_some_and(|at| is_nudge(&window.parts[at].text));
-    let looks = window.shape.hides_instructions() && is_new && !nudge;
+    // The reply to a question may be opened as the system's.
+    let for_system = window.end == End::Open(Role::System);
+    let looks = (window.shape.hides_instructions() || for_system) && is_new && !nudge;
     // A question whose reply stands in the chat was none: streaming has been turned off.
     let mistaken = window
         .parts
         .iter()
         .any(|part| part.role == Role::Assistant && story.background.contains(part.key));
-    looks && !mistaken && stops_streaming(request, story.streams)
+    looks && !mistaken && (for_system || stops_streaming(request, story.streams))
 }
 
 /// Whether a text is an instruction with which a front end asks for story.

@@ -29,6 +29,9 @@ pub const MESSAGE_COST: usize = 512;
 /// The most clients whose habits are remembered: anybody can be a new one.
 const CLIENTS: usize = 1024;
 
+/// The user's names remembered of one client.
+const NAMES: usize = 16;
+
 /// The instructions remembered of one chat.
 const INSTRUCTIONS: usize = 16;
 
@@ -57,6 +60,22 @@ pub(super) struct Client {
     pub(super) has_cards: bool,
     /// The chat it was last in.
     pub(super) last: Option<Slot>,
+    /// Names that its user had, the newest last.
+    pub(super) users: Vec<String>,
+}
+
+impl Client {
+    /// Remembers a name of the user.
+    pub(super) fn learn_user(&mut self, name: &str) {
+        if self.users.last().is_some_and(|last| last == name) {
+            return;
+        }
+        self.users.retain(|other| other != name);
+        if self.users.len() == NAMES {
+            self.users.remove(0);
+        }
+        self.users.push(name.to_owned());
+    }
 }
 
 /// One chat.

@@ -13,6 +13,7 @@ mod align;
 pub mod instruct;
 mod kind;
 mod layout;
+mod markup;
 mod memory;
 mod reading;
 mod recent;
@@ -20,6 +21,7 @@ mod record;
 mod request;
 mod speakers;
 mod stored;
+mod templates;
 mod text;
 pub mod window;
 pub mod wire;
@@ -89,10 +91,11 @@ impl Recognition {
 impl Memory {
     /// Recognises a request; changes nothing.
     pub fn recognise(&self, request: &Request) -> Recognition {
-        let speakers = Speakers::of(request);
+        let client = self.client(&request.client);
+        let mut speakers = Speakers::of(request);
+        speakers.had(client.map_or(&[], |client| &client.users));
         let window = Window::of(request, &speakers, self);
         let (alignment, fork) = self.locate(request, &window);
-        let client = self.client(&request.client);
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
             let known = request.explicit.chat.is_none();
             if known && kind::is_bare_question(self, request, &window, client) {

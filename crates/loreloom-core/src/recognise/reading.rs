@@ -9,8 +9,9 @@
 use rustc_hash::FxHashSet;
 
 use super::{
-    align::Alignment,
+    align::{Alignment, first_kept},
     kind::is_nudge,
+    markup::Markup,
     memory::{Memory, Node, NodeAt, Story},
     text::{Likeness, TextKey, likeness, only_a_name, without_reasoning},
     window::{End, Part, Window, is_named, looks_like_instruction},
@@ -131,7 +132,7 @@ impl<'a> Reader<'a> {
     fn push_stored(&mut self, at: usize, index: usize) {
         let Some(node) = self.node(index) else { return };
         let mut message = node.message.clone();
-        if node.joined_at.is_some() {
+        if node.joined_at.is_some() && node.key == self.part(at).key {
             message.text.clone_from(&self.part(at).text);
         }
         self.push(at, message, Some(self.path[index]));
@@ -175,8 +176,9 @@ impl<'a> Reader<'a> {
     /// Pieces between two stored messages, and the stored messages missing there.
     fn gap(&mut self, parts: std::ops::Range<usize>, missing: std::ops::Range<usize>) {
         let mut missing = missing;
+        let first = parts.start;
         for at in parts {
-            self.keep_empty(&mut missing);
+            self.keep_unsent(&mut missing, first);
             let part = self.part(at);
             if part.tool {
                 self.reading.standings[at] = Standing::Tool;
@@ -184,7 +186,7 @@ impl<'a> Reader<'a> {
                 self.reading.standings[at] = Standing::Injected;
             } else if let Some((index, like)) = self.changed(part, missing.clone()) {
                 missing.start = index + 1;
-                if like == Likeness::Dressed {
+                if self.is_dress(at, like) {
                     if let Some(node) = self.node(index) {
                         self.push(at, node.message.clone(), Some(self.path[index]));
                     }
@@ -198,20 +200,54 @@ impl<'a> Reader<'a> {
                 self.push_new(at);
             }
         }
-        self.keep_empty(&mut missing);
+        self.keep_unsent(&mut missing, first);
     }
 
-    /// Empty messages are stored but never sent: a window says nothing about them.
-    fn keep_empty(&mut self, missing: &mut std::ops::Range<usize>) {
+    /// Whether a changed piece was changed only for the prompt.
+    fn is_dress(&self, at: usize, like: Likeness) -> bool {
+        match like {
+            Likeness::Cut => false,
+            Likeness::Dressed => true,
+            Likeness::Bare(markup) => self.leaves_out(at, self.part(at).role, markup),
+        }
+    }
+
+    /// Whether the messages before piece `at` have lost all markup of a kind.
+    fn leaves_out(&self, at: usize, role: Role, markup: Markup) -> bool {
+        let kept = first_kept(&self.window.parts, self.pairs, role, markup);
+        kept.is_none_or(|kept| kept >= at)
+    }
+
+    /// Messages that are stored but not sent: a window says nothing about them.
+    fn keep_unsent(&mut self, missing: &mut std::ops::Range<usize>, at: usize) {
         while missing.start < missing.end {
             let Some(node) = self.node(missing.start) else { return };
-            if !node.message.text.trim().is_empty() {
+            if !self.is_unsent(node, at) {
                 return;
             }
             self.reading.path.push(node.message.clone());
             self.at = Some(self.path[missing.start]);
             missing.start += 1;
         }
+    }
+
+    /// Whether a message that would stand before piece `at` is empty, or is nothing but what
+    /// the front end leaves out of others in this window.
+    fn is_unsent(&self, node: &Node, at: usize) -> bool {
+        if node.message.text.trim().is_empty() {
+            return true;
+        }
+        let Some(markup) = Markup::alone(&node.message.text) else { return false };
+        let role = node.message.role;
+        let lost = |&(part, index): &(usize, usize)| {
+            let part = self.part(part);
+            part.role == role
+                && self.node(index).is_some_and(|node| {
+                    node.key != part.key
+                        && Markup::lost(&node.message.text, &part.text, part.key) == Some(markup)
+                })
+        };
+        self.pairs.iter().any(lost) && self.leaves_out(at, role, markup)
     }
 
     /// Whether a piece is known not to be story, or changed its place.
@@ -311,7 +347,7 @@ impl<'a> Reader<'a> {
         if instruction || (self.is_foreign(part) && !(last && answered)) {
             return;
         }
-        self.pass_empty_reply(part.key);
+        self.pass_unsent_reply(part.key, at);
         self.push_new(at);
     }
 
@@ -327,16 +363,20 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// An empty reply is stored by the front end but never sent.
-    fn pass_empty_reply(&mut self, next: TextKey) {
+    /// A reply may be stored by the front end but not sent.
+    fn pass_unsent_reply(&mut self, next: TextKey, part: usize) {
         let (Some(story), Some(at)) = (self.story, self.at) else { return };
         if self.last_role() != Some(Role::User) || story.child(Some(at), next, Role::User).is_some()
         {
             return;
         }
-        if let Some(empty) = story.child(Some(at), TextKey::of(""), Role::Assistant) {
-            self.reading.path.push(story.node(empty).message.clone());
-            self.at = Some(empty);
+        let unsent = |child: &&NodeAt| {
+            let node = story.node(**child);
+            node.message.role == Role::Assistant && self.is_unsent(node, part)
+        };
+        if let Some(unsent) = story.node(at).children.iter().rev().find(unsent).copied() {
+            self.reading.path.push(story.node(unsent).message.clone());
+            self.at = Some(unsent);
         }
     }
 
@@ -368,7 +408,7 @@ impl<'a> Reader<'a> {
         children.filter(|child| story.node(**child).message.role == part.role).find_map(|child| {
             let stored = &story.node(*child).message;
             match likeness(&stored.text, &part.text)? {
-                Likeness::Dressed => Some((stored.clone(), Some(*child))),
+                Likeness::Dressed | Likeness::Bare(_) => Some((stored.clone(), Some(*child))),
                 Likeness::Cut => {
                     let name = part.name.as_deref();
                     Some((Message::new(part.role, name, part.text.clone()), None))

@@ -77,6 +77,9 @@ impl Memory {
         let client = self.client_mut(&request.client);
         client.last = Some(slot);
         client.has_cards |= kind::has_card(&found.window);
+        if let Some(user) = &found.speakers.user {
+            client.learn_user(user);
+        }
         (ticket.slot, ticket.at, ticket.born) = (Some(slot), tip, self.story(slot).born);
         ticket
     }

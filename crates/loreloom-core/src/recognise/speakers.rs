@@ -24,6 +24,8 @@ pub struct Speakers {
     pub names: Vec<String>,
     /// Who is asked to speak next.
     pub next: Option<String>,
+    /// Names that the user had before: old messages keep them.
+    pub(super) former: Vec<String>,
 }
 
 impl Speakers {
@@ -32,7 +34,7 @@ impl Speakers {
     pub fn of(request: &Request) -> Self {
         let (user, next) = (request.explicit.user.clone(), request.explicit.char.clone());
         let names = user.iter().chain(&next).cloned().collect();
-        let mut speakers = Self { user, names, next };
+        let mut speakers = Self { user, names, next, former: Vec::new() };
         match &request.body {
             Body::Messages(messages) => {
                 for message in messages {
@@ -47,6 +49,17 @@ impl Speakers {
         }
         speakers.read_stops(request);
         speakers
+    }
+
+    /// Takes up the names that the user had before, but for those that others have now.
+    pub(super) fn had(&mut self, names: &[String]) {
+        let former = names.iter().filter(|name| !self.knows(name));
+        self.former = former.cloned().collect();
+    }
+
+    /// Whether the user speaks under this name, or did.
+    pub(super) fn is_user(&self, name: &str) -> bool {
+        self.user.as_deref() == Some(name) || self.former.iter().any(|former| former == name)
     }
 
     /// Whether this name is certain.

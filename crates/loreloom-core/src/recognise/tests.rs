@@ -246,6 +246,67 @@ fn a_reply_changed_only_for_the_prompt_keeps_its_text() {
     }
 }
 
+/// Tells a reply for each text, and gives the request after them with the replies as sent.
+fn replied(memory: &mut Memory, replies: &[&str], sent: &[&str]) -> (Vec<String>, Recognition) {
+    let (mut mira, _) = told(memory, "Mira", 2);
+    let mut stored: Vec<String> = mira.texts().into_iter().map(str::to_owned).collect();
+    for (turn, reply) in replies.iter().enumerate() {
+        mira.say(&format!("Knock {turn}."));
+        let request = mira.request(0, &[]);
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        memory.reply(&ticket, [*reply]);
+        stored.extend([format!("Knock {turn}."), (*reply).to_owned()]);
+        mira.chat.push((Assistant, (*reply).to_owned()));
+    }
+    for (turn, sent) in sent.iter().enumerate() {
+        (*sent).clone_into(&mut mira.chat[6 + 2 * turn].1);
+    }
+    mira.chat.retain(|(_, text)| !text.is_empty());
+    mira.say("And now?");
+    stored.push("And now?".to_owned());
+    (stored, memory.recognise(&mira.request(0, &[])))
+}
+
+#[test]
+fn what_a_rule_leaves_out_of_all_older_replies_stays_in_the_story() {
+    let replies = ["\"In.\" *She turns.*", "*She waits.*", "*Rain.* \"Up.\"", "*Wind.* \"On.\""];
+    let sent = ["\"In.\"", "", "\"Up.\"", "*Wind.* \"On.\""];
+    let (stored, found) = replied(&mut Memory::new(), &replies, &sent);
+    assert_eq!(path(&found), stored);
+}
+
+#[test]
+fn what_a_person_takes_out_of_one_reply_is_an_edit() {
+    let replies = ["*She turns.* \"In.\"", "\"Up.\" *Rain.*", "*Wind.* \"On.\""];
+    let sent = ["*She turns.* \"In.\"", "\"Up.\"", "*Wind.* \"On.\""];
+    let (mut stored, found) = replied(&mut Memory::new(), &replies, &sent);
+    "\"Up.\"".clone_into(&mut stored[8]);
+    assert_eq!(path(&found), stored);
+}
+
+#[test]
+fn a_user_who_has_another_name_now_is_still_the_user() {
+    let prompt = |user: &str, chat: &str| Request {
+        stop: vec![format!("\n{user}:")],
+        stream: Some(true),
+        body: Body::Prompt(format!("Mira keeps a light.\n***\nMira: Come in.\n{chat}\nMira:")),
+        ..Request::default()
+    };
+    let mut memory = Memory::new();
+    let first = prompt("Wren", "Wren: Thanks.");
+    let found = memory.recognise(&first);
+    let ticket = memory.record(&first, &found);
+    memory.reply(&ticket, ["Sit."]);
+    let later = prompt("Ashby", "Wren: Thanks.\nMira: Sit.\nAshby: I do.");
+    let again = memory.recognise(&later);
+    assert_eq!(again.chat, found.chat);
+    let told: Vec<(Role, &str)> = again.path.iter().map(|m| (m.role, m.text.as_str())).collect();
+    let expected =
+        [(Assistant, "Come in."), (User, "Thanks."), (Assistant, "Sit."), (User, "I do.")];
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn an_empty_reply_is_stored_though_it_is_never_sent() {
     let mut memory = Memory::new();

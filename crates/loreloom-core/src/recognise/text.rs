@@ -6,6 +6,7 @@
 //! one. What remains after that (a reply cut short, an expanded macro, a regex that hides
 //! old actions) is compared in place, where only few texts can be meant.
 
+use super::markup::Markup;
 use crate::{digest::Hasher, ids::Digest};
 
 /// The longest speaker name that is believed, in bytes.
@@ -112,20 +113,24 @@ pub(super) enum Likeness {
     Cut,
     /// The front end changed it only for the prompt: the stored text is still the message.
     Dressed,
+    /// Pieces of this kind are left out, which may be an edit.
+    Bare(Markup),
 }
 
-/// Whether `seen` is `stored` cut short, with macros expanded or with marked-up pieces
-/// left out.
+/// Whether `seen` is `stored` with marked-up pieces left out, cut short or with macros
+/// expanded. A text that ends with such a piece and lost it was not cut short.
 pub(super) fn likeness(stored: &str, seen: &str) -> Option<Likeness> {
     let (old, new) = (squeezed(stored), squeezed(seen));
     if new.is_empty() || old.is_empty() || old == new {
         return None;
     }
+    if let Some(markup) = Markup::lost(stored, seen, TextKey::of(seen)) {
+        return Some(Likeness::Bare(markup));
+    }
     if old.starts_with(&new) {
         return Some(Likeness::Cut);
     }
-    let dressed = expands(&old, &new) || leaves_out_markup(stored, &new);
-    dressed.then_some(Likeness::Dressed)
+    expands(&old, &new).then_some(Likeness::Dressed)
 }
 
 /// Whether `new` is `old` with its macros replaced by something.
@@ -173,27 +178,6 @@ fn literal_pieces(text: &str) -> Vec<String> {
         }
     }
     pieces
-}
-
-/// Whether `new` is `stored` without its `*…*`, `(…)`, `[…]` or `<…>` pieces.
-fn leaves_out_markup(stored: &str, new: &str) -> bool {
-    [('*', '*'), ('(', ')'), ('[', ']'), ('<', '>'), ('_', '_')].into_iter().any(|(open, close)| {
-        let bare = without_pieces(stored, open, close);
-        bare.len() < stored.len() && squeezed(&bare) == new
-    })
-}
-
-fn without_pieces(text: &str, open: char, close: char) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find(open) {
-        let inside = &rest[start + open.len_utf8()..];
-        let Some(end) = inside.find(close) else { break };
-        out.push_str(&rest[..start]);
-        rest = &inside[end + close.len_utf8()..];
-    }
-    out.push_str(rest);
-    out
 }
 
 /// Whether one text looks like an edit of the other: they begin and end alike for most of
@@ -253,7 +237,8 @@ mod tests {
         for (stored, seen, expected) in [
             ("I nod.\nWren: And then.", "I nod.", Some(Likeness::Cut)),
             ("Hello {{user}}, I am {{char}}.", "Hello Wren, I am Mira.", Some(Likeness::Dressed)),
-            ("*She turns.* Come in.", "Come in.", Some(Likeness::Dressed)),
+            ("*She turns.* Come in.", "Come in.", Some(Likeness::Bare(Markup::Between("*", "*")))),
+            ("Come in. *She turns.*", "Come in.", Some(Likeness::Bare(Markup::Between("*", "*")))),
             ("Come in.", "Go away.", None),
             ("Come in.", "Come in.", None),
         ] {

@@ -12,7 +12,11 @@ use super::{
 };
 use crate::{
     chat::Role,
-    recognise::{instruct::trimmed, speakers::Speakers, text::TextKey},
+    recognise::{
+        instruct::trimmed,
+        speakers::Speakers,
+        text::{TextKey, only_a_name},
+    },
 };
 
 /// The most paragraphs that are tried as one known message.
@@ -73,7 +77,10 @@ pub(super) fn pieces_within(
     let mut open = false;
     let mut at = 0;
     while at < ranges.len() {
-        if let Some(length) = known_run(text, &ranges[at..], known) {
+        // A name without words is a message that the front end emptied: it begins no other.
+        let emptied = cut == Cut::AtNames && only_a_name(&text[ranges[at].clone()]);
+        let run = if emptied { None } else { known_run(text, &ranges[at..], known) };
+        if let Some(length) = run {
             out.push(ranges[at].start..ranges[at + length - 1].end);
             open = false;
             at += length;
@@ -129,10 +136,12 @@ pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &dyn Kno
     let mut parts = Vec::new();
     if let (Some(first), Some(last)) = (ranges.get(start), ranges.last()) {
         let chat = pieces_within(text, first.start..last.end, "\n\n", Cut::AtNames, known);
-        let user = speakers.user.clone().or_else(|| last_speaker(text, &chat));
+        let guessed = speakers.user.is_none().then(|| last_speaker(text, &chat)).flatten();
         for range in chat {
             let role = match speaker(&text[range.clone()]) {
-                Some((name, _)) if Some(name) == user.as_deref() => Role::User,
+                Some((name, _)) if speakers.is_user(name) || guessed.as_deref() == Some(name) => {
+                    Role::User
+                }
                 Some(_) => Role::Assistant,
                 None => Role::System,
             };

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     chat::Role,
     recognise::{
-        instruct::{Turn, by_names, by_template, template_of},
+        instruct::{Template, Turn, by_names, by_template, template_of},
         speakers::Speakers,
         text::{TextKey, only_a_name, speaker},
     },
@@ -28,19 +28,22 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &dyn Known) -> Wind
     let template = template_of(prompt);
     let (mut turns, shape) = match template {
         Some(template) => {
-            let merged = template.system_as_user;
+            // Instructions have no role of their own where none is ever opened.
+            let mut openings = template.openings.iter().filter(|(role, _)| *role == Role::System);
+            let has_system = openings.any(|(_, opening)| prompt.contains(opening));
+            let merged = template.system_as_user || !has_system;
             let shape = if merged { Shape::PromptMerged } else { Shape::Prompt };
-            (by_template(prompt, template), shape)
+            (by_template(prompt, template, speakers), shape)
         }
-        None => (by_names(prompt, speakers.user.as_deref(), &speakers.names), Shape::Prompt),
+        None => (by_names(prompt, speakers), Shape::Prompt),
     };
     let end = take_end(prompt, &mut turns);
     // Templates write an empty turn of the model between two of the user.
     turns.retain(|turn| !turn.range.is_empty());
     let text = |turn: &Turn| prompt[turn.range.clone()].to_owned();
     let start = match template {
-        Some(_) => {
-            let start = after_story_string(prompt, &turns, shape);
+        Some(template) => {
+            let start = after_story_string(prompt, &turns, template);
             start + examples_length(prompt, &turns[start..], speakers, known)
         }
         None => chat_section(prompt, &turns, known),
@@ -85,9 +88,9 @@ fn take_end(prompt: &str, turns: &mut Vec<Turn>) -> End {
 }
 
 /// How many turns from the first on are the main prompt and the card.
-fn after_story_string(prompt: &str, turns: &[Turn], shape: Shape) -> usize {
+fn after_story_string(prompt: &str, turns: &[Turn], template: &Template) -> usize {
     let system = turns.iter().take_while(|turn| turn.role == Role::System).count();
-    if system > 0 || shape != Shape::PromptMerged {
+    if system > 0 || !template.system_as_user {
         return system;
     }
     // The story string is the user's first turn; a prompt with one turn has none.
@@ -118,7 +121,9 @@ fn examples_length(prompt: &str, turns: &[Turn], speakers: &Speakers, known: &dy
     let users: Vec<usize> = talk.iter().copied().filter(|at| !by_model(at)).collect();
     let named = users.iter().take_while(by_user).count();
     let by_name = if named > 0 { users.get(named).copied() } else { None };
-    let end = filler.or(seam.filter(|_| named > 0)).or(by_name).unwrap_or(0);
+    // Where the template names who speaks, the text does not.
+    let by_template = turns.iter().any(|turn| turn.name.is_some());
+    let end = filler.or(seam.filter(|_| named > 0 || by_template)).or(by_name).unwrap_or(0);
     let taken = turns[..end].iter().filter(|turn| turn.role != Role::System).all(unknown);
     if taken { end } else { 0 }
 }

@@ -1,0 +1,213 @@
+//! The separators that models are trained on.
+//!
+//! Only facts: what opens and ends a turn in each family's prompts.
+
+use crate::chat::Role;
+
+/// How a family of models separates turns.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its common name.
+    pub name: &'static str,
+    /// What opens a turn of each role.
+    pub openings: &'static [(Role, &'static str)],
+    /// What may end a turn.
+    pub closings: &'static [&'static str],
+    /// Whether instructions inside the chat are written as the user's turns.
+    pub system_as_user: bool,
+    /// What stands before and after the name of who speaks, where a name may take the
+    /// place of the role.
+    pub named: Option<(&'static str, &'static str)>,
+    /// Whether text that follows the end of a turn is the model's next.
+    pub model_unopened: bool,
+}
+
+/// Known templates; the first that opens a turn in a prompt is the prompt's.
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        name: "ChatML",
+        openings: &[
+            (Role::System, "<|im_start|>system"),
+            (Role::User, "<|im_start|>user"),
+            (Role::Assistant, "<|im_start|>assistant"),
+        ],
+        closings: &["<|im_end|>"],
+        system_as_user: false,
+        named: Some(("<|im_start|>", "\n")),
+        model_unopened: false,
+    },
+    Template {
+        name: "Llama 3",
+        openings: &[
+            (Role::System, "<|start_header_id|>system<|end_header_id|>"),
+            (Role::User, "<|start_header_id|>user<|end_header_id|>"),
+            (Role::Assistant, "<|start_header_id|>assistant<|end_header_id|>"),
+        ],
+        closings: &["<|eot_id|>"],
+        system_as_user: false,
+        named: Some(("<|start_header_id|>", "<|end_header_id|>")),
+        model_unopened: false,
+    },
+    Template {
+        name: "Llama 4",
+        openings: &[
+            (Role::System, "<|header_start|>system<|header_end|>"),
+            (Role::User, "<|header_start|>user<|header_end|>"),
+            (Role::Assistant, "<|header_start|>assistant<|header_end|>"),
+        ],
+        closings: &["<|eot|>"],
+        system_as_user: false,
+        named: Some(("<|header_start|>", "<|header_end|>")),
+        model_unopened: false,
+    },
+    Template {
+        name: "Gemma",
+        openings: &[
+            (Role::System, "<start_of_turn>system"),
+            (Role::User, "<start_of_turn>user"),
+            (Role::Assistant, "<start_of_turn>model"),
+        ],
+        closings: &["<end_of_turn>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Command R",
+        openings: &[
+            (Role::System, "<|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>"),
+            (Role::User, "<|START_OF_TURN_TOKEN|><|USER_TOKEN|>"),
+            (Role::Assistant, "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
+        ],
+        closings: &["<|END_OF_TURN_TOKEN|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "DeepSeek",
+        openings: &[(Role::User, "<｜User｜>"), (Role::Assistant, "<｜Assistant｜>")],
+        closings: &["<｜end▁of▁sentence｜>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Gemma 4",
+        openings: &[
+            (Role::System, "<|turn>system"),
+            (Role::User, "<|turn>user"),
+            (Role::Assistant, "<|turn>model"),
+        ],
+        closings: &["<turn|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Moonshot",
+        openings: &[
+            (Role::System, "<|im_system|>system<|im_middle|>"),
+            (Role::User, "<|im_user|>user<|im_middle|>"),
+            (Role::Assistant, "<|im_assistant|>assistant<|im_middle|>"),
+        ],
+        closings: &["<|im_end|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Harmony",
+        openings: &[
+            (Role::System, "<|start|>system<|message|>"),
+            (Role::System, "<|start|>developer<|message|>"),
+            (Role::User, "<|start|>user<|message|>"),
+            (Role::Assistant, "<|start|>assistant<|channel|>final<|message|>"),
+        ],
+        closings: &["<|end|>", "<|return|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "dots",
+        openings: &[
+            (Role::System, "<|system|>"),
+            (Role::User, "<|userprompt|>"),
+            (Role::Assistant, "<|response|>"),
+        ],
+        closings: &["<|endofsystem|>", "<|endofuserprompt|>", "<|endofresponse|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Metharme",
+        openings: &[
+            (Role::System, "<|system|>"),
+            (Role::User, "<|user|>"),
+            (Role::Assistant, "<|model|>"),
+        ],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Zephyr",
+        openings: &[
+            (Role::System, "<|system|>"),
+            (Role::User, "<|user|>"),
+            (Role::Assistant, "<|assistant|>"),
+        ],
+        closings: &["<|end|>", "</s>", "<|end_of_text|>", "<|endoftext|>"],
+        system_as_user: false,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Mistral",
+        openings: &[
+            (Role::System, "[SYSTEM_PROMPT]"),
+            (Role::User, "[INST]"),
+            (Role::Assistant, "[/INST]"),
+            (Role::Assistant, "[/SYSTEM_PROMPT]"),
+        ],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: true,
+    },
+    Template {
+        name: "Alpaca",
+        openings: &[
+            (Role::System, "### Input:"),
+            (Role::User, "### Instruction:"),
+            (Role::Assistant, "### Response:"),
+        ],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Vicuna",
+        openings: &[
+            (Role::System, "\nSYSTEM:"),
+            (Role::User, "\nUSER:"),
+            (Role::Assistant, "\nASSISTANT:"),
+        ],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+    Template {
+        name: "Human and assistant",
+        openings: &[(Role::User, "### Human:"), (Role::Assistant, "### Assistant:")],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+    },
+];
