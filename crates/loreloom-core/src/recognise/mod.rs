@@ -66,8 +66,8 @@ pub struct Recognition {
     pub window: Window,
     /// What each piece of the chat is.
     pub standings: Vec<Standing>,
-    /// The message of each piece that is story.
-    pub messages: Vec<Option<Message>>,
+    /// Where on the path each piece is that is story.
+    pub places: Vec<Option<usize>>,
     /// Who speaks, as far as the request tells.
     pub speakers: Speakers,
     slot: Option<Slot>,
@@ -77,7 +77,7 @@ pub struct Recognition {
 impl Recognition {
     /// The texts of the story messages in the request, in order.
     pub fn found(&self) -> impl Iterator<Item = &Message> {
-        self.messages.iter().flatten()
+        self.places.iter().flatten().filter_map(|at| self.path.get(*at))
     }
 
     /// The beginning of the reply that the front end prescribes.
@@ -132,7 +132,7 @@ impl Memory {
             before: reading.before,
             window,
             standings: reading.standings,
-            messages: reading.messages,
+            places: reading.places,
             speakers,
             slot,
             fork,
@@ -202,7 +202,7 @@ fn bare(window: Window, speakers: Speakers) -> Recognition {
         before: 0,
         window,
         standings: vec![Standing::Instruction; count],
-        messages: vec![None; count],
+        places: vec![None; count],
         speakers,
         slot: None,
         fork: false,

@@ -42,8 +42,8 @@ pub enum Standing {
 pub(super) struct Reading {
     /// What each piece is.
     pub(super) standings: Vec<Standing>,
-    /// The message of each piece that is story.
-    pub(super) messages: Vec<Option<Message>>,
+    /// Where on the path each piece is that is story.
+    pub(super) places: Vec<Option<usize>>,
     /// The whole path, oldest first.
     pub(super) path: Vec<Message>,
     /// How many messages of the path come before the window.
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         let count = window.parts.len();
         let reading = Reading {
             standings: vec![Standing::Injected; count],
-            messages: vec![None; count],
+            places: vec![None; count],
             ..Reading::default()
         };
         let dropped = dropped.unwrap_or_default();
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
 
     fn push(&mut self, at: usize, message: Message, node: Option<NodeAt>) {
         self.reading.standings[at] = Standing::Story;
-        self.reading.messages[at] = Some(message.clone());
+        self.reading.places[at] = Some(self.reading.path.len());
         self.reading.path.push(message);
         self.at = node;
     }

@@ -82,8 +82,8 @@ fn output(found: &Recognition) -> Value {
     };
     // A message that the front end changed for the prompt is on the path, but its text is
     // not found in the body.
-    let verbatim = found.window.parts.iter().zip(&found.messages).filter_map(|(part, message)| {
-        let text = message.as_ref()?.text.as_str();
+    let verbatim = found.window.parts.iter().zip(&found.places).filter_map(|(part, place)| {
+        let text = found.path[(*place)?].text.as_str();
         (TextKey::of(text) == part.key).then_some(text)
     });
     let extracted: Vec<&str> = verbatim.collect();
