@@ -116,8 +116,8 @@ pub enum KeyError {
     },
     /// Nobody could administer the tenant's data any more.
     #[error(
-        "the last key of tenant `{tenant}` with the scope `admin` is not revoked here: make \
-         another one first, or use `loreloom keys revoke`"
+        "the last key of tenant `{tenant}` with the scopes `write` and `admin` is not revoked \
+         here: make another one first, or use `loreloom keys revoke`"
     )]
     LastAdmin {
         /// The tenant.
@@ -192,8 +192,11 @@ impl KeyCabinet<'_> {
             let all = self.list().await?;
             let found = all.iter().find(|record| record.id() == id && seen(record));
             let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
-            let administers =
-                |one: &KeyRecord| one.tenant == record.tenant && one.scopes.contains(&Scope::Admin);
+            // Keys are made with a call that writes: `admin` alone makes none.
+            let administers = |one: &KeyRecord| {
+                let has = |scope| one.scopes.contains(&scope);
+                one.tenant == record.tenant && has(Scope::Admin) && has(Scope::Write)
+            };
             let is_last =
                 administers(record) && all.iter().filter(|one| administers(one)).count() == 1;
             if keeps_last && is_last {

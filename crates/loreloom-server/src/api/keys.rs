@@ -177,8 +177,8 @@ async fn make(
 
 /// Revokes a key: it lets nobody in any more once this is answered. It cannot be undone.
 ///
-/// Where nobody is let in without a key, the last one of a tenant that has the scope `admin`
-/// stays.
+/// Where nobody is let in without a key, the last one of a tenant that has the scopes `write`
+/// and `admin` stays.
 #[utoipa::path(
     delete, path = "/keys/{id}", tag = "settings",
     params(("id" = String, Path, description = "What the key is called")),
