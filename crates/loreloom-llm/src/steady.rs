@@ -63,7 +63,9 @@ pub struct SteadyUpstream {
 impl SteadyUpstream {
     /// Uses `inner`, which errors call `shown`.
     pub fn new(shown: &str, inner: Arc<dyn Upstream>, manners: Manners) -> Self {
-        let room = manners.at_once.map(|most| Arc::new(Semaphore::new(most.max(1))));
+        let room = manners
+            .at_once
+            .map(|most| Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))));
         Self {
             shown: shown.to_owned(),
             inner,

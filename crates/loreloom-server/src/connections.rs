@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    str::Chars,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -339,12 +340,16 @@ impl Connections {
         sizes.get(&(connection.clone(), model.to_owned())).copied().ok_or(())
     }
 
-    fn tell(&self, connection: &ConnectionId, model: &str, size: Option<Tokens>) {
+    /// Remembers what a server told of a model; `false` if there is no room.
+    fn tell(&self, connection: &ConnectionId, model: &str, size: Option<Tokens>) -> bool {
         let mut sizes = self.sizes.write().unwrap_or_else(PoisonError::into_inner);
+        let key = (connection.clone(), model.to_owned());
         // Names come from requests: nobody may fill the memory with them.
-        if sizes.len() < MOST_SIZES {
-            sizes.insert((connection.clone(), model.to_owned()), size);
+        let fits = sizes.len() < MOST_SIZES || sizes.contains_key(&key);
+        if fits {
+            sizes.insert(key, size);
         }
+        fits
     }
 }
 
@@ -389,7 +394,10 @@ impl App {
         if let Ok(told) = connections.told(name, model) {
             return told;
         }
-        connections.tell(name, model, None);
+        // What cannot be remembered would be asked for by every request.
+        if !connections.tell(name, model, None) {
+            return None;
+        }
         let (connection, model) = (Arc::clone(connection), model.to_owned());
         self.tasks.spawn(async move {
             if let Some(size) = connection.diagnosis.context_size(&model).await {
@@ -400,39 +408,42 @@ impl App {
     }
 }
 
-/// Whether a name fits a pattern with `*` and `?`.
+/// Whether a name fits a pattern with `*` and `?`. Every request asks it of every route.
 fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut read) = (0, 0);
-    // Where the last `*` stood, and how much it has swallowed up to.
-    let mut star: Option<(usize, usize)> = None;
-    while read < name.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, read));
-                at += 1;
+    let (mut wanted, mut left) = (pattern.chars(), name.chars());
+    // What follows the last `*`, and the name behind what that one has swallowed.
+    let mut star: Option<(Chars<'_>, Chars<'_>)> = None;
+    loop {
+        let mut rest = left.clone();
+        let Some(letter) = rest.next() else { return wanted.all(|one| one == '*') };
+        match wanted.next() {
+            Some('*') => star = Some((wanted.clone(), left.clone())),
+            Some(one) if one == '?' || one == letter => left = rest,
+            Some(_) | None => {
+                let Some((follows, swallowed)) = &mut star else { return false };
+                swallowed.next();
+                (wanted, left) = (follows.clone(), swallowed.clone());
             }
-            Some(letter) if *letter == '?' || *letter == name[read] => {
-                at += 1;
-                read += 1;
-            }
-            Some(_) | None => match star {
-                Some((stood, swallowed)) => {
-                    star = Some((stood, swallowed + 1));
-                    at = stood + 1;
-                    read = swallowed + 1;
-                }
-                None => return false,
-            },
         }
     }
-    pattern[at..].iter().all(|letter| *letter == '*')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_remembered_while_there_is_room_and_kept_up_to_date_after() {
+        let name = ConnectionId::from("a");
+        let connections = Connections::only(unopened::missing(&name, &ConnectionsError::None));
+        for model in 0..MOST_SIZES {
+            assert!(connections.tell(&name, &model.to_string(), None));
+        }
+        assert!(!connections.tell(&name, "one more", None));
+        assert_eq!(connections.told(&name, "one more"), Err(()));
+        assert!(connections.tell(&name, "0", Some(Tokens(8))));
+        assert_eq!(connections.told(&name, "0"), Ok(Some(Tokens(8))));
+    }
 
     #[test]
     fn names_fit_patterns() {
@@ -451,6 +462,11 @@ mod tests {
             ("a?c", "a名c", true),
             ("", "a", false),
             ("***", "abc", true),
+            ("*", "abc", true),
+            ("*ab", "aab", true),
+            ("*名?", "a名名b", true),
+            ("a", "", false),
+            ("", "", true),
         ] {
             assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }

@@ -163,9 +163,10 @@ impl App {
     /// Takes up what the store has and keeps in step with it, until the server stops.
     pub async fn open(&self) -> Result<(), StacksError> {
         self.restore().await?;
-        self.take_up_connections().await?;
         self.stacks.prepare().await?;
         self.stacks.refresh(self.store.as_ref(), &self.tenant).await?;
+        // Not before: what others change in between would be known as seen.
+        self.take_up_connections().await?;
         let following = self.clone();
         self.tasks.spawn(async move { following.keep_in_step().await });
         Ok(())

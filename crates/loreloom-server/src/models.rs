@@ -144,7 +144,7 @@ pub(crate) async fn one(
         && let Ok(named) = HeaderValue::try_from(connection.name.as_str())
     {
         if !connections.is_told_keys(connection) {
-            request.headers_mut().remove(AUTHORIZATION);
+            proxy::without_keys(request.headers_mut());
         }
         *request.uri_mut() = uri;
         request.headers_mut().insert(CONNECTION, named);

@@ -4,7 +4,10 @@
 //! next gets the newer one.
 
 use std::{
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{
+        Arc, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -219,17 +222,53 @@ impl Stacks {
     }
 }
 
+/// Which changes of the desk were seen, and which of them everything beside the books has taken
+/// up: whoever does that may be interrupted, or the store may fail.
+#[derive(Default)]
+pub(crate) struct Changes {
+    seen: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Changes {
+    fn is_unfinished(&self) -> bool {
+        self.done.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
+    }
+}
+
 impl App {
     /// Takes up what changed in the bookcase, and tells watchers.
     pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
         if self.stacks.refresh(self.store.as_ref(), tenant).await? {
-            self.take_up_settings(tenant).await?;
-            self.take_up_connections().await?;
-            self.take_up_vaults().await?;
-            let revision = self.store.revision(tenant).await?;
-            let version = self.stacks.lore().library().version().to_string();
-            self.api().events.tell(tenant, Happened::Desk { revision });
-            self.api().events.tell(tenant, Happened::Lore { version });
+            self.api().changes.seen.fetch_add(1, Ordering::AcqRel);
+            self.take_up_others(tenant).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes up what stands on the desk beside books.
+    async fn take_up_others(&self, tenant: &TenantId) -> Result<(), StacksError> {
+        let changes = &self.api().changes;
+        let seen = changes.seen.load(Ordering::Acquire);
+        self.take_up_settings(tenant).await?;
+        self.take_up_connections().await?;
+        self.take_up_vaults().await?;
+        let revision = self.store.revision(tenant).await?;
+        if changes.done.fetch_max(seen, Ordering::AcqRel) >= seen {
+            // Somebody else was quicker, and has told it.
+            return Ok(());
+        }
+        let version = self.stacks.lore().library().version().to_string();
+        self.api().events.tell(tenant, Happened::Desk { revision });
+        self.api().events.tell(tenant, Happened::Lore { version });
+        Ok(())
+    }
+
+    /// Takes up what changed, and what somebody began to take up and did not end.
+    async fn catch_up(&self) -> Result<(), StacksError> {
+        self.take_up(&self.tenant).await?;
+        if self.api().changes.is_unfinished() {
+            self.take_up_others(&self.tenant).await?;
         }
         Ok(())
     }
@@ -241,7 +280,7 @@ impl App {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(LOOKS) => {}
             }
-            if let Err(error) = self.take_up(&self.tenant).await {
+            if let Err(error) = self.catch_up().await {
                 tracing::warn!(%error, "the books stay as they were");
             }
             if let Err(error) = self.refresh_keys().await {

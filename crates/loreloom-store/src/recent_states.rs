@@ -40,16 +40,19 @@ impl Kept {
     }
 }
 
-/// States, the newest last.
+/// States, the one asked for last at the end.
 #[derive(Debug, Default)]
 pub(crate) struct RecentStates(Mutex<VecDeque<Kept>>);
 
 impl RecentStates {
     /// What is known of the state of a path.
     pub(crate) fn get(&self, tenant: &TenantId, path: &Path) -> Option<Recent> {
-        let (kept, end) = (self.lock(), path.prefix());
-        let found = kept.iter().rfind(|kept| kept.end == end && kept.is_of(tenant, path));
-        found.map(|kept| kept.recent.clone())
+        let (mut all, end) = (self.lock(), path.prefix());
+        let at = all.iter().rposition(|kept| kept.end == end && kept.is_of(tenant, path))?;
+        let kept = all.remove(at)?;
+        let recent = kept.recent.clone();
+        all.push_back(kept);
+        Some(recent)
     }
 
     /// Keeps the state of a path. What older versions of its chat had is of no more use.
@@ -110,10 +113,13 @@ mod tests {
     fn the_state_not_asked_for_longest_makes_room() {
         let states = RecentStates::default();
         let chats: Vec<Path> = (0..=MOST).map(|at| path(&at.to_string(), &[])).collect();
-        for path in &chats {
+        let (last, others) = chats.split_last().unwrap();
+        for path in others {
             put(&states, path, 1);
         }
-        assert_eq!(version(&states, &chats[0]), None);
-        assert_eq!(version(&states, &chats[1]), Some(1));
+        assert_eq!(version(&states, &chats[0]), Some(1));
+        put(&states, last, 1);
+        let known = [&chats[0], &chats[1], &chats[2], last].map(|path| version(&states, path));
+        assert_eq!(known, [Some(1), None, Some(1), Some(1)]);
     }
 }

@@ -56,6 +56,9 @@ impl Template {
 
 /// How far behind an opening its name must end, in bytes.
 const NEAR: usize = 96;
+/// How long its remark may be, in bytes: else a line of nothing but openings would be searched
+/// to its end for each.
+const REMARK: usize = 512;
 
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,10 +173,10 @@ fn annotated<'a>(
     prompt: &'a str,
     opening: &'a str,
 ) -> impl Iterator<Item = (usize, usize)> + use<'a> {
-    let name = opening.strip_suffix(':').unwrap_or("\0");
-    prompt.match_indices(name).filter_map(move |(at, found)| {
+    let found = opening.strip_suffix(':').into_iter().flat_map(|name| prompt.match_indices(name));
+    found.filter_map(move |(at, found)| {
         let rest = prompt[at + found.len()..].strip_prefix(" (")?;
-        let line = rest.lines().next().unwrap_or_default();
+        let line = rest[..rest.floor_char_boundary(REMARK)].lines().next().unwrap_or_default();
         let length = line.find("):")?;
         Some((at, at + found.len() + 2 + length + 2))
     })

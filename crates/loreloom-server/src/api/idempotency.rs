@@ -150,22 +150,37 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
             return Problem::value(HEADER, rule, key).into_response();
         }
     }
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    if !response.status().is_success() {
+    // Who lost the line asks again: what they asked for goes on without them, so that its
+    // answer is there by then.
+    let request = Request::from_parts(parts, Body::from(body));
+    let (name, state) = (key.clone(), app.clone());
+    let carried = app.tasks.spawn(async move {
+        let response = next.run(request).await;
+        kept(&state.api().calls, &name, response).await
+    });
+    carried.await.unwrap_or_else(|_died| {
         calls.end(&key, None);
+        Problem::new(Code::Failed, "the call could not be carried out").into_response()
+    })
+}
+
+/// Keeps the answer of a call that was carried out.
+async fn kept(calls: &Calls, key: &str, response: Response) -> Response {
+    if !response.status().is_success() {
+        calls.end(key, None);
         return response;
     }
     let (parts, body) = response.into_parts();
     let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
-        calls.end(&key, None);
+        calls.end(key, None);
         return Problem::new(Code::Failed, "the answer could not be made").into_response();
     };
     if parts.headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-store") {
-        calls.withhold(&key);
+        calls.withhold(key);
         return Response::from_parts(parts, Body::from(bytes));
     }
     let kept =
         (bytes.len() <= MOST_ANSWER).then(|| (parts.status, parts.headers.clone(), bytes.clone()));
-    calls.end(&key, kept);
+    calls.end(key, kept);
     Response::from_parts(parts, Body::from(bytes))
 }

@@ -62,7 +62,8 @@ pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
 use crate::{
     app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
-    metrics::Metrics, own_connections::LiveConnections, replays::Replays, timings::Timings,
+    metrics::Metrics, own_connections::LiveConnections, replays::Replays, stacks::Changes,
+    timings::Timings,
 };
 
 /// Where the API is.
@@ -76,6 +77,7 @@ const MOST_BYTES: usize = 32 << 20;
 pub(crate) struct ApiState {
     pub(crate) events: Events,
     pub(crate) calls: Calls,
+    pub(crate) changes: Changes,
     pub(crate) firings: Firings,
     pub(crate) connections: LiveConnections,
     pub(crate) live: LiveSettings,

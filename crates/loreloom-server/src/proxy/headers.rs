@@ -2,7 +2,7 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{COOKIE, SET_COOKIE},
+    header::{AUTHORIZATION, COOKIE, SET_COOKIE},
 };
 
 /// `off` passes a request on as it is.
@@ -26,6 +26,17 @@ pub(super) const CONNECTION: &str = "x-loreloom-connection";
 
 /// What Loreloom's own headers begin with.
 const OWN: &str = "x-loreloom-";
+
+/// What else front ends put a model server's key into.
+const KEYS: [&str; 3] = ["x-api-key", "api-key", "x-goog-api-key"];
+
+/// Leaves out the front end's keys, for a server that they are not meant for.
+pub(crate) fn without_keys(headers: &mut HeaderMap) {
+    headers.remove(AUTHORIZATION);
+    for name in KEYS {
+        headers.remove(name);
+    }
+}
 
 /// Leaves out what is meant for Loreloom, and what browsers send to its address.
 pub(super) fn to_upstream(headers: &mut HeaderMap) {

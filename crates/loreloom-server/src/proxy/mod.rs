@@ -36,6 +36,7 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
 
+pub(crate) use self::headers::without_keys;
 pub(crate) use self::problem::problem;
 use self::{
     addressed::addressed,
@@ -49,7 +50,7 @@ use self::{
 };
 use crate::{
     app::App,
-    connections::{Connection, ConnectionsError},
+    connections::{Connection, Connections, ConnectionsError},
     gate::Pass,
     keys::Scope,
     limits::Stalled,
@@ -66,34 +67,23 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         Ok(body) => body,
         Err(error) => return unread(&app, &error),
     };
-    let named = match named(&app, &parts.headers) {
-        Ok(named) => named,
+    let connections = app.connections();
+    let (body, named) = match chosen(&connections, &mut parts.headers, body) {
+        Ok(chosen) => chosen,
         Err(error) => {
             let message = error.to_string();
             return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
         }
     };
-    let connections = app.connections();
-    let (body, named) = match named {
-        Some(named) => (body, Some(named)),
-        None => match addressed(&connections, &body) {
-            Some((body, connection)) => {
-                if !connections.is_told_keys(&connection) {
-                    parts.headers.remove(AUTHORIZATION);
-                }
-                (body, Some(connection))
-            }
-            None => (body, None),
-        },
-    };
     app.api().metrics.passed_on();
     if !wire::asks(parts.method.as_str(), parts.uri.path()) {
-        return pass(&app, parts, body, named, None).await;
+        let connection = route(&connections, &parts, &body, named);
+        return pass(&app, parts, body, connection, None).await;
     }
     let off = parts.headers.get(headers::WEAVE).is_some_and(headers::is_off);
     if off || !app.live().weaving.on {
-        let body = without_own_field(&body);
-        return pass(&app, parts, body, named, None).await;
+        let connection = route(&connections, &parts, &body, named);
+        return pass(&app, parts, without_own_field(&body), connection, None).await;
     }
     let begun = Instant::now();
     let woven = weaving::weave(&app, &parts, &body, named.as_ref()).await;
@@ -109,7 +99,8 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             tracing::warn!(%reason, "passed on without lore");
             let path = parts.uri.path().to_owned();
             app.notice(Happened::FailedOpen { path, reason: reason.clone() });
-            pass(&app, parts, without_own_field(&body), named, Some(&reason)).await
+            let connection = route(&connections, &parts, &body, named);
+            pass(&app, parts, without_own_field(&body), connection, Some(&reason)).await
         }
     }
 }
@@ -125,17 +116,33 @@ fn unread(app: &App, error: &axum::Error) -> Response {
     problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
 }
 
-/// The connection that the front end names, if it names one.
-fn named(app: &App, headers: &HeaderMap) -> Result<Option<Arc<Connection>>, ConnectionsError> {
-    let Some(name) = headers.get(headers::CONNECTION) else { return Ok(None) };
-    let name = String::from_utf8_lossy(name.as_bytes()).into_owned();
-    app.connections().named(&ConnectionId::from(name)).map(|found| Some(Arc::clone(found)))
+/// The connection that a front end names, in a header or with the model, and the body as that
+/// one's server knows it.
+fn chosen(
+    connections: &Connections,
+    headers: &mut HeaderMap,
+    body: Bytes,
+) -> Result<(Bytes, Option<Arc<Connection>>), ConnectionsError> {
+    if let Some(name) = headers.get(headers::CONNECTION) {
+        let name = String::from_utf8_lossy(name.as_bytes()).into_owned();
+        let named = connections.named(&ConnectionId::from(name))?;
+        return Ok((body, Some(Arc::clone(named))));
+    }
+    let Some((body, connection)) = addressed(connections, &body) else { return Ok((body, None)) };
+    if !connections.is_told_keys(&connection) {
+        without_keys(headers);
+    }
+    Ok((body, Some(connection)))
 }
 
 /// Where a request goes that is not looked into any further.
-fn route(app: &App, parts: &Parts, body: &[u8], named: Option<Arc<Connection>>) -> Arc<Connection> {
+fn route(
+    connections: &Connections,
+    parts: &Parts,
+    body: &[u8],
+    named: Option<Arc<Connection>>,
+) -> Arc<Connection> {
     named.unwrap_or_else(|| {
-        let connections = app.connections();
         let model = connections.is_choice().then(|| model_of(parts.uri.path(), body));
         Arc::clone(connections.of(model.flatten().as_deref()))
     })
@@ -155,11 +162,10 @@ async fn pass(
     app: &App,
     parts: Parts,
     body: Bytes,
-    named: Option<Arc<Connection>>,
+    connection: Arc<Connection>,
     warning: Option<&str>,
 ) -> Response {
     let (framing, reads) = (Framing::of_path(parts.uri.path()), Reads::of_path(parts.uri.path()));
-    let connection = route(app, &parts, &body, named);
     let mut response = match connection.upstream.send(call(parts, body)).await {
         Ok(reply) => answer(app, reply, framing, None),
         Err(error) => unreachable(app, &error, reads),

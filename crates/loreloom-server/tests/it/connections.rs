@@ -158,13 +158,16 @@ async fn the_models_of_all_connections_are_one_list_and_every_name_leads_to_its_
     assert_eq!((sent(&home), sent(&cloud)), (Some("Bearer sk-1".to_owned()), None));
     let odd = "{\"model\" : \"cloud/llama\", \"temperature\":1.50e0,\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}";
     let client = reqwest::Client::new();
-    let reply = client.post(loreloom.url(CHAT)).body(odd).send().await.unwrap();
-    reply.bytes().await.unwrap();
-    let came = cloud.received().pop().unwrap();
-    assert_eq!(
-        (came.path.as_str(), std::str::from_utf8(&came.body).unwrap()),
-        (CHAT, odd.replace("cloud/", "").as_str())
-    );
+    for sent in [odd.to_owned(), odd.replace("cloud/", "cloud\\/")] {
+        let request = client.post(loreloom.url(CHAT)).header("api-key", "sk-1").body(sent);
+        request.send().await.unwrap().bytes().await.unwrap();
+        let came = cloud.received().pop().unwrap();
+        assert_eq!(
+            (came.path.as_str(), std::str::from_utf8(&came.body).unwrap()),
+            (CHAT, odd.replace("cloud/", "").as_str())
+        );
+        assert_eq!(came.header("api-key"), None);
+    }
     let last = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
     assert_eq!((last.connection, last.model.as_deref()), (Some("cloud".into()), Some("llama")));
 }
@@ -189,9 +192,10 @@ async fn one_model_is_asked_of_the_connection_that_its_name_leads_to() {
         ("/v1/models/home/x", &cloud, "/v1/models/home/x", Some("Bearer sk-1")),
     ] {
         let request = reqwest::Client::new().get(loreloom.url(asked)).bearer_auth("sk-1");
-        request.send().await.unwrap();
+        request.header("x-api-key", "sk-1").send().await.unwrap();
         let came = server.received().pop().unwrap();
         assert_eq!((came.path.as_str(), came.header("authorization")), (path, key), "{asked}");
+        assert_eq!(came.header("x-api-key").is_some(), key.is_some(), "{asked}");
     }
 }
 

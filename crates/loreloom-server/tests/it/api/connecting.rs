@@ -1,6 +1,14 @@
 //! Connections and routes that are set up while the server runs.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 
 use loreloom_core::{ids::TenantId, tokens::ByteEstimate, units::Timestamp};
 use loreloom_llm::{
@@ -40,12 +48,50 @@ fn opening() -> Opening {
     })
 }
 
+/// Opening that hangs the `at`th time.
+struct Hanging {
+    opening: Opening,
+    times: Arc<AtomicUsize>,
+    hangs: mpsc::Receiver<()>,
+    /// It goes on once this is dropped.
+    release: mpsc::Sender<()>,
+}
+
+fn hanging(at: usize) -> Hanging {
+    let (hang, hangs) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    let (times, released) = (Arc::new(AtomicUsize::new(0)), Mutex::new(released));
+    let (open, count) = (opening(), Arc::clone(&times));
+    let opening: Opening = Arc::new(move |name, settings, reach| {
+        if count.fetch_add(1, Ordering::SeqCst) + 1 == at {
+            hang.send(()).unwrap();
+            released.lock().unwrap().recv().unwrap_err();
+        }
+        open(name, settings, reach)
+    });
+    Hanging { opening, times, hangs, release }
+}
+
+/// Sends a request and goes away once it hangs.
+async fn given_up(request: reqwest::RequestBuilder, hangs: mpsc::Receiver<()>) {
+    let hung = tokio::task::spawn_blocking(move || hangs.recv());
+    let gone = tokio::select! {
+        _answer = request.send() => false,
+        hung = hung => hung.is_ok_and(|hung| hung.is_ok()),
+    };
+    assert!(gone);
+}
+
 /// A server with the connection `home` in its configuration, to which requests go.
 async fn server(home: &ModelServer, store: Arc<MemoryStore>) -> Api {
+    server_opening(home, store, opening()).await
+}
+
+async fn server_opening(home: &ModelServer, store: Arc<MemoryStore>, opening: Opening) -> Api {
     let address = Address::parse(&format!("{}/v1", home.base_url())).unwrap();
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let home = connection("home", upstream, Arc::new(ByteEstimate));
-    let connections = Connections::only(home).opening(opening());
+    let connections = Connections::only(home).opening(opening);
     let setup = Setup { connections: Some(connections), store, ..Setup::default() };
     Box::pin(Api::with(setup)).await
 }
@@ -346,13 +392,13 @@ async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_
 async fn a_request_that_runs_keeps_its_connection() {
     let (home, own) = (model("home"), model("own"));
     let api = server(&home, Arc::default()).await;
-    let slow = Reply::chunks(["be", "fore"]).after(std::time::Duration::from_millis(300));
+    let slow = Reply::chunks(["be", "fore"]).after(Duration::from_millis(300));
     let slow = ModelServer::start(Script::new().on(CHAT, slow)).unwrap();
     api.call("PUT", "/connections/mine", at(&slow)).await.good();
     let asking = api.says("mine/m");
     let changing = async {
         while slow.received().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
         api.call("PUT", "/connections/mine", at(&own)).await.good();
         api.says("mine/m").await
@@ -360,4 +406,48 @@ async fn a_request_that_runs_keeps_its_connection() {
     let (before, after) = tokio::join!(asking, changing);
     assert_eq!(before, (200, "before".to_owned()));
     assert_eq!(after, (200, "own".to_owned()));
+}
+
+#[tokio::test]
+async fn a_change_whose_caller_has_gone_serves_all_the_same() {
+    let (home, own) = (model("home"), model("own"));
+    // Settings are tried first, then taken up.
+    let Hanging { opening, hangs, release, .. } = hanging(2);
+    let api = server_opening(&home, Arc::default(), opening).await;
+    api.loreloom.app.open().await.unwrap();
+    given_up(api.request("PUT", "/connections/mine").json(&at(&own)), hangs).await;
+    let mut said = api.says("mine/m").await;
+    for _ in 0..200 {
+        if said.1 == "own" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        said = api.says("mine/m").await;
+    }
+    assert_eq!(said, (200, "own".to_owned()));
+    drop(release);
+}
+
+#[tokio::test]
+async fn a_named_call_whose_caller_has_gone_is_carried_out_once_and_its_answer_kept() {
+    let (home, own) = (model("home"), model("own"));
+    let Hanging { opening, times, hangs, release } = hanging(1);
+    let api = server_opening(&home, Arc::default(), opening).await;
+    let call = || {
+        let body = json!({"settings": at(&own)});
+        api.request("POST", "/connections/test").header("idempotency-key", "k").json(&body)
+    };
+    given_up(call(), hangs).await;
+    assert_eq!(api.send(call()).await.refused(409).1, "the call `k` is being carried out");
+    drop(release);
+    let mut answer = api.send(call()).await;
+    for _ in 0..200 {
+        if answer.status != 409 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        answer = api.send(call()).await;
+    }
+    assert_eq!(answer.good()["passed"], true);
+    assert_eq!(times.load(Ordering::SeqCst), 1);
 }
