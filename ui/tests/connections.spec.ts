@@ -147,3 +147,12 @@ test('a key is made, shown once and revoked after a question', async ({ page, co
     expect(await look()).toBe(401);
   });
 });
+
+test('the chosen tab is in sight on a narrow screen', async ({ page }) => {
+  await page.setViewportSize({ width: 380, height: 800 });
+  for (const [path, name] of [['/settings/server', 'Server'], ['/settings/models', 'Models'], ['/settings', 'This page']] as const) {
+    await page.goto(path);
+    const tab = page.getByRole('tab', { name, selected: true });
+    await expect(tab).toBeInViewport({ ratio: 1 });
+  }
+});

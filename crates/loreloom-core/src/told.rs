@@ -41,6 +41,9 @@ pub struct Told {
     /// What macros stand for that only the host knows: `mesExamples`, `model`, `group` …
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "names")]
     pub macros: Option<BTreeMap<String, String>>,
+    /// The group whose chat it is, by name: its books are in; an empty name is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The author's note; an empty text takes it away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<ToldNote>,
@@ -79,8 +82,14 @@ impl Told {
             blocks: later.blocks.or(earlier.blocks),
             greeting: later.greeting.or(earlier.greeting),
             macros: later.macros.or(earlier.macros),
+            group: later.group.or(earlier.group),
             note: later.note.or(earlier.note),
         }
+    }
+
+    /// The group whose chat it is.
+    pub fn group(&self) -> Option<&str> {
+        self.group.as_deref().map(str::trim).filter(|name| !name.is_empty())
     }
 
     /// Whether nothing is told.
@@ -165,6 +174,9 @@ mod tests {
         let scene = later.scene(&Scene { folders: vec!["a".to_owned()], ..Scene::default() });
         assert_eq!(scene.map(|scene| (scene.folders.len(), scene.pins.len())), Some((1, 1)));
         assert!(serde_json::from_value::<Told>(json!({"pin": []})).is_err());
+        let group = told(json!({"group": "Harbour folk"}));
+        assert_eq!(later.after(&group).group(), Some("Harbour folk"));
+        assert_eq!(told(json!({"group": ""})).after(&group).group(), None);
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub enum KeyError {
         tenant: TenantId,
     },
     /// There is no such key.
-    #[error("there is no key `{id}`")]
+    #[error("there is no key `{id}`; keys are named by their ids, which the list shows")]
     NoKey {
         /// The id.
         id: String,
@@ -308,7 +308,13 @@ mod tests {
         keys.refresh(&store).await.unwrap();
         assert_eq!(keys.find(&key), None);
         let gone = cabinet.revoke(record.id(), Timestamp(3)).await.unwrap_err();
-        assert_eq!(gone.to_string(), format!("there is no key `{}`", record.id()));
+        assert_eq!(
+            gone.to_string(),
+            format!(
+                "there is no key `{}`; keys are named by their ids, which the list shows",
+                record.id()
+            )
+        );
     }
 
     #[tokio::test]

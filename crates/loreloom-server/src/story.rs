@@ -174,7 +174,7 @@ impl App {
                 user: names.user.clone(),
                 speaker,
                 text: wish.text,
-                group: wish.group,
+                group: wish.group.or_else(|| holds.group().map(str::to_owned)),
                 near,
                 dry_run: !is_story,
                 scene: holds.scene(&state.scene),

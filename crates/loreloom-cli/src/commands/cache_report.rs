@@ -43,7 +43,7 @@ pub(crate) struct CacheReport {
     provider: Provider,
 
     /// Once the front end trims the story, cut this much of it ahead, in per cent
-    #[arg(long, default_value_t = 0, value_name = "PERCENT")]
+    #[arg(long, default_value_t = 0, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(0..=99))]
     cut_ahead: u32,
 
     /// Print one JSON object for scripts, with every turn
@@ -264,14 +264,14 @@ impl Compared {
         )?;
         writeln!(
             out,
-            "{:<10}  {:>6}  {:>6}  {:>10}  {:>10}  {:>7}",
+            "{:<10}  {:>7}  {:>6}  {:>10}  {:>10}  {:>7}",
             "MODE", "KEPT", "BROKEN", "TOKENS", "COST", "OF FULL"
         )?;
         for (mode, Summary { share, tried }) in &self.modes {
             let (kept, price) = (share * 100.0, tried.price() * 100.0);
             writeln!(
                 out,
-                "{:<10}  {kept:>4.1} %  {:>6}  {:>10}  {:>10}  {price:>5.1} %",
+                "{:<10}  {kept:>5.1} %  {:>6}  {:>10}  {:>10}  {price:>5.1} %",
                 mode.as_str(),
                 tried.broken,
                 tried.total,
@@ -282,7 +282,7 @@ impl Compared {
         let kept = share * 100.0;
         writeln!(
             out,
-            "{:<10}  {kept:>4.1} %  {:>6}  {:>10}  {:>10}  {:>7}",
+            "{:<10}  {kept:>5.1} %  {:>6}  {:>10}  {:>10}  {:>7}",
             "as sent", tried.broken, tried.total, "-", "-"
         )?;
         if self.left_out > 0 {

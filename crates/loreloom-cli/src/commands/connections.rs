@@ -91,7 +91,10 @@ impl Test {
         let all = config.connections.iter().filter(|(name, _)| wanted(name));
         let all: Vec<_> = all.map(|(name, one)| (name.clone(), one.clone())).collect();
         if let Some(name) = &self.name {
-            anyhow::ensure!(!all.is_empty(), "there is no connection `{name}`");
+            anyhow::ensure!(
+                !all.is_empty(),
+                "the configuration has no connection `{name}`; what was set up while a server ran is tried out by that server: *Settings* → *Models*, or `POST /api/v1/connections/test`"
+            );
         }
         anyhow::ensure!(!all.is_empty(), "the configuration has no connections");
         Ok(all)

@@ -71,7 +71,7 @@ pub(crate) enum Command {
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),
-    /// List the model servers of the configuration, or try them out
+    /// List the model servers that requests go to, or try those of the configuration out
     Connections(connections::Connections),
     /// Say which turns of chats a new version of a book changes
     DiffRun(diff_run::DiffRun),

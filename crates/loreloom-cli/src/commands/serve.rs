@@ -132,7 +132,7 @@ pub(crate) struct Serve {
 
     /// The longest a request waits for its lore, in milliseconds; then it goes on without
     /// [default: 150]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     deadline: Option<u64>,
 
     /// Where lore stands: where its authors want it, or where a prompt cache keeps most

@@ -91,6 +91,12 @@ impl Config {
             );
             Ok(())
         };
+        if let Some(found) = self.weaving.deadline_ms {
+            anyhow::ensure!(
+                (1..=600_000).contains(&found),
+                "`deadline_ms` of `[weaving]` must be from 1 to 600000, found {found}"
+            );
+        }
         for route in &self.routes {
             known(route.connection.as_str(), "a route")?;
         }

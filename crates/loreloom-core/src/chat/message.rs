@@ -71,6 +71,21 @@ impl GenerationType {
         }
     }
 
+    /// What a front end may ask for.
+    pub const ASKED: [Self; 6] = [
+        Self::Normal,
+        Self::Continue,
+        Self::Impersonate,
+        Self::Swipe,
+        Self::Regenerate,
+        Self::Quiet,
+    ];
+
+    /// What a front end asks for by that name.
+    pub fn asked(name: &str) -> Option<Self> {
+        Self::ASKED.into_iter().find(|one| one.as_str() == name)
+    }
+
     /// The type of that name; unknown ones are `normal`, as in SillyTavern.
     pub fn from_name(name: &str) -> Self {
         match name {

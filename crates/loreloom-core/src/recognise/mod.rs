@@ -110,7 +110,9 @@ impl Memory {
         if kind == Kind::Background && alignment.as_ref().is_none_or(|a| a.pairs.is_empty()) {
             return bare(window, speakers);
         }
-        let repeats = alignment.as_ref().is_some_and(|found| self.repeats(found, &reading));
+        // A chat that begins here has no reply yet of which another version could be asked for.
+        let repeats =
+            !fork && alignment.as_ref().is_some_and(|found| self.repeats(found, &reading));
         let generation = match kind {
             Kind::Background => GenerationType::Quiet,
             Kind::Story => kind::generation(request, &window, story, &reading, repeats),

@@ -224,6 +224,31 @@ fn an_id_given_later_names_the_chat_and_another_id_branches_off() {
 }
 
 #[test]
+fn a_chat_that_begins_as_another_one_asks_for_its_first_reply() {
+    let mut memory = Memory::new();
+    let mut asked = |name: &str| {
+        let mut request = Request {
+            body: Body::Messages(vec![WireMessage {
+                role: Role::User,
+                text: "Who rings the bell?".to_owned(),
+                ..WireMessage::default()
+            }]),
+            ..Request::default()
+        };
+        request.explicit.chat = Some(name.to_owned());
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        memory.reply(&ticket, ["Nobody."]);
+        (found.chat.unwrap().to_string(), found.generation)
+    };
+    for (name, generation) in
+        [("a", GenerationType::Normal), ("b", GenerationType::Normal), ("b", GenerationType::Swipe)]
+    {
+        assert_eq!(asked(name), (name.to_owned(), generation));
+    }
+}
+
+#[test]
 fn a_reply_changed_only_for_the_prompt_keeps_its_text() {
     for (stored, sent) in [
         ("*She turns.* \"Come in.\"", "\"Come in.\""),

@@ -120,7 +120,7 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) 
     let generation = header(TYPE_HEADER).or_else(|| field("type"));
     Explicit {
         chat: chat.map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned),
-        generation: generation.map(GenerationType::from_name),
+        generation: generation.map(str::trim).and_then(GenerationType::asked),
         user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
         char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),
     }

@@ -90,7 +90,7 @@ pub enum UpstreamError {
         seconds: u64,
     },
     /// It failed too often just now and is left alone for a while.
-    #[error("upstream `{address}` failed {failures} times in a row and is left alone for {left:?}")]
+    #[error("upstream `{address}` failed {failures} times in a row and is left alone for {} s", .left.as_millis().div_ceil(1000))]
     Resting {
         /// The address.
         address: String,

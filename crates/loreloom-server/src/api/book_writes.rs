@@ -98,6 +98,22 @@ async fn wrote(
     Ok(Tagged { tag, body: done.with(body) })
 }
 
+/// Whether all whom a book is to follow have names.
+fn check_bindings(bindings: &[Binding]) -> Result<(), Problem> {
+    for (at, binding) in bindings.iter().enumerate() {
+        let name = match binding {
+            Binding::Everywhere => continue,
+            Binding::Character(name) | Binding::Persona(name) | Binding::Group(name) => name,
+            Binding::Chat(id) => id.as_str(),
+        };
+        if name.trim().is_empty() {
+            let field = format!("bindings[{at}].name");
+            return Err(Problem::value(&field, "must not be empty", name));
+        }
+    }
+    Ok(())
+}
+
 /// Makes an empty book.
 #[utoipa::path(
     post, path = "/books", tag = "books", request_body = NewBook,
@@ -112,6 +128,7 @@ async fn create(
     book.description = new.description;
     let volume = Volume { book: Arc::new(book), dialect: new.dialect };
     let bindings = new.bindings.unwrap_or_else(|| vec![Binding::Everywhere]);
+    check_bindings(&bindings)?;
     let done = put_new(&app, &caller, volume, bindings).await?;
     Ok((StatusCode::CREATED, wrote(&app, &caller, done).await?).into_response())
 }
@@ -317,6 +334,7 @@ async fn change(
     seen: IfMatch,
     Json(patch): Json<BookPatch>,
 ) -> Result<Tagged<Wrote<BookView>>, Problem> {
+    check_bindings(patch.bindings.as_deref().unwrap_or_default())?;
     let id = BookId(book);
     let editing = Editing { app: &app, tenant: &caller.tenant };
     let ids = [id.clone()];

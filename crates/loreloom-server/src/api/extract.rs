@@ -5,16 +5,20 @@
 use axum::{
     extract::{
         FromRequest, FromRequestParts, Request,
+        path::ErrorKind,
         rejection::{BytesRejection, PathRejection},
     },
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
+use http::{HeaderMap, Uri, header::CONTENT_TYPE, request::Parts};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::problem::{Code, Problem};
+use super::{
+    MOST_BYTES,
+    problem::{Code, Problem},
+};
 
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -57,8 +61,13 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
 
 fn unread(rejection: &BytesRejection) -> Problem {
     let too_large = rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-    let code = if too_large { Code::TooLarge } else { Code::Unreadable };
-    Problem::new(code, rejection.body_text())
+    if too_large { oversized() } else { Problem::new(Code::Unreadable, rejection.body_text()) }
+}
+
+/// A body that is larger than the API reads.
+pub(super) fn oversized() -> Problem {
+    let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
+    Problem::new(Code::TooLarge, detail)
 }
 
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
@@ -112,8 +121,38 @@ fn misread(error: &serde_json::Error, path: &str) -> Problem {
     {
         return Problem::unknown_field(field);
     }
-    let at = if path.is_empty() || path == "." { "the body" } else { path };
-    Problem::new(Code::WrongValue, format!("`{at}`: {said}")).at(at)
+    let is_root = path.is_empty() || path == ".";
+    if let Some(rest) = said.strip_prefix("missing field `")
+        && let Some((field, _)) = rest.split_once('`')
+    {
+        let at = if is_root { field.to_owned() } else { format!("{path}.{field}") };
+        return Problem::new(Code::WrongValue, format!("`{at}` must be set")).at(at);
+    }
+    let said = in_words(&said);
+    if is_root {
+        return Problem::new(Code::WrongValue, format!("the body: {said}"));
+    }
+    Problem::new(Code::WrongValue, format!("`{path}`: {said}")).at(path)
+}
+
+/// What a reader of types says, for people who do not know their names.
+fn in_words(said: &str) -> String {
+    const TYPES: [(&str, &str); 8] = [
+        ("expected u8", "expected a whole number from 0 to 255"),
+        ("expected u16", "expected a whole number from 0 to 65535"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number that is not negative"),
+        ("expected usize", "expected a whole number that is not negative"),
+        ("expected i64", "expected a whole number"),
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+    ];
+    let told = |(name, words): &(&str, &str)| {
+        let (before, rest) = said.split_once(name)?;
+        let ends = !rest.starts_with(char::is_alphanumeric);
+        ends.then(|| format!("{before}{words}{rest}"))
+    };
+    TYPES.iter().find_map(told).unwrap_or_else(|| said.to_owned())
 }
 
 /// Parameters after the question mark.
@@ -129,23 +168,40 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
                 let said = rejection.body_text();
                 let said = said.strip_prefix("Failed to deserialize query string: ");
                 let said = said.map_or_else(|| rejection.body_text(), str::to_owned);
-                Err(misread_query(&said))
+                Err(misread_query(&said, &parts.uri))
             }
         }
     }
 }
 
-fn misread_query(said: &str) -> Problem {
+fn misread_query(said: &str, uri: &Uri) -> Problem {
     if let Some((_, rest)) = said.split_once("unknown field `")
         && let Some((field, _)) = rest.split_once('`')
     {
         let detail = format!("there is no parameter `{field}`");
         return Problem::new(Code::UnknownField, detail).at(field);
     }
+    if let Some(rest) = said.strip_prefix("missing field `")
+        && let Some((field, _)) = rest.split_once('`')
+    {
+        let detail = format!("the parameter `{field}` must be given");
+        return Problem::new(Code::WrongValue, detail).at(field);
+    }
     match said.split_once(": ") {
+        Some((field, "invalid digit found in string")) => {
+            let found = parameter(uri, field).unwrap_or_default();
+            Problem::value(field, "must be a whole number that is not negative", found)
+        }
         Some((field, why)) => Problem::new(Code::WrongValue, format!("`{field}`: {why}")).at(field),
         None => Problem::new(Code::WrongValue, said),
     }
+}
+
+/// A parameter as it came.
+fn parameter(uri: &Uri, name: &str) -> Option<String> {
+    let axum::extract::Query(all) =
+        axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
+    all.into_iter().find_map(|(given, value)| (given == name).then_some(value))
 }
 
 /// The parts of the path.
@@ -165,6 +221,15 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 
 /// A path that names nothing is a thing that is not there.
 fn misread_path(rejection: &PathRejection) -> Problem {
+    if let PathRejection::FailedToDeserializePathParams(failed) = rejection
+        && let ErrorKind::ParseError { value, expected_type }
+        | ErrorKind::ParseErrorAtIndex { value, expected_type, .. }
+        | ErrorKind::ParseErrorAtKey { value, expected_type, .. } = failed.kind()
+        && matches!(*expected_type, "u64" | "u32" | "usize")
+    {
+        let detail = format!("the path must have a whole number where it has `{value}`");
+        return Problem::new(Code::NotFound, detail).with(value.as_str());
+    }
     Problem::new(Code::NotFound, rejection.body_text())
 }
 
@@ -193,14 +258,27 @@ mod tests {
             (r#"{"inner":{"size":1,"colour":2}}"#, Some("there is no field `inner.colour`")),
             (
                 r#"{"inner":{"size":"x"}}"#,
-                Some("`inner.size`: invalid type: string \"x\", expected u32 at line 1 column 20"),
+                Some(
+                    "`inner.size`: invalid type: string \"x\", expected a whole number from 0 to 4294967295 at line 1 column 20",
+                ),
             ),
-            (r#"{"inner":{}}"#, Some("`inner`: missing field `size` at line 1 column 11")),
+            (r#"{"inner":{}}"#, Some("`inner.size` must be set")),
+            ("{}", Some("`inner` must be set")),
             ("{", Some("the body is no JSON: EOF while parsing an object at line 1 column 1")),
             (r#"{"inner":{"size":1}} x"#, Some("trailing characters at line 1 column 22")),
         ] {
             let found = read_json::<Outer>(body.as_bytes()).err();
             assert_eq!(found.as_ref().map(Problem::detail), detail, "{body}");
         }
+    }
+
+    #[test]
+    fn a_parameter_that_is_no_number_is_told_with_its_value() {
+        let uri: Uri = "/chats?sort=a&limit=ten%20of".parse().unwrap();
+        let found = misread_query("limit: invalid digit found in string", &uri);
+        let detail = "`limit` must be a whole number that is not negative, found `ten of`";
+        assert_eq!(found.detail(), detail);
+        let found = misread_query("limmit: unknown field `limmit`, expected `limit`", &uri);
+        assert_eq!(found.detail(), "there is no parameter `limmit`");
     }
 }

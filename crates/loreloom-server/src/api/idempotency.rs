@@ -20,6 +20,7 @@ use loreloom_core::{digest::Hasher, ids::Digest};
 
 use super::{
     MOST_BYTES,
+    extract::oversized,
     problem::{Code, Problem},
 };
 use crate::{app::App, gate::Pass};
@@ -127,8 +128,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     }
     let (parts, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, MOST_BYTES).await else {
-        let detail = "the body is larger than the server reads";
-        return Problem::new(Code::TooLarge, detail).into_response();
+        return oversized().into_response();
     };
     let path = parts.uri.to_string();
     let caller = parts.extensions.get::<Pass>().map(Pass::whose).unwrap_or_default();

@@ -7,6 +7,11 @@ use http::{
 
 /// `off` passes a request on as it is.
 pub(super) const WEAVE: &str = "x-loreloom-weave";
+/// Whether a value of [`WEAVE`] says so.
+pub(super) fn is_off(value: &HeaderValue) -> bool {
+    value.as_bytes().eq_ignore_ascii_case(b"off")
+}
+
 /// The chat: named by the front end, and told back.
 pub(super) const CHAT: HeaderName = HeaderName::from_static("x-loreloom-chat");
 /// The kind of generation: named by the front end, and told back.

@@ -43,6 +43,7 @@ use self::{
     body::{model_of, without_own_field},
     ending::{Ending, Framing},
     hiding::Hidden,
+    problem::Reads,
     storing::{Times, storing},
     tee::Tee,
     weaving::{Outgoing, Woven},
@@ -64,12 +65,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
     }
     let body = match axum::body::to_bytes(body, app.limits.body).await {
         Ok(body) => body,
-        Err(error) => {
-            let late = Stalled::caused(&error);
-            let status =
-                if late { StatusCode::REQUEST_TIMEOUT } else { StatusCode::PAYLOAD_TOO_LARGE };
-            return problem::problem(status, "body", &error.to_string());
-        }
+        Err(error) => return unread(&app, &error),
     };
     let connections = app.connections();
     let (body, named) = match chosen(&connections, &mut parts.headers, body) {
@@ -84,7 +80,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         let connection = route(&connections, &parts, &body, named);
         return pass(&app, parts, body, connection, None).await;
     }
-    let off = parts.headers.get(headers::WEAVE).is_some_and(|value| value == "off");
+    let off = parts.headers.get(headers::WEAVE).is_some_and(headers::is_off);
     if off || !app.live().weaving.on {
         let connection = route(&connections, &parts, &body, named);
         return pass(&app, parts, without_own_field(&body), connection, None).await;
@@ -107,6 +103,17 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             pass(&app, parts, without_own_field(&body), connection, Some(&reason)).await
         }
     }
+}
+
+/// Why a body was not read.
+fn unread(app: &App, error: &axum::Error) -> Response {
+    if Stalled::caused(error) {
+        return problem::problem(StatusCode::REQUEST_TIMEOUT, "body", &error.to_string());
+    }
+    let most = app.limits.body >> 20;
+    let message =
+        format!("the body may have {most} MiB at most (`body_mb` of the server's limits)");
+    problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
 }
 
 /// The connection that a front end names, in a header or with the model, and the body as that
@@ -158,10 +165,10 @@ async fn pass(
     connection: Arc<Connection>,
     warning: Option<&str>,
 ) -> Response {
-    let framing = Framing::of_path(parts.uri.path());
+    let (framing, reads) = (Framing::of_path(parts.uri.path()), Reads::of_path(parts.uri.path()));
     let mut response = match connection.upstream.send(call(parts, body)).await {
         Ok(reply) => answer(app, reply, framing, None),
-        Err(error) => unreachable(app, &error),
+        Err(error) => unreachable(app, &error, reads),
     };
     if let Some(warning) = warning {
         headers::tell(response.headers_mut(), headers::WARNING, warning);
@@ -172,7 +179,7 @@ async fn pass(
 /// Sends a request with its lore and tells the story the reply.
 async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) -> Response {
     let Outgoing { body, connection, woven, complaint } = outgoing;
-    let framing = Framing::of_path(parts.uri.path());
+    let (framing, reads) = (Framing::of_path(parts.uri.path()), Reads::of_path(parts.uri.path()));
     let notes = notes(woven.as_ref(), complaint.as_deref());
     hold_key(app, &connection, &parts.headers);
     let (upstream, asked) = (&connection.upstream, Instant::now());
@@ -183,7 +190,7 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
             told(app, upstream.as_ref(), reply, framing, woven, times)
         }
         Ok(reply) => answer(app, reply, framing, None),
-        Err(error) => unreachable(app, &error),
+        Err(error) => unreachable(app, &error, reads),
     };
     response.headers_mut().extend(notes);
     response
@@ -202,11 +209,11 @@ fn hold_key(app: &App, connection: &Connection, headers: &HeaderMap) {
     }
 }
 
-fn unreachable(app: &App, error: &UpstreamError) -> Response {
+fn unreachable(app: &App, error: &UpstreamError, reads: Reads) -> Response {
     // Errors of upstreams name addresses as they may be shown.
     tracing::warn!(%error, "a request got no answer");
     app.notice(Happened::UpstreamFailed { reason: error.to_string() });
-    problem::unreachable(error)
+    problem::unreachable(error, reads)
 }
 
 /// What the front end is told about its request.

@@ -86,6 +86,24 @@ async fn pins_blocks_scene_and_greeting_reach_the_turn_and_what_is_wrong_is_told
 }
 
 #[tokio::test]
+async fn the_group_a_request_names_holds_until_another_is_named() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let said = [("user", "Hello."), ("assistant", "You said: Hello."), ("user", "More.")];
+    let harbour = json!({"group": "Harbour folk"});
+    for (own, said, group) in [
+        (Some(harbour), &said[..1], Some("Harbour folk")),
+        (None, &said[..], Some("Harbour folk")),
+        (Some(json!({"group": ""})), &said[..], None),
+    ] {
+        let (_, warning) = send(&loreloom, &model, said, own.clone()).await;
+        assert_eq!(warning, None, "{own:?}");
+        let given = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
+        assert_eq!(given.group.as_deref(), group, "{own:?}");
+    }
+}
+
+#[tokio::test]
 async fn settings_tell_what_requests_do_not() {
     let model = ModelServer::start(Script::new()).unwrap();
     let note = |text: &str| serde_json::from_value(json!({"note": {"text": text}})).unwrap();

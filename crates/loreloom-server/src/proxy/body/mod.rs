@@ -1,6 +1,7 @@
 //! A request's body: its prompt is read and woven, all else is left alone.
 
 mod message;
+mod own;
 mod raw;
 mod write;
 
@@ -17,7 +18,6 @@ use loreloom_core::{
     stable::Mark,
     told::Told,
 };
-use serde_json::{Value, json};
 
 /// The field of a body that is ours: it is read and never passed on.
 const OWN_FIELD: &str = "loreloom";
@@ -64,11 +64,15 @@ impl Body {
         let body: WireBody = serde_json::from_str(text).map_err(|_| Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        // Names of chats are anything, and clients write them as they are.
+        let header = |name: &str| {
+            headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
+        };
         let request = wire::read(Method::POST.as_str(), path, header, body);
         let request = request.ok_or(Unreadable::NoPrompt)?;
-        let (told, mistold) = own.as_ref().map(told).unwrap_or_default();
-        let complaint = own.as_ref().and_then(complaint).or(mistold);
+        let (told, mistold) = own.as_ref().map(own::told).unwrap_or_default();
+        let complaint = own.as_ref().and_then(own::complaint).or(mistold);
+        let complaint = complaint.or_else(|| own::misheaded(headers));
         let stripped = own.and_then(|_| raw::without(text, OWN_FIELD));
         let untouched = stripped.is_none();
         let text = stripped.unwrap_or_else(|| text.to_owned());
@@ -114,34 +118,6 @@ impl Body {
             None => Bytes::from(self.text),
         }
     }
-}
-
-/// What our own field tells of the story, and what cannot be read of it. Each part counts by
-/// itself.
-fn told(own: &Value) -> (Told, Option<String>) {
-    let (mut told, mut complaint) = (Told::default(), None);
-    for name in TOLD {
-        let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
-        match serde_json::from_value::<Told>(json!({ name: value })) {
-            Ok(part) => told = part.after(&told),
-            Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
-        }
-    }
-    (told, complaint)
-}
-
-/// The parts of our own field that tell of the story.
-const TOLD: [&str; 7] = ["scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
-
-/// What is wrong with our own field: what can be read of it counts all the same.
-fn complaint(own: &Value) -> Option<String> {
-    let Some(fields) = own.as_object() else {
-        return Some(format!("`{OWN_FIELD}` must be an object, found `{own}`"));
-    };
-    let known = ["chat", "type", "user", "char"];
-    let (name, found) =
-        fields.iter().find(|(name, value)| known.contains(&name.as_str()) && !value.is_string())?;
-    Some(format!("`{OWN_FIELD}.{name}` must be text, found `{found}`"))
 }
 
 /// The model a request asks for: in its body (Ollama also calls it `name`), or at the end of

@@ -52,7 +52,15 @@ fn every_byte_but_the_lore_is_left_alone() {
 #[test]
 fn our_own_field_is_read_and_never_passed_on() {
     for (own, complaint) in [
-        (r#"{"chat":"c7","char":"Orla","type":"swipe","new":1}"#, None),
+        (r#"{"chat":"c7","char":"Orla","type":"swipe","pins":[]}"#, None),
+        (r#"{"chatt":"c7"}"#, Some("`loreloom` has no field `chatt`")),
+        (
+            r#"{"type":"swype"}"#,
+            Some(
+                "`loreloom.type` must be one of `normal`, `continue`, `impersonate`, `swipe`, \
+                 `regenerate`, `quiet`, found `swype`",
+            ),
+        ),
         ("17", Some("`loreloom` must be an object, found `17`")),
         (r#"{"char":3}"#, Some("`loreloom.char` must be text, found `3`")),
     ] {
@@ -66,6 +74,26 @@ fn our_own_field_is_read_and_never_passed_on() {
     }
     let body = read(CHAT, r#"{"messages":[],"loreloom":{"chat":"c7","type":"quiet"}}"#);
     assert_eq!(body.request.explicit.chat.as_deref(), Some("c7"));
+}
+
+#[test]
+fn our_headers_are_read_as_utf_8_and_what_they_cannot_say_is_told() {
+    let read = |name: &'static str, value: &[u8]| {
+        let value = http::HeaderValue::from_bytes(value).unwrap();
+        let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), value)]);
+        let body = Body::read(CHAT, &headers, br#"{"messages":[]}"#).unwrap();
+        (body.request.explicit.chat, body.request.explicit.generation, body.complaint)
+    };
+    let chat = "Märchen 7";
+    assert_eq!(read("x-loreloom-chat", chat.as_bytes()), (Some(chat.to_owned()), None, None));
+    let (chat, _, complaint) = read("x-loreloom-chat", b"M\xe4rchen");
+    assert_eq!((chat, complaint.as_deref()), (None, Some("`x-loreloom-chat` must be UTF-8")));
+    let (_, generation, complaint) = read("x-loreloom-type", b"swype");
+    assert_eq!(generation, None);
+    assert!(complaint.unwrap().starts_with("`x-loreloom-type` must be one of `normal`, "));
+    assert_eq!(read("x-loreloom-weave", b"on").2, None);
+    let complaint = read("x-loreloom-weave", b"offf").2;
+    assert_eq!(complaint.unwrap(), "`x-loreloom-weave` must be `off` or `on`, found `offf`");
 }
 
 #[test]

@@ -52,7 +52,7 @@ async fn what_is_no_book_is_refused() {
             422,
             "`id` must be 1 to 120 letters, digits, `-`, `_` and `.`, found `a b`",
         ),
-        ("", world(), 422, "missing field `id`"),
+        ("", world(), 422, "the parameter `id` must be given"),
     ] {
         let request = api.request("POST", &format!("/books/import?{query}")).body(body);
         assert_eq!(api.send(request).await.refused(status).1, detail);
@@ -80,6 +80,9 @@ async fn a_book_is_made_arranged_replaced_and_taken_out() {
         (&changed["item"]["name"], &changed["item"]["dialect"]),
         (&json!("Fens"), &json!("cards"))
     );
+    let nameless = json!({"bindings": [{"to": "everywhere"}, {"to": "chat", "name": " "}]});
+    let refused = api.call("PATCH", "/books/fens", nameless).await.refused(422).1;
+    assert_eq!(refused, "`bindings[1].name` must not be empty, found ` `");
     let request = api.request("PUT", "/books/fens").header("if-match", "\"1\"").body(world());
     assert_eq!(api.send(request).await.refused(412).0, "outdated");
     let replaced = api.send(api.request("PUT", "/books/fens").body(world())).await.good();

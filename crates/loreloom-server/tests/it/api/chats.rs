@@ -30,7 +30,12 @@ async fn a_list_refuses_what_it_does_not_know() {
     let api = Api::start().await;
     for (path, status, code, detail) in [
         ("/chats?limit=0", 422, "wrong_value", "`limit` must be from 1 to 500, found `0`"),
-        ("/chats?limit=x", 422, "wrong_value", "`limit`: invalid digit found in string"),
+        (
+            "/chats?limit=x",
+            422,
+            "wrong_value",
+            "`limit` must be a whole number that is not negative, found `x`",
+        ),
         (
             "/chats?cursor=x",
             400,

@@ -127,13 +127,7 @@ async fn a_write_that_makes_no_sense_changes_nothing() {
         ),
         ("PATCH", "/lore/entries/none", json!({}), 404, "there is no entry `none`"),
         ("POST", "/lore/entries", json!({"book": "none"}), 404, "there is no book `none`"),
-        (
-            "POST",
-            "/lore/entries",
-            json!({"bok": "none"}),
-            422,
-            "`the body`: missing field `book` at line 1 column 14",
-        ),
+        ("POST", "/lore/entries", json!({"bok": "none"}), 422, "`book` must be set"),
     ] {
         let found = api.call(method, path, body.clone()).await.refused(status);
         assert_eq!(found.1, detail, "{method} {path} {body}");

@@ -65,7 +65,8 @@ async fn figures_count_what_happened() {
     let times = ["weaving_ms", "answered_ms", "replied_ms"];
     let took = times.map(|name| figures["took"][name].as_f64().unwrap());
     assert!(took[0] > 0.0 && took[1] > 0.0 && took[2] >= took[1], "{took:?}");
-    assert_eq!(api.get("/metrics/turns").await.refused(422).1, "missing field `chat`");
+    let refused = api.get("/metrics/turns").await.refused(422).1;
+    assert_eq!(refused, "the parameter `chat` must be given");
 }
 
 #[tokio::test]

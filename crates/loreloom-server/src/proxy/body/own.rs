@@ -1,0 +1,69 @@
+//! What a request says about itself: in our own field of its body, and in our headers.
+//!
+//! What cannot be used is left out, and the front end is told: a misspelt name must not pass as
+//! one that was understood.
+
+use http::HeaderMap;
+use loreloom_core::{chat::GenerationType, recognise::wire, told::Told};
+use serde_json::{Value, json};
+
+use super::{super::headers, OWN_FIELD};
+
+/// The parts of our own field that say whose request it is; all are texts.
+const SAID: [&str; 4] = ["chat", "type", "user", "char"];
+
+/// What our own field tells of the story, and what cannot be read of it. Each part counts by
+/// itself.
+pub(super) fn told(own: &Value) -> (Told, Option<String>) {
+    let (mut told, mut complaint) = (Told::default(), None);
+    for name in TOLD {
+        let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
+        match serde_json::from_value::<Told>(json!({ name: value })) {
+            Ok(part) => told = part.after(&told),
+            Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
+        }
+    }
+    (told, complaint)
+}
+
+/// The parts of our own field that tell of the story.
+const TOLD: [&str; 8] =
+    ["group", "scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
+
+/// What is wrong with our own field: what can be read of it counts all the same.
+pub(super) fn complaint(own: &Value) -> Option<String> {
+    let Some(fields) = own.as_object() else {
+        return Some(format!("`{OWN_FIELD}` must be an object, found `{own}`"));
+    };
+    fields.iter().find_map(|(name, value)| {
+        if SAID.contains(&name.as_str()) {
+            let Some(text) = value.as_str() else {
+                return Some(format!("`{OWN_FIELD}.{name}` must be text, found `{value}`"));
+            };
+            return (name == "type").then(|| mistyped("`loreloom.type`", text)).flatten();
+        }
+        let known = TOLD.contains(&name.as_str());
+        (!known).then(|| format!("`{OWN_FIELD}` has no field `{name}`"))
+    })
+}
+
+/// What is wrong with our headers.
+pub(super) fn misheaded(headers: &HeaderMap) -> Option<String> {
+    if let Some(weave) = headers.get(headers::WEAVE).filter(|value| *value != "on") {
+        // One that says `off` never comes here.
+        let found = String::from_utf8_lossy(weave.as_bytes());
+        return Some(format!("`{}` must be `off` or `on`, found `{found}`", headers::WEAVE));
+    }
+    let chat = headers.get(wire::CHAT_HEADER).map(|value| std::str::from_utf8(value.as_bytes()));
+    if chat.is_some_and(|chat| chat.is_err()) {
+        return Some(format!("`{}` must be UTF-8", wire::CHAT_HEADER));
+    }
+    let found = String::from_utf8_lossy(headers.get(wire::TYPE_HEADER)?.as_bytes());
+    mistyped(&format!("`{}`", wire::TYPE_HEADER), &found)
+}
+
+fn mistyped(place: &str, found: &str) -> Option<String> {
+    let known = GenerationType::ASKED.map(|one| format!("`{}`", one.as_str())).join(", ");
+    let rule = || format!("{place} must be one of {known}, found `{found}`");
+    GenerationType::asked(found).is_none().then(rule)
+}
