@@ -44,6 +44,8 @@ pub struct OwnConnection {
     pub settings: ConnectionSettings,
     /// Where it may lead.
     pub reach: Reach,
+    /// Why what stands on the desk cannot be read: another version wrote it.
+    pub problem: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,19 +55,23 @@ struct Kept {
 }
 
 impl OwnConnection {
-    /// The connections that were set up, by name.
+    /// The connections that were set up, by name. One that cannot be read is there all the
+    /// same: requests for it must go nowhere else, and it can be replaced.
     pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
         let items = desk.items(tenant, CONNECTIONS).await?;
         let read = |item: &loreloom_memory::ports::Item| {
-            let Kept { settings, reach } =
-                Kept::deserialize(&item.value).map_err(|error| StoreError::Damaged {
-                    what: format!("`{}` on the desk", item.key),
-                    reason: error.to_string(),
-                })?;
-            let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key);
-            Ok(Self { name: name.into(), settings, reach })
+            let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key).into();
+            match Kept::deserialize(&item.value) {
+                Ok(Kept { settings, reach }) => Self { name, settings, reach, problem: None },
+                Err(error) => Self {
+                    name,
+                    settings: ConnectionSettings::default(),
+                    reach: Reach::Public,
+                    problem: Some(format!("its settings cannot be read: {error}")),
+                },
+            }
         };
-        items.iter().map(read).collect()
+        Ok(items.iter().map(read).collect())
     }
 
     /// The change that writes it down.
@@ -170,6 +176,9 @@ impl App {
         one: &OwnConnection,
     ) -> Option<Result<Connection, String>> {
         let opening = Arc::clone(self.configured.opener()?);
+        if let Some(problem) = &one.problem {
+            return Some(Err(problem.clone()));
+        }
         let one = one.clone();
         // Keys are read from files and keyrings.
         let opened = tokio::task::spawn_blocking(move || {

@@ -12,8 +12,8 @@ const SLOW: Duration = Duration::from_millis(10);
 const WATCHED: u32 = 8;
 
 /// How turns have been going. The way to another thread and back takes as long as deciding an
-/// ordinary turn, so that is done where it is asked for; but nothing can end it there when its
-/// time is up. Where a turn was slow, or is taking long right now, the next ones get a thread of
+/// ordinary turn, so that is done where it is asked for; but what computes there cannot be ended
+/// when its time is up. Where a turn was slow, or is taking long right now, the next ones get a thread of
 /// their own, whose work can be left behind.
 #[derive(Debug)]
 pub(crate) struct Pace {

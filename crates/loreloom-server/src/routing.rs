@@ -199,6 +199,7 @@ mod tests {
             name: "mine".into(),
             settings: serde_json::from_value(settings).unwrap(),
             reach: Reach::Anywhere,
+            problem: None,
         }
     }
 

@@ -57,10 +57,10 @@ pub(super) fn checked(
     } else {
         let forbidden =
             |error: SettingsError| Problem::new(Code::Forbidden, error.to_string()).at(error.field);
-        settings.check_stranger().map_err(forbidden)?;
+        settings.check_stranger(&caller.tenant).map_err(forbidden)?;
         Reach::Public
     };
-    Ok(OwnConnection { name, settings, reach })
+    Ok(OwnConnection { name, settings, reach, problem: None })
 }
 
 /// A connection that can be opened.
@@ -102,7 +102,7 @@ fn not_configured(app: &App, name: &ConnectionId) -> Result<(), Problem> {
 /// A key is named by its source, never given. Callers without a key, on the server's own
 /// machine, may name any address and source; with a key, which needs the scope `admin`, the
 /// address must be one that everybody can reach, and the source a variable whose name begins
-/// with `LORELOOM_`. Requests that run go on with the connection they began with.
+/// with `LORELOOM_`; tenants other than `local` name none. Requests that run go on with the connection they began with.
 #[utoipa::path(
     put, path = "/connections/{name}", tag = "settings",
     params(

@@ -1,14 +1,19 @@
 //! What those who call may say of a connection, besides what a configuration may not say either.
 
+use loreloom_core::ids::TenantId;
+
 use super::{ConnectionSettings, KeySource, ServerUrl, SettingsError, TokenizerSetting};
 
-/// Variables whose names begin so may be named by anybody who administers the server.
+/// Variables whose names begin so may be named by whoever administers the server with a key.
 const OPEN_VARIABLES: &str = "LORELOOM_";
 const NO_VARIABLE: &str =
     "must name a variable after `env:`: letters, digits and `_`, and no digit first";
 const STRANGERS_KEY: &str = "must be `env:` and a variable whose name begins with `LORELOOM_`: \
                              other sources are for callers without a key, on the server's own \
                              machine";
+
+const TENANTS_KEY: &str = "must not be said: the server's keys belong to the tenant `local`, and \
+                           the front ends of other tenants send their own";
 
 impl ConnectionSettings {
     /// Whether settings that came with a call may be written down: nothing in them can be a
@@ -29,13 +34,17 @@ impl ConnectionSettings {
     }
 
     /// What somebody from elsewhere may say: else whoever administers a server that is shared
-    /// could have its files and variables sent to an address of theirs.
-    pub(crate) fn check_stranger(&self) -> Result<(), SettingsError> {
+    /// could have its files and variables, or another tenant's keys, sent to an address of
+    /// theirs.
+    pub(crate) fn check_stranger(&self, tenant: &TenantId) -> Result<(), SettingsError> {
         let is_open = |name: &str| name.starts_with(OPEN_VARIABLES);
         match &self.key {
+            None => {}
+            Some(_) if *tenant != TenantId::local() => {
+                return Err(SettingsError::new("key", TENANTS_KEY));
+            }
             Some(KeySource::Environment(name)) if is_open(name) => {}
             Some(_) => return Err(SettingsError::new("key", STRANGERS_KEY)),
-            None => {}
         }
         match self.tokenizer {
             TokenizerSetting::Named(_) => Ok(()),
@@ -101,7 +110,9 @@ mod tests {
             (json!({"tokenizer": {"file": "/etc/passwd"}}), false),
         ] {
             let settings = read(body.clone()).unwrap();
-            assert_eq!(settings.check_stranger().is_ok(), fits, "{body}");
+            assert_eq!(settings.check_stranger(&TenantId::local()).is_ok(), fits, "{body}");
+            let elsewhere = settings.check_stranger(&TenantId::from("guild"));
+            assert_eq!(elsewhere.is_ok(), fits && settings.key.is_none(), "{body}");
         }
     }
 }

@@ -46,7 +46,7 @@ use self::{
     problem::Reads,
     storing::{Times, storing},
     tee::Tee,
-    weaving::{Outgoing, Woven},
+    weaving::{Outgoing, Ways, Woven},
 };
 use crate::{
     app::App,
@@ -86,7 +86,8 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         return pass(&app, parts, without_own_field(&body), connection, None).await;
     }
     let begun = Instant::now();
-    let woven = weaving::weave(&app, &parts, &body, named.as_ref()).await;
+    let ways = Ways { connections: Arc::clone(&connections), named: named.clone() };
+    let woven = weaving::weave(&app, &parts, &body, &ways).await;
     let weaving = begun.elapsed();
     app.api().metrics.weaving_took(weaving, woven.is_err());
     match woven {

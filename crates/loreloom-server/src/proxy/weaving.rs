@@ -20,9 +20,22 @@ use crate::{
     app::App,
     caching::{Placed, breakpoints},
     choosing::Waiting,
-    connections::Connection,
+    connections::{Connection, Connections},
     story::{Decided, Sent, Telling},
 };
+
+/// Where a request may go: the connections as they were when it came, and the one it names.
+#[derive(Clone)]
+pub(super) struct Ways {
+    pub(super) connections: Arc<Connections>,
+    pub(super) named: Option<Arc<Connection>>,
+}
+
+impl Ways {
+    fn of(self, model: Option<&str>) -> Arc<Connection> {
+        self.named.unwrap_or_else(|| Arc::clone(self.connections.of(model)))
+    }
+}
 
 /// A request ready to be sent.
 pub(super) struct Outgoing {
@@ -51,7 +64,7 @@ pub(super) async fn weave(
     app: &App,
     parts: &Parts,
     body: &Bytes,
-    named: Option<&Arc<Connection>>,
+    ways: &Ways,
 ) -> Result<Outgoing, String> {
     let live = app.live();
     let waiting = Arc::new(Waiting::new(&live.weaving.room));
@@ -60,12 +73,12 @@ pub(super) async fn weave(
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
         let runtime = Handle::current();
         let working = Working { app: app.clone(), waiting: Arc::clone(&waiting) };
-        let (body, named) = (body.clone(), named.cloned());
+        let (body, ways) = (body.clone(), ways.clone());
         // A runtime of one thread has no other that could go on with its tasks.
         let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
         let prepared = if let Some(running) = app.pace().begin().filter(|_| may_stay) {
             let came = (parts.uri.path(), &parts.headers, &body);
-            let preparing = AssertUnwindSafe(working.prepare(came, named)).catch_unwind();
+            let preparing = AssertUnwindSafe(working.prepare(came, ways)).catch_unwind();
             let others = runtime.metrics().num_workers() > 1;
             let prepared = if running.is_alone() && others {
                 wake_another(app);
@@ -81,7 +94,7 @@ pub(super) async fn weave(
             prepared
         } else {
             let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
-            let preparing = async move { working.prepare((&path, &headers, &body), named).await };
+            let preparing = async move { working.prepare((&path, &headers, &body), ways).await };
             spawn_blocking(move || runtime.block_on(preparing)).await.ok()
         };
         prepared.unwrap_or_else(|| Err("the engine failed".to_owned()))
@@ -135,10 +148,10 @@ impl Working {
     async fn prepare(
         &self,
         came: (&str, &HeaderMap, &Bytes),
-        named: Option<Arc<Connection>>,
+        ways: Ways,
     ) -> Result<Outgoing, String> {
         let _noting = Noting { working: self, begun: Instant::now() };
-        Box::pin(prepare(&self.app, &self.waiting, came, named)).await
+        Box::pin(prepare(&self.app, &self.waiting, came, ways)).await
     }
 }
 
@@ -161,13 +174,13 @@ async fn prepare(
     app: &App,
     waiting: &Waiting,
     (path, headers, came): (&str, &HeaderMap, &Bytes),
-    named: Option<Arc<Connection>>,
+    ways: Ways,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
     let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
     let model = body.model.as_deref();
-    let connection = named.unwrap_or_else(|| Arc::clone(app.connections().of(model)));
+    let connection = ways.of(model);
     let line = app.line(&connection, model);
     let read = begun.elapsed();
     let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;

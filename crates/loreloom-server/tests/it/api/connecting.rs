@@ -273,6 +273,14 @@ async fn a_key_reaches_only_what_everybody_can_and_names_only_variables_meant_fo
         assert!(told.contains("`LORELOOM_`") && !told.contains(source), "{told}");
     }
     put(json!({"url": "https://example.com/v1", "key": "env:LORELOOM_A"})).await.good();
+    // The server's keys are not other tenants'.
+    let theirs = key(&api.loreloom.store, "guild").await;
+    api.loreloom.app.refresh_keys().await.unwrap();
+    let body = json!({"url": "https://example.com/v1", "key": "env:LORELOOM_A"});
+    let (code, told) = api.with_key_put(&theirs, body).await.refused(403);
+    assert_eq!(code, "forbidden");
+    assert!(told.contains("belong to the tenant `local`"), "{told}");
+    api.with_key_put(&theirs, json!({"url": "https://example.com/v1"})).await.good();
     let file = json!({"url": "https://example.com/v1", "tokenizer": {"file": "/etc/hostname"}});
     assert_eq!(put(file).await.refused(403).0, "forbidden");
     // The same through a test of settings.
