@@ -115,6 +115,10 @@ impl SteadyUpstream {
                     | UpstreamError::Cut { .. },
                 ) => return tried,
             };
+            // Whoever asks next would be refused: so is this one.
+            if self.with_breaker(|breaker, _, now| breaker.rests(now)) {
+                return tried;
+            }
             let Some(wait) = self.manners.retry.wait(number, asked, jitter()) else {
                 return tried;
             };

@@ -296,7 +296,7 @@ fn joins(memory: &Memory, window: &Window, client: &str, alignment: &Alignment) 
 }
 
 /// Whether the window has one message of the user and no answer to it.
-fn is_opening(memory: &Memory, window: &Window) -> bool {
+pub(super) fn is_opening(memory: &Memory, window: &Window) -> bool {
     let foreign = |part: &Part| looks_like_instruction(part) || memory.is_foreign(part.key);
     let talk = || window.parts.iter().filter(|part| !part.tool && !foreign(part));
     let users = talk().filter(|part| part.role == Role::User).count();

@@ -152,6 +152,9 @@ impl Memory {
                     let found = align::within(self, slot, window);
                     (Some(found.unwrap_or_else(|| Alignment::empty(slot))), false)
                 }
+                // One message of the user's is too little to know a chat by that has no name:
+                // others may have begun so.
+                None if align::is_opening(self, window) => (None, false),
                 // A chat that we know by its texts gets its name; one that has another
                 // name already was left for a branch.
                 None => match best(false) {

@@ -226,7 +226,7 @@ fn an_id_given_later_names_the_chat_and_another_id_branches_off() {
 #[test]
 fn a_chat_that_begins_as_another_one_asks_for_its_first_reply() {
     let mut memory = Memory::new();
-    let mut asked = |name: &str| {
+    let mut asked = |name: Option<&str>| {
         let mut request = Request {
             body: Body::Messages(vec![WireMessage {
                 role: Role::User,
@@ -235,16 +235,18 @@ fn a_chat_that_begins_as_another_one_asks_for_its_first_reply() {
             }]),
             ..Request::default()
         };
-        request.explicit.chat = Some(name.to_owned());
+        request.explicit.chat = name.map(str::to_owned);
         let found = memory.recognise(&request);
         let ticket = memory.record(&request, &found);
         memory.reply(&ticket, ["Nobody."]);
         (found.chat.unwrap().to_string(), found.generation)
     };
+    // A chat without a name is not known by so little.
+    asked(None);
     for (name, generation) in
         [("a", GenerationType::Normal), ("b", GenerationType::Normal), ("b", GenerationType::Swipe)]
     {
-        assert_eq!(asked(name), (name.to_owned(), generation));
+        assert_eq!(asked(Some(name)), (name.to_owned(), generation));
     }
 }
 

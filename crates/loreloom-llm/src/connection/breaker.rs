@@ -55,6 +55,11 @@ impl Breaker {
         }
     }
 
+    /// Whether it is left alone now.
+    pub fn rests(&self, now: Duration) -> bool {
+        self.resting_until.is_some_and(|until| now < until)
+    }
+
     /// It answered.
     pub fn succeeded(&mut self) {
         *self = Self::default();
@@ -92,6 +97,10 @@ mod tests {
     fn three_failures_in_a_row_give_it_a_rest() {
         let mut breaker = broken();
         let left = |seconds| Err(Resting { failures: 3, left: at(seconds) });
+        assert_eq!(
+            [0, 2, 11, 12].map(|second| breaker.rests(at(second))),
+            [true, true, true, false]
+        );
         assert_eq!(breaker.ask(&RULES, at(2)), left(10));
         assert_eq!(breaker.ask(&RULES, at(11)), left(1));
     }

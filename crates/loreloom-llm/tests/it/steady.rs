@@ -127,6 +127,20 @@ async fn a_server_that_is_down_is_left_alone_and_tried_again_later() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_to_be_left_alone_is_not_asked_again() {
+    let mut script = Script::new();
+    for _ in 0..9 {
+        script = script.on(PATH, Reply::status(503, "broken"));
+    }
+    let server = ModelServer::start(script).unwrap();
+    let retry = RetryRules { retries: 8, ..RetryRules::default() };
+    let breaker = BreakerRules { failures: 2, pause: Duration::from_mins(1) };
+    let upstream = steady(&server.base_url(), Manners { retry, breaker, ..Manners::default() });
+    assert_eq!(upstream.send(call()).await.unwrap().status, 503);
+    assert_eq!(server.received().len(), 2);
+}
+
+#[tokio::test]
 async fn only_so_many_are_asked_at_once_until_their_last_byte() {
     let server = ModelServer::start(Script::new()).unwrap();
     let upstream = steady(&server.base_url(), Manners { at_once: Some(1), ..Manners::default() });

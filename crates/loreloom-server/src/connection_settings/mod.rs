@@ -134,6 +134,9 @@ pub struct ConnectionSettings {
     pub at_once: Option<usize>,
 }
 
+/// The most tries after the first.
+const MOST_RETRIES: u32 = 100;
+
 /// The longest time that can be set: thirty years, which is for ever here and cannot overflow
 /// what it is added to.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
@@ -178,6 +181,10 @@ impl ConnectionSettings {
         }
         if self.at_once == Some(0) {
             return Err(SettingsError::new("at_once", "must be at least 1, found 0"));
+        }
+        if let Some(retries) = self.retries.filter(|retries| *retries > MOST_RETRIES) {
+            let rule = format!("must be at most {MOST_RETRIES}, found {retries}");
+            return Err(SettingsError::new("retries", rule));
         }
         if self.context == Some(0) {
             return Err(SettingsError::new("context", "must be at least 1, found 0"));
@@ -275,6 +282,10 @@ mod tests {
                 "`price` must be a number that is not below 0, found -0.5",
             ),
             (json!({"url": "http://h", "at_once": 0}), "`at_once` must be at least 1, found 0"),
+            (
+                json!({"url": "http://h", "retries": 101}),
+                "`retries` must be at most 100, found 101",
+            ),
             (
                 json!({"url": "http://h", "key": "env:A", "hold_client_key": true}),
                 "`hold_client_key` is for connections without a `key` of their own",
