@@ -99,6 +99,11 @@ impl Cluster {
         format!("host={} user=loreloom dbname=postgres", self.directory.display())
     }
 
+    /// The same as a URL.
+    pub fn url(&self) -> String {
+        format!("postgres:///postgres?host={}&user=loreloom", self.directory.display())
+    }
+
     /// The address at which it encrypts, and the file of the certificate to trust.
     pub fn encrypted(&self) -> Option<(String, PathBuf)> {
         let Encrypted { port } = self.encrypted.as_ref()?;

@@ -214,6 +214,10 @@ impl Listing<'_> {
             self.print_one(out, as_json, (name, connection, "configuration"))?;
         }
         for one in &self.own.0 {
+            if let Some(problem) = &one.problem {
+                tracing::warn!(connection = %one.name, problem, "a connection cannot be used");
+                continue;
+            }
             self.print_one(out, as_json, (one.name.as_str(), &one.settings, "api"))?;
         }
         Ok(())

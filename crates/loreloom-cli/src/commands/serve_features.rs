@@ -61,6 +61,9 @@ impl AtStart {
         if self.find(choice).is_none() {
             let known = self.started.own.iter().find(|one| one.name == *name);
             let one = known.ok_or_else(|| anyhow::anyhow!("there is no connection `{name}`"))?;
+            if let Some(problem) = &one.problem {
+                anyhow::bail!("connection `{name}`: {problem}");
+            }
             let opened = Opened::within(name.as_str(), &one.settings, folder, one.reach)?;
             self.own.push(for_all.over(opened));
         }

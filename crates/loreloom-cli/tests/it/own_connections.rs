@@ -245,13 +245,6 @@ async fn servers_on_one_file_share_connections() {
 #[tokio::test]
 async fn servers_on_one_postgres_share_connections() {
     let Some(cluster) = Cluster::start().unwrap() else { return };
-    let address = cluster.address();
-    let field = |name: &str| {
-        let found = address.split(' ').find_map(|word| word.strip_prefix(name));
-        found.unwrap().to_owned()
-    };
-    let url =
-        format!("postgres:///{}?host={}&user={}", field("dbname="), field("host="), field("user="));
     let home = TempDir::new().unwrap();
-    shared(home.path(), &["--store", &url]).await;
+    shared(home.path(), &["--store", &cluster.url()]).await;
 }

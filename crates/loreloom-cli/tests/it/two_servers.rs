@@ -59,12 +59,5 @@ async fn two_servers_on_one_file_lose_no_turn_of_a_chat_that_both_tell() {
 async fn two_servers_on_one_postgres_lose_no_turn_of_a_chat_that_both_tell() {
     let Some(cluster) = Cluster::start().unwrap() else { return };
     let home = TempDir::new().unwrap();
-    let address = cluster.address();
-    let field = |name: &str| {
-        let found = address.split(' ').find_map(|word| word.strip_prefix(name));
-        found.unwrap().to_owned()
-    };
-    let url =
-        format!("postgres:///{}?host={}&user={}", field("dbname="), field("host="), field("user="));
-    two_servers(&home, &["--store", &url]).await;
+    two_servers(&home, &["--store", &cluster.url()]).await;
 }

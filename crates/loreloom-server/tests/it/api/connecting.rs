@@ -397,6 +397,26 @@ async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_
 }
 
 #[tokio::test]
+async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
+    let (home, own) = (model("home"), model("own"));
+    let api = server(&home, Arc::default()).await;
+    let change = loreloom_memory::ports::Change {
+        key: "connection/later".to_owned(),
+        value: Some(json!({"settings": {"kind": "telepathy"}, "reach": "anywhere"})),
+    };
+    let tenant = TenantId::local();
+    api.loreloom.store.change(&tenant, &[change], None, Timestamp(1)).await.unwrap();
+    api.loreloom.app.open().await.unwrap();
+    let listed = api.get("/connections").await.good();
+    let problem = listed["items"][1]["problem"].as_str().unwrap();
+    assert!(problem.contains("its settings cannot be read"), "{problem}");
+    assert_eq!(api.says("later/m").await.0, 502);
+    assert!(home.received().is_empty());
+    api.call("PUT", "/connections/later", at(&own)).await.good();
+    assert_eq!(api.says("later/m").await, (200, "own".to_owned()));
+}
+
+#[tokio::test]
 async fn a_request_that_runs_keeps_its_connection() {
     let (home, own) = (model("home"), model("own"));
     let api = server(&home, Arc::default()).await;
