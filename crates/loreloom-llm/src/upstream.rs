@@ -4,15 +4,21 @@
 //! connection instead of the message are left out in both directions (RFC 9110, 7.6.1), and
 //! the host and the length are those of the new connection.
 
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::{
-    HeaderMap, HeaderName, HeaderValue,
+    HeaderMap, HeaderName, HeaderValue, Request, Uri,
     header::{
         AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
         TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
 };
+use http_body_util::Full;
 use loreloom_core::notebook::NoteCutter;
 use loreloom_memory::ports::{
     ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
@@ -20,17 +26,50 @@ use loreloom_memory::ports::{
 
 use crate::{
     connection::{
-        Address, ClientRules, ConnectionError, bearer, browserless_client, causes, hiding, passing,
+        Address, ClientRules, ConnectionError, Lines, bearer, browserless_client, causes, hiding,
+        passing, with_causes,
     },
     secret::Secret,
 };
 
 /// A model server reached over HTTP.
-#[derive(Debug)]
 pub struct HttpUpstream {
     address: Address,
-    client: reqwest::Client,
+    way: Way,
     key: Option<HeaderValue>,
+}
+
+/// How it is reached.
+enum Way {
+    /// On this machine.
+    Direct(Arc<Lines>, Served),
+    /// Anywhere.
+    Client(reqwest::Client),
+}
+
+/// What was asked for last, and the path that it has on the server: front ends ask for the same
+/// again and again.
+#[derive(Default)]
+struct Served(Mutex<Option<(String, Uri)>>);
+
+impl Served {
+    fn at(&self, address: &Address, path: &str) -> Option<Uri> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, uri)) = last.as_ref().filter(|(asked, _)| asked == path) {
+            return Some(uri.clone());
+        }
+        let url = address.serving(path);
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let uri = Uri::try_from(format!("{}{query}", url.path())).ok()?;
+        *last = Some((path.to_owned(), uri.clone()));
+        Some(uri)
+    }
+}
+
+impl fmt::Debug for HttpUpstream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("HttpUpstream").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 impl HttpUpstream {
@@ -46,40 +85,64 @@ impl HttpUpstream {
         key: Option<&Secret>,
         rules: ClientRules,
     ) -> Result<Self, ConnectionError> {
-        let client = browserless_client(&address, rules)?;
+        let way = match Lines::to(&address, rules) {
+            Some(lines) => Way::Direct(lines, Served::default()),
+            None => Way::Client(browserless_client(&address, rules)?),
+        };
         let key = key.map(|key| bearer(key, address.shown())).transpose()?;
-        Ok(Self { address, client, key })
+        Ok(Self { address, way, key })
     }
 }
 
 #[async_trait]
 impl Upstream for HttpUpstream {
     async fn send(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError> {
-        let mut headers = end_to_end(&call.headers);
+        let UpstreamCall { method, path, headers, body } = call;
+        let mut headers = end_to_end(headers);
         headers.remove(HOST);
         headers.remove(CONTENT_LENGTH);
         if let Some(key) = &self.key {
             headers.insert(AUTHORIZATION, key.clone());
         }
         let address = self.address.shown().to_owned();
-        let mut request =
-            self.client.request(call.method, self.address.serving(&call.path)).headers(headers);
-        if !call.body.is_empty() {
-            request = request.body(call.body);
+        let unreachable = |reason| UpstreamError::Unreachable { address: address.clone(), reason };
+        match &self.way {
+            Way::Direct(lines, served) => {
+                let uri = served.at(&self.address, &path);
+                let uri = uri.ok_or_else(|| unreachable(format!("`{path}` is no path")))?;
+                let mut request = Request::new(Full::new(body));
+                (*request.method_mut(), *request.uri_mut()) = (method, uri);
+                *request.headers_mut() = headers;
+                let response = lines.send(request).await;
+                let response = response.map_err(|error| unreachable(with_causes(&error)))?;
+                let (head, body) = response.into_parts();
+                let body = body.map(move |piece| {
+                    piece.map_err(|error| UpstreamError::Cut {
+                        address: address.clone(),
+                        reason: with_causes(&error),
+                    })
+                });
+                let headers = end_to_end(head.headers);
+                Ok(UpstreamReply { status: head.status, headers, body: Box::pin(body) })
+            }
+            Way::Client(client) => {
+                let mut request =
+                    client.request(method, self.address.serving(&path)).headers(headers);
+                if !body.is_empty() {
+                    request = request.body(body);
+                }
+                let response = request.send().await;
+                let mut response = response.map_err(|error| unreachable(causes(error)))?;
+                let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+                let body = response.bytes_stream().map(move |piece| {
+                    piece.map_err(|error| UpstreamError::Cut {
+                        address: address.clone(),
+                        reason: causes(error),
+                    })
+                });
+                Ok(UpstreamReply { status, headers: end_to_end(headers), body: Box::pin(body) })
+            }
         }
-        let response = request.send().await.map_err(|error| UpstreamError::Unreachable {
-            address: address.clone(),
-            reason: causes(error),
-        })?;
-        let status = response.status();
-        let headers = end_to_end(response.headers());
-        let body = response.bytes_stream().map(move |piece| {
-            piece.map_err(|error| UpstreamError::Cut {
-                address: address.clone(),
-                reason: causes(error),
-            })
-        });
-        Ok(UpstreamReply { status, headers, body: Box::pin(body) })
     }
 
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
@@ -96,7 +159,7 @@ const OF_THE_CONNECTION: [&str; 2] = ["keep-alive", "proxy-connection"];
 
 /// The headers that belong to the message: all but the standard ones of a connection and
 /// those that `Connection` names.
-fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -113,14 +176,13 @@ fn end_to_end(headers: &HeaderMap) -> HeaderMap {
         TRANSFER_ENCODING,
         UPGRADE,
     ];
-    let mut kept = headers.clone();
     for name in named.iter().chain(&standard) {
-        kept.remove(name);
+        headers.remove(name);
     }
     for name in OF_THE_CONNECTION {
-        kept.remove(name);
+        headers.remove(name);
     }
-    kept
+    headers
 }
 
 #[cfg(test)]
@@ -145,7 +207,7 @@ mod tests {
         ] {
             headers.append(name, value.parse().unwrap());
         }
-        let kept: Vec<(String, String)> = end_to_end(&headers)
+        let kept: Vec<(String, String)> = end_to_end(headers)
             .iter()
             .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
             .collect();

@@ -23,6 +23,7 @@ mod labels;
 mod limits;
 mod live;
 mod looking_back;
+mod lookout;
 mod lore;
 mod metrics;
 mod models;

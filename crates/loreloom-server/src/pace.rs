@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::lookout::Lookout;
+
 /// A turn that takes longer is a slow one.
 const SLOW: Duration = Duration::from_millis(10);
 
@@ -24,6 +26,10 @@ pub(crate) struct Pace {
     running: AtomicU32,
     /// When one of those last came to its end, in microseconds.
     ended: AtomicU64,
+    /// Requests whose answers have not begun.
+    waiting: AtomicU32,
+    /// Who looks after turns that are alone.
+    pub(crate) lookout: Lookout,
 }
 
 impl Default for Pace {
@@ -34,6 +40,8 @@ impl Default for Pace {
             watched: AtomicU32::new(1),
             running: AtomicU32::new(0),
             ended: AtomicU64::new(0),
+            waiting: AtomicU32::new(0),
+            lookout: Lookout::default(),
         }
     }
 }
@@ -48,6 +56,15 @@ impl Running<'_> {
     /// Whether no other was being decided so when it began.
     pub(crate) fn is_alone(&self) -> bool {
         self.alone
+    }
+}
+
+/// A request that waits for its answer to begin.
+pub(crate) struct Waits<'pace>(&'pace Pace);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -72,6 +89,17 @@ impl Pace {
         };
         let joined = self.running.fetch_update(Ordering::AcqRel, Ordering::Relaxed, join);
         joined.ok().map(|others| Running { pace: self, alone: others == 0 })
+    }
+
+    /// Counts a request, as long as its answer has not begun.
+    pub(crate) fn wait(&self) -> Waits<'_> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(self)
+    }
+
+    /// Whether more than one request waits.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 1
     }
 
     /// Takes note of a turn.

@@ -171,13 +171,25 @@ pub(crate) fn fixed(counter: Arc<dyn TokenCounter>) -> Counting {
 
 /// The tokenizer by a model's name; `own` where a request names none.
 pub(crate) fn by_model(own: String) -> Counting {
-    let known: Mutex<HashMap<String, Arc<dyn TokenCounter>>> = Mutex::default();
+    #[derive(Default)]
+    struct Known {
+        by_name: HashMap<String, Arc<dyn TokenCounter>>,
+        /// The model that was asked for last: mostly it is the next one, too.
+        last: Option<(String, Arc<dyn TokenCounter>)>,
+    }
+    let known: Mutex<Known> = Mutex::default();
     Arc::new(move |model| {
         let model = if model.is_empty() { &own } else { model };
-        let tokenizer = Tokenizer::for_model(model);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, counter)) = known.last.as_ref().filter(|(last, _)| last == model) {
+            return Arc::clone(counter);
+        }
+        let tokenizer = Tokenizer::for_model(model);
         let name = tokenizer.name().to_owned();
-        Arc::clone(known.entry(name).or_insert_with(|| Arc::new(tokenizer)))
+        let counter = known.by_name.entry(name).or_insert_with(|| Arc::new(tokenizer));
+        let counter = Arc::clone(counter);
+        known.last = Some((model.to_owned(), Arc::clone(&counter)));
+        counter
     })
 }
 

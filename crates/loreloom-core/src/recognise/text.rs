@@ -19,7 +19,17 @@ pub struct TextKey(Digest);
 impl TextKey {
     /// The key of a text.
     pub fn of(text: &str) -> Self {
-        Self(Hasher::new("text").field(squeezed(text).as_bytes()).finish())
+        let words = words(text);
+        if !words.is_ascii() {
+            return Self(Hasher::new("text").field(squeezed(words).as_bytes()).finish());
+        }
+        // What `squeezed` does, byte by byte: every message of every request comes by here.
+        let (mut kept, mut length) = (vec![0; words.len()], 0);
+        for byte in words.bytes() {
+            kept[length] = byte;
+            length += usize::from(!matches!(byte, b'\t'..=b'\r' | b' '));
+        }
+        Self(Hasher::new("text").field(&kept[..length]).finish())
     }
 }
 
@@ -216,6 +226,17 @@ mod tests {
         }
         assert_ne!(TextKey::of("She waits. Then he goes."), plain);
         assert_ne!(TextKey::of("Listen:"), TextKey::of(""));
+    }
+
+    #[test]
+    fn a_key_is_that_of_the_squeezed_text() {
+        let of = |text: &str| TextKey(Hasher::new("text").field(text.as_bytes()).finish());
+        for byte in 0..=127_u8 {
+            let text = format!("one{}two", char::from(byte));
+            assert_eq!(TextKey::of(&text), of(&squeezed(&text)), "{text:?}");
+            let wide = format!("\u{e9}\u{a0}{text}\u{2003}");
+            assert_eq!(TextKey::of(&wide), of(&squeezed(&wide)), "{wide:?}");
+        }
     }
 
     #[test]

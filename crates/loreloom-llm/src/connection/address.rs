@@ -63,11 +63,10 @@ impl Address {
         }
         base.set_query(None);
         base.set_fragment(None);
-        let port = base.port().map(|port| format!(":{port}")).unwrap_or_default();
-        let path = base.path().trim_end_matches('/');
-        let shown =
-            format!("{}://{}{port}{path}", base.scheme(), base.host_str().unwrap_or_default());
-        Ok(Self { base, shown })
+        let mut address = Self { base, shown: String::new() };
+        let path = address.base.path().trim_end_matches('/');
+        address.shown = format!("{}://{}{path}", address.base.scheme(), address.authority());
+        Ok(address)
     }
 
     /// The address as errors show it.
@@ -116,6 +115,17 @@ impl Address {
     pub fn host(&self) -> &str {
         let host = self.base.host_str().unwrap_or_default();
         host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Its host as URLs write it, and its port where that is not the usual one.
+    pub(crate) fn authority(&self) -> String {
+        let port = self.base.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}{port}", self.base.host_str().unwrap_or_default())
+    }
+
+    /// Whether it names a user.
+    pub(crate) fn has_credentials(&self) -> bool {
+        !self.base.username().is_empty() || self.base.password().is_some()
     }
 
     /// Its port.

@@ -8,9 +8,11 @@
 //! [`ModelError`]: loreloom_memory::ports::ModelError
 
 mod address;
+mod bell;
 mod breaker;
 mod client;
 mod hiding;
+mod line;
 mod model;
 mod ollama;
 mod openai;
@@ -30,8 +32,9 @@ pub use self::{
     retry::{RetryRules, may_pass, retry_after},
 };
 pub(crate) use self::{
-    client::{browserless_client, causes, trusting_client},
+    client::{browserless_client, causes, trusting_client, with_causes},
     hiding::hiding,
+    line::Lines,
     model::bearer,
     passing::passing,
     pinned::pinned,

@@ -59,6 +59,7 @@ use crate::{
 
 /// Passes a request on, with lore if it asks for a story.
 pub(crate) async fn forward(State(app): State<App>, request: Request) -> Response {
+    let _waits = app.pace().wait();
     let (mut parts, body) = request.into_parts();
     if let Some(refusal) = Pass::refusal(&parts.extensions, Scope::Proxy) {
         return refusal;

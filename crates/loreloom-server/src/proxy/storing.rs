@@ -67,9 +67,15 @@ async fn store(
     app: App,
     turn: Box<(Decided, Sent)>,
     passed: oneshot::Receiver<()>,
-    mut ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<Ended>,
 ) {
     let _passed = passed.await;
+    // Boxed, so that a small task is spawned while the reader waits.
+    Box::pin(keep(app, turn, ended)).await;
+}
+
+/// Stores a turn and its reply.
+async fn keep(app: App, turn: Box<(Decided, Sent)>, mut ended: oneshot::Receiver<Ended>) {
     let (decided, sent) = *turn;
     let chat = decided.path.chat().clone();
     let failed = |what: &str, error: &StoreError| {

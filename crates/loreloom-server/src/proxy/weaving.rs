@@ -58,8 +58,9 @@ pub(super) struct Woven {
 /// Weaves lore into a request, or says why it goes on without.
 ///
 /// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
-/// been quick it works where the request came in, and other threads go on with that one's tasks;
-/// else it has a thread to itself. So a slow turn delays no other chat.
+/// been quick it works where the request came in, and other threads go on with that one's tasks,
+/// at once if others wait and else as soon as it takes long; where they have not, it has a thread
+/// to itself. So a slow turn delays no other chat.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -80,8 +81,12 @@ pub(super) async fn weave(
             let came = (parts.uri.path(), &parts.headers, &body);
             let preparing = AssertUnwindSafe(working.prepare(came, ways)).catch_unwind();
             let others = runtime.metrics().num_workers() > 1;
-            let prepared = if running.is_alone() && others {
-                wake_another(app);
+            let looked_after = running.is_alone() && others;
+            let looked_after = looked_after.then(|| app.pace().lookout.begin(&runtime, &app.tasks));
+            let prepared = if let Some(Some(_looked_after)) = looked_after {
+                if app.pace().is_busy() {
+                    wake_another(app);
+                }
                 preparing.await.ok()
             } else {
                 // The other threads may be deciding turns as well: a new one takes this one's

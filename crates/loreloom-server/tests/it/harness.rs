@@ -129,6 +129,8 @@ impl Loreloom {
 
     /// Starts a server set up like this.
     pub(crate) async fn start(model: &ModelServer, setup: Setup) -> Self {
+        // The tests' own clients need it.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, told, embedder, .. } =

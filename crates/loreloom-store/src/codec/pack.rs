@@ -17,8 +17,15 @@ thread_local! {
     static DEFLATER: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
 }
 
+/// What is shorter is not packed: a message of a chat loses some thirty bytes by it, for which
+/// all of the tables would have to be cleared.
+const SHORT: usize = 192;
+
 /// Packs bytes, if that makes them smaller.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
+    if bytes.len() < SHORT {
+        return [&[PLAIN], bytes].concat();
+    }
     // What does not fit into as many bytes is not wanted, so there is nothing to grow.
     let mut packed = Vec::with_capacity(bytes.len() + 1);
     packed.push(DEFLATED);
@@ -55,12 +62,15 @@ mod tests {
     #[test]
     fn packing_gives_back_every_byte_and_never_adds_more_than_one() {
         let noise: Vec<u8> = (0..=255).collect();
-        for bytes in [&b""[..], b"a", b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", &noise] {
+        let short = [b'a'; SHORT - 1];
+        for bytes in [&b""[..], b"a", &short, &[b'a'; SHORT], &noise] {
             let packed = pack(bytes);
             assert_eq!(unpack(&packed).unwrap(), bytes);
             assert!(packed.len() <= bytes.len() + 1, "{} from {}", packed.len(), bytes.len());
         }
         assert!(pack(&noise.repeat(4)).len() < 600);
+        assert_eq!(pack(&short).len(), SHORT);
+        assert!(pack(&[b'a'; SHORT]).len() < 20);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod message;
 mod own;
 mod raw;
+mod scan;
 mod write;
 
 use bytes::Bytes;
@@ -18,16 +19,15 @@ use loreloom_core::{
     stable::Mark,
     told::Told,
 };
+use memchr::memmem;
 
 /// The field of a body that is ours: it is read and never passed on.
 const OWN_FIELD: &str = "loreloom";
 
 /// A body that asks for text.
 pub(super) struct Body {
-    /// The body without our own field.
-    text: String,
-    /// Whether that is how it came.
-    untouched: bool,
+    /// The body without our own field, where it has one.
+    stripped: Option<String>,
     /// Where the prompt is.
     field: PromptField,
     /// The request as the recogniser reads it.
@@ -74,9 +74,7 @@ impl Body {
         let complaint = own.as_ref().and_then(own::complaint).or(mistold);
         let complaint = complaint.or_else(|| own::misheaded(headers));
         let stripped = own.and_then(|_| raw::without(text, OWN_FIELD));
-        let untouched = stripped.is_none();
-        let text = stripped.unwrap_or_else(|| text.to_owned());
-        Ok(Self { text, untouched, field, request, model, told, complaint })
+        Ok(Self { stripped, field, request, model, told, complaint })
     }
 
     /// The prompt as reports show it: a text prompt is one message.
@@ -109,13 +107,16 @@ impl Body {
     /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
     /// set. With nothing to do it is what came.
     pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
-        let text =
-            if plan.is_empty() { None } else { Some(write::woven(&self.text, self.field, plan)) };
-        let marked = write::marked(text.as_ref().unwrap_or(&self.text), self.field, breakpoints);
-        match marked.or(text) {
+        let text = match &self.stripped {
+            Some(text) => text,
+            // It was read as text.
+            None => std::str::from_utf8(came).unwrap_or_default(),
+        };
+        let woven = if plan.is_empty() { None } else { Some(write::woven(text, self.field, plan)) };
+        let marked = write::marked(woven.as_deref().unwrap_or(text), self.field, breakpoints);
+        match marked.or(woven).or(self.stripped) {
             Some(text) => Bytes::from(text),
-            None if self.untouched => came.clone(),
-            None => Bytes::from(self.text),
+            None => came.clone(),
         }
     }
 }
@@ -150,7 +151,7 @@ pub(super) fn with_model(
 
 /// A body without our own field; as it came where it has none.
 pub(super) fn without_own_field(came: &Bytes) -> Bytes {
-    let holds = came.windows(OWN_FIELD.len()).any(|window| window == OWN_FIELD.as_bytes());
+    let holds = memmem::find(came, OWN_FIELD.as_bytes()).is_some();
     let text = std::str::from_utf8(came).ok().filter(|_| holds);
     match text.and_then(|text| raw::without(text, OWN_FIELD)) {
         Some(stripped) => Bytes::from(stripped),

@@ -3,52 +3,38 @@
 //! Numbers keep their spelling, keys their order, strings their escapes: a field that
 //! Loreloom does not know must reach the model as the front end wrote it.
 
-use std::{fmt, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use super::scan;
 
 /// The fields of an object, in order, as they are written.
-pub(super) struct Fields<'text>(Vec<(String, &'text RawValue)>);
+pub(super) struct Fields<'text>(Vec<(Cow<'text, str>, &'text str)>);
 
 impl<'text> Fields<'text> {
     /// Reads an object; `None` if the text is none.
     pub(super) fn of(text: &'text str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        let fields = scan::fields(text)?.into_iter();
+        let read = fields.map(|(name, value)| Some((unquoted(&text[name])?, &text[value])));
+        read.collect::<Option<_>>().map(Self)
     }
 
     /// A field's value. Of several, the last counts, as with most readers.
     pub(super) fn get(&self, name: &str) -> Option<&'text str> {
-        self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.get())
+        self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| *value)
     }
 }
 
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Reader)
+/// What a JSON string says.
+fn unquoted(string: &str) -> Option<Cow<'_, str>> {
+    match string.get(1..string.len() - 1)? {
+        plain if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
+        _ => serde_json::from_str(string).ok().map(Cow::Owned),
     }
 }
 
 /// The items of a list, as they are written; `None` if the text is none.
 pub(super) fn items(text: &str) -> Option<Vec<&str>> {
-    let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-    Some(items.into_iter().map(RawValue::get).collect())
+    Some(scan::items(text)?.into_iter().map(|item| &text[item]).collect())
 }
 
 /// The bytes of `part` in the text that it was read from.
@@ -97,7 +83,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
         let mut found = fields.0.iter().rev().filter(|(key, _)| key == name);
         let Some((_, value)) = found.next() else { return left };
         let is_last = found.next().is_none();
-        let range = field_range(text, range_of(value.get(), text));
+        let range = field_range(text, range_of(value, text));
         left = Some([&text[..range.start], &text[range.end..]].concat());
         if is_last {
             return left;

@@ -1,0 +1,341 @@
+//! Speaking to a server on this machine, without anybody in between.
+//!
+//! An HTTP client for all the world gives each connection a task of its own: a request wakes it,
+//! and it wakes whoever waits for the answer. For a server at the other end of a wire that is
+//! nothing; for one on this machine it is most of what a request takes. Here the connection is
+//! driven by the one who waits. There is no TLS, no proxy and no name to look up.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker, ready},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt as _, Stream};
+use http::{HeaderValue, Request, Response, header::HOST};
+use http_body_util::Full;
+use hyper::{
+    body::{Body as _, Incoming},
+    client::conn::http1::{self, Connection, SendRequest},
+};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::{Address, ClientRules, Reach, bell::Bell};
+
+/// Connections that wait for their next request, at the most.
+const MOST_IDLE: usize = 64;
+
+/// How long one waits. Servers keep them open for less or more: one that was closed meanwhile is
+/// not used again.
+const LONGEST_IDLE: Duration = Duration::from_secs(90);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LineError {
+    #[error("no connection within {} s", .0.as_secs_f64())]
+    Late(Duration),
+    #[error(transparent)]
+    Connect(io::Error),
+    #[error(transparent)]
+    Http(#[from] hyper::Error),
+}
+
+/// The connections to one server.
+pub(crate) struct Lines {
+    place: (String, u16),
+    host: HeaderValue,
+    connect: Duration,
+    idle: Mutex<Vec<(Box<Line>, Instant)>>,
+}
+
+/// One connection.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    connection: Connection<TokioIo<TcpStream>, Full<Bytes>>,
+    /// Whether the connection has come to its end.
+    ended: bool,
+    bell: Bell,
+}
+
+/// What a request came to that was not answered: the request, if none of it was sent.
+struct Unanswered(hyper::Error, Option<Box<Request<Full<Bytes>>>>);
+
+impl Lines {
+    /// Connections to a server; `None` if it is not one of this machine's, or asks for more than
+    /// plain HTTP.
+    pub(crate) fn to(address: &Address, rules: ClientRules) -> Option<Arc<Self>> {
+        // What may only be public is judged when its name is looked up.
+        let near = address.is_loopback() && rules.reach == Reach::Anywhere;
+        if !near || address.is_encrypted() || address.has_credentials() {
+            return None;
+        }
+        let host = HeaderValue::try_from(address.authority()).ok()?;
+        let place = (address.host().to_owned(), address.port());
+        Some(Arc::new(Self { place, host, connect: rules.connect, idle: Mutex::default() }))
+    }
+
+    /// Sends a request; returns once the head of the answer is there.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Answer>, LineError> {
+        request.headers_mut().insert(HOST, self.host.clone());
+        while let Some(mut line) = self.take() {
+            match line.ask(request).await {
+                Ok(response) => return Ok(self.answer(line, response)),
+                // It was closed at this moment.
+                Err(Unanswered(_, Some(unsent))) => request = *unsent,
+                Err(Unanswered(error, None)) => return Err(error.into()),
+            }
+        }
+        let mut line = self.open().await?;
+        match line.ask(request).await {
+            Ok(response) => Ok(self.answer(line, response)),
+            Err(Unanswered(error, _)) => Err(error.into()),
+        }
+    }
+
+    fn answer(self: &Arc<Self>, line: Box<Line>, response: Response<Incoming>) -> Response<Answer> {
+        response.map(|body| Answer { body, line: Some(line), home: Arc::clone(self) })
+    }
+
+    /// A connection that waits and is still open.
+    fn take(&self) -> Option<Box<Line>> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((mut line, since)) = idle.pop() {
+            if since.elapsed() < LONGEST_IDLE && line.is_free(&Context::from_waker(Waker::noop())) {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    /// Takes a connection back.
+    fn put(&self, line: Box<Line>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // The oldest come first.
+        let old = idle.partition_point(|(_, since)| since.elapsed() >= LONGEST_IDLE);
+        let many = (idle.len() + 1).saturating_sub(MOST_IDLE);
+        idle.drain(..old.max(many));
+        idle.push((line, Instant::now()));
+    }
+
+    async fn open(&self) -> Result<Box<Line>, LineError> {
+        let (host, port) = &self.place;
+        let connecting = TcpStream::connect((host.as_str(), *port));
+        let stream = tokio::time::timeout(self.connect, connecting).await;
+        let stream = stream.map_err(|_late| LineError::Late(self.connect))?;
+        let stream = stream.map_err(LineError::Connect)?;
+        // A socket that refuses is only slower.
+        drop(stream.set_nodelay(true));
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        Ok(Box::new(Line { sender, connection, ended: false, bell: Bell::new() }))
+    }
+}
+
+impl Line {
+    /// Polls what the connection is to bring, and the connection so that it does.
+    fn poll<T>(
+        &mut self,
+        context: &Context<'_>,
+        mut brought: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let Self { connection, ended, bell, .. } = self;
+        bell.poll(context, |context| {
+            let polled = brought(context);
+            if polled.is_ready() || *ended {
+                return polled;
+            }
+            // What went wrong is told to whoever waits for something.
+            *ended = connection.poll_unpin(context).is_ready();
+            brought(context)
+        })
+    }
+
+    /// Whether it can take a request now.
+    fn is_free(&mut self, context: &Context<'_>) -> bool {
+        let idle = self.poll(context, |_| Poll::<()>::Pending).is_pending();
+        idle && !self.ended && self.sender.is_ready()
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    async fn ask(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        let mut answering = std::pin::pin!(self.sender.try_send_request(request));
+        let answered = std::future::poll_fn(|context| {
+            self.poll(context, |context| answering.as_mut().poll(context))
+        });
+        answered.await.map_err(|mut error| {
+            let unsent = error.take_message().map(Box::new);
+            Unanswered(error.into_error(), unsent)
+        })
+    }
+}
+
+/// The body of an answer. Whoever drops it before its end closes the connection, which tells
+/// the server to stop.
+pub(crate) struct Answer {
+    body: Incoming,
+    /// `None` once it is free for others.
+    line: Option<Box<Line>>,
+    home: Arc<Lines>,
+}
+
+impl Stream for Answer {
+    type Item = Result<Bytes, hyper::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Self { body, line, home } = &mut *self;
+        let Some(mut driven) = line.take() else { return poll_body(body, context) };
+        let polled = driven.poll(context, |context| poll_body(body, context));
+        match polled {
+            Poll::Ready(None) if driven.is_free(context) => home.put(driven),
+            Poll::Ready(None) => (),
+            Poll::Ready(Some(_)) | Poll::Pending => *line = Some(driven),
+        }
+        polled
+    }
+}
+
+fn poll_body(
+    body: &mut Incoming,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Bytes, hyper::Error>>> {
+    loop {
+        let Some(frame) = ready!(Pin::new(&mut *body).poll_frame(context)?) else {
+            return Poll::Ready(None);
+        };
+        // Trailers belong to the connection.
+        if let Ok(bytes) = frame.into_data() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt as _;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::{super::with_causes, *};
+
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+    fn lines(listener: &TcpListener) -> Arc<Lines> {
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        Lines::to(&Address::parse(&address).unwrap(), ClientRules::default()).unwrap()
+    }
+
+    async fn ask(lines: &Arc<Lines>) -> Result<Vec<u8>, LineError> {
+        let answer = lines.send(Request::new(Full::default())).await?.into_body();
+        let pieces: Vec<_> = answer.collect().await;
+        let pieces: Result<Vec<Bytes>, _> = pieces.into_iter().collect();
+        Ok(pieces?.concat())
+    }
+
+    /// Answers so many requests on one connection, which closes with the result.
+    async fn answer(listener: &TcpListener, requests: usize) -> TcpStream {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut request = [0; 1024];
+        for _ in 0..requests {
+            assert!(socket.read(&mut request).await.unwrap() > 0);
+            socket.write_all(ANSWER).await.unwrap();
+        }
+        socket
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_used_again_until_its_server_closes_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        let asking = async {
+            for _ in 0..3 {
+                assert_eq!(ask(&lines).await.unwrap(), b"ok");
+            }
+        };
+        let ((), socket) = tokio::join!(asking, answer(&listener, 3));
+        assert_eq!(lines.idle.lock().unwrap().len(), 1);
+        drop(socket);
+        // The runtime hears of it when it next looks.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let again = tokio::join!(ask(&lines), answer(&listener, 1)).0;
+        assert_eq!(again.unwrap(), b"ok", "over a new one");
+    }
+
+    #[tokio::test]
+    async fn who_stops_listening_closes_the_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        let serving = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            assert!(socket.read(&mut request).await.unwrap() > 0);
+            socket.write_all(&ANSWER[..ANSWER.len() - 1]).await.unwrap();
+            socket.read(&mut request).await
+        };
+        let asking = async {
+            let mut answer = lines.send(Request::new(Full::default())).await.unwrap().into_body();
+            assert_eq!(answer.next().await.unwrap().unwrap(), "o");
+        };
+        let ((), closed) = tokio::join!(asking, serving);
+        assert_eq!(closed.unwrap(), 0);
+        assert!(lines.idle.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_is_an_error_and_its_connection_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        let serving = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            assert!(socket.read(&mut request).await.unwrap() > 0);
+            socket.write_all(&ANSWER[..ANSWER.len() - 1]).await.unwrap();
+        };
+        let error = tokio::join!(ask(&lines), serving).0.unwrap_err();
+        assert_eq!(
+            with_causes(&error),
+            "error reading a body from connection: end of file before message length reached"
+        );
+        assert!(lines.idle.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn only_the_newest_connections_wait() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        for _ in 0..MOST_IDLE + 3 {
+            lines.put(lines.open().await.unwrap());
+        }
+        assert_eq!(lines.idle.lock().unwrap().len(), MOST_IDLE);
+    }
+
+    #[test]
+    fn only_servers_of_this_machine_are_spoken_to_directly() {
+        let to = |address: &str, reach| {
+            let rules = ClientRules { reach, ..ClientRules::default() };
+            Lines::to(&Address::parse(address).unwrap(), rules).is_some()
+        };
+        for (address, direct) in [
+            ("http://127.0.0.1:8080/v1", true),
+            ("http://localhost", true),
+            ("http://[::1]:1", true),
+            ("https://localhost", false),
+            ("http://user:word@localhost", false),
+            ("http://192.168.0.2", false),
+            ("http://tales.example", false),
+        ] {
+            assert_eq!(to(address, Reach::Anywhere), direct, "{address}");
+            assert!(!to(address, Reach::Public), "{address}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Where the parts of a JSON text are, found without reading what is in them.
+//!
+//! A body was read before, or goes on as it is: only its seams are looked for. What is no JSON
+//! is told as far as its outline shows it.
+
+use std::ops::Range;
+
+use memchr::memchr2;
+
+/// The fields of an object, in order: where each name and its value stand. `None` if the text is
+/// no object.
+pub(super) fn fields(text: &str) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+    let mut found = Vec::new();
+    list(text, (b'{', b'}'), |from| {
+        let name = from..string(text.as_bytes(), from)?;
+        let colon = blanks(text.as_bytes(), name.end);
+        let from = (text.as_bytes().get(colon) == Some(&b':')).then_some(colon + 1)?;
+        let from = blanks(text.as_bytes(), from);
+        let value = from..value(text.as_bytes(), from)?;
+        let end = value.end;
+        found.push((name, value));
+        Some(end)
+    })?;
+    Some(found)
+}
+
+/// Where the items of a list stand. `None` if the text is none.
+pub(super) fn items(text: &str) -> Option<Vec<Range<usize>>> {
+    let mut found = Vec::new();
+    list(text, (b'[', b']'), |from| {
+        let end = value(text.as_bytes(), from)?;
+        found.push(from..end);
+        Some(end)
+    })?;
+    Some(found)
+}
+
+/// Walks over what stands between two brackets, which are all of the text; `one` says where what
+/// begins at a place ends.
+fn list(
+    text: &str,
+    (open, close): (u8, u8),
+    mut one: impl FnMut(usize) -> Option<usize>,
+) -> Option<()> {
+    let bytes = text.as_bytes();
+    let mut at = blanks(bytes, 0);
+    if *bytes.get(at)? != open {
+        return None;
+    }
+    at = blanks(bytes, at + 1);
+    if *bytes.get(at)? != close {
+        loop {
+            at = blanks(bytes, one(at)?);
+            match *bytes.get(at)? {
+                b',' => at = blanks(bytes, at + 1),
+                end if end == close => break,
+                _ => return None,
+            }
+        }
+    }
+    (blanks(bytes, at + 1) == bytes.len()).then_some(())
+}
+
+/// Where the value ends that begins at a place.
+fn value(bytes: &[u8], from: usize) -> Option<usize> {
+    match *bytes.get(from)? {
+        b'"' => string(bytes, from),
+        b'{' | b'[' => {
+            let (mut depth, mut at) = (0_usize, from);
+            loop {
+                match *bytes.get(at)? {
+                    b'"' => {
+                        at = string(bytes, at)?;
+                        continue;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => depth -= 1,
+                    _ => (),
+                }
+                at += 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        _ => {
+            let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']') || is_blank(*byte);
+            let length = bytes[from..].iter().position(ends).unwrap_or(bytes.len() - from);
+            (length > 0).then_some(from + length)
+        }
+    }
+}
+
+/// Where the string ends that begins at a place.
+fn string(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = (*bytes.get(from)? == b'"').then_some(from + 1)?;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+fn blanks(bytes: &[u8], from: usize) -> usize {
+    let blanks = bytes.get(from..).unwrap_or_default().iter().take_while(|byte| is_blank(**byte));
+    from + blanks.count()
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, value::RawValue};
+
+    use super::*;
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[\"\\\\{}\\[\\],: \u{e9}\u{1f600}a]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(("[\"\\\\a{}]{0,4}", inner), 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn it_sees_what_a_reader_of_json_sees(value in any_value(), pretty in any::<bool>()) {
+            let text = if pretty { format!(" {value:#}\n") } else { value.to_string() };
+            let raw: Option<Vec<&RawValue>> = serde_json::from_str(&text).ok();
+            let read: Option<Vec<&str>> =
+                raw.map(|items| items.into_iter().map(RawValue::get).collect());
+            let seen = items(&text);
+            let seen: Option<Vec<&str>> =
+                seen.map(|items| items.into_iter().map(|item| &text[item]).collect());
+            prop_assert_eq!(seen, read);
+            let seen = fields(&text).map(|fields| {
+                let name = |range: Range<usize>| serde_json::from_str::<Value>(&text[range]).unwrap();
+                fields.into_iter().map(|(named, value)| (name(named), name(value))).collect::<Vec<_>>()
+            });
+            let read = value.as_object().map(|fields| {
+                let fields = fields.iter();
+                fields.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect()
+            });
+            prop_assert_eq!(seen, read);
+        }
+
+        #[test]
+        fn nothing_makes_it_fail(text in "[\"\\\\{}\\[\\],: a1\u{e9}]{0,20}") {
+            let all = fields(&text).into_iter().flatten().flat_map(|(name, value)| [name, value]);
+            for range in all.chain(items(&text).into_iter().flatten()) {
+                prop_assert!(text.get(range).is_some());
+            }
+        }
+    }
+}
