@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::Request,
+    response::Redirect,
     routing::{any, get},
 };
 
@@ -59,9 +60,20 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/api/last-turn", get(pages::last_turn_json))
         .route("/metrics", get(api::prometheus))
         .nest(api::ROOT, api::router(&app));
+    let page = |routes: Router<App>, path: &'static str| {
+        let routes = routes.route(path, get(assets::document));
+        // With a slash at its end it is the page itself.
+        match path.strip_suffix("/{*path}").filter(|page| assets::PAGES.contains(page)) {
+            Some(page) => routes.route(
+                path.trim_end_matches("{*path}"),
+                get(move || async move { Redirect::permanent(page) }),
+            ),
+            None => routes,
+        }
+    };
     let own = assets::PAGES
         .into_iter()
-        .fold(own, |routes, path| routes.route(path, get(assets::document)))
+        .fold(own, page)
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));

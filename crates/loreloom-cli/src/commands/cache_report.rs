@@ -230,7 +230,7 @@ impl Told {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&bare[..head], bare.get(head + skip..).unwrap_or_default()].concat();
-    Layout::of(&prompt, false).plan(&prompt, texts).apply(&prompt)
+    Layout::of(&prompt, false).plan(&prompt, texts).apply(prompt)
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.

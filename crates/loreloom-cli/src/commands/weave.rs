@@ -210,7 +210,7 @@ impl Weave {
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
             plan = Layout::of(prompt, false).plan(prompt, &woven.injections);
-            plan.apply(prompt)
+            plan.apply(prompt.to_vec())
         };
         plan.tell(&mut woven.report, spans);
         let verdicts = self.why.then(|| lore.verdicts(&woven, turn, state, counter));

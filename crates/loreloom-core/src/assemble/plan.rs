@@ -71,9 +71,11 @@ impl Plan {
     }
 
     /// Carries the plan out.
-    pub fn apply(&self, prompt: &[PromptMessage]) -> Assembled {
-        let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
-        for at in 0..=prompt.len() {
+    pub fn apply(&self, prompt: Vec<PromptMessage>) -> Assembled {
+        let length = prompt.len() + self.insertions.len();
+        let mut assembled = Assembled { messages: Vec::with_capacity(length), spans: Vec::new() };
+        let messages = prompt.into_iter().map(Some).chain([None]);
+        for (at, message) in messages.enumerate() {
             for insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
                 assembled.spans.extend(insertion.joined.spans(assembled.messages.len(), 0));
                 let content = insertion.joined.text.clone();
@@ -83,11 +85,11 @@ impl Plan {
                     content,
                 });
             }
-            if let Some(message) = prompt.get(at) {
+            if let Some(message) = message {
                 let place = assembled.messages.len();
-                let (content, spans) = self.edited(at, place, &message.content);
+                let (content, spans) = self.edited(at, place, message.content);
                 assembled.spans.extend(spans);
-                assembled.messages.push(PromptMessage { content, ..message.clone() });
+                assembled.messages.push(PromptMessage { content, ..message });
             }
         }
         assembled
@@ -100,7 +102,10 @@ impl Plan {
 
     /// The text of message `at` with its edits made, and where the lore stands once the
     /// message is the `place`-th.
-    fn edited(&self, at: usize, place: usize, text: &str) -> (String, Vec<Span>) {
+    fn edited(&self, at: usize, place: usize, text: String) -> (String, Vec<Span>) {
+        if self.edits_of(at).next().is_none() {
+            return (text, Vec::new());
+        }
         let mut out = String::with_capacity(text.len());
         let mut spans = Vec::new();
         let mut from = 0;

@@ -108,7 +108,7 @@ mod tests {
                 let before = prompt(parts);
                 for strict in [false, true] {
                     let plan = Layout::of(&before, strict).plan(&before, &injections[..count]);
-                    let woven = plan.apply(&before).messages;
+                    let woven = plan.apply(before.clone()).messages;
                     assert_eq!(
                         plan.seams(&before).unpick(&woven),
                         Some(before.clone()),

@@ -49,6 +49,24 @@ pub(super) fn answer(asked: Asked, model: &str, telling: &Telling, stream: bool)
 pub(super) fn tags() -> Value {
     json!({"models": [{
         "name": OFFLINE_MODEL, "model": OFFLINE_MODEL, "modified_at": CREATED, "size": 0,
-        "digest": "", "details": {"family": "offline", "format": "", "parameter_size": "0"},
+        "digest": "", "details": details(),
     }]})
+}
+
+/// What there is to say of the model.
+pub(super) fn shown() -> Value {
+    json!({
+        "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": details(),
+        "model_info": {"general.architecture": "offline"}, "capabilities": ["completion"],
+        "modified_at": CREATED,
+    })
+}
+
+fn details() -> Value {
+    json!({"family": "offline", "format": "", "parameter_size": "0"})
+}
+
+/// The version of the server: ours.
+pub(super) fn version() -> Value {
+    json!({"version": env!("CARGO_PKG_VERSION")})
 }

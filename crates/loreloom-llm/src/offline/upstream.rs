@@ -24,8 +24,9 @@ use crate::{
 };
 
 /// Answers `/chat/completions`, `/completions`, `/responses` and `/models` as an
-/// OpenAI-compatible server would, `/api/chat`, `/api/generate` and `/api/tags` as Ollama would,
-/// `/completion` as llama.cpp's server and the generate paths of KoboldCpp.
+/// OpenAI-compatible server would, `/api/chat`, `/api/generate`, `/api/tags`, `/api/show`,
+/// `/api/ps` and `/api/version` as Ollama would, `/completion` as llama.cpp's server and the
+/// generate paths of KoboldCpp.
 ///
 /// The same request always gets the same bytes: `created` is what the host sets, 0 unless it
 /// does, and ids are made from the request. Usage is estimated.
@@ -79,6 +80,10 @@ impl OfflineUpstream {
             ("/api/chat", &Method::POST) => tell_ollama(ollama::Asked::Chat, &call.body),
             ("/api/generate", &Method::POST) => tell_ollama(ollama::Asked::Generate, &call.body),
             ("/api/tags", &Method::GET) => document(StatusCode::OK, &ollama::tags()),
+            ("/api/show", &Method::POST) => show(&call.body),
+            // Nothing has to be loaded.
+            ("/api/ps", &Method::GET) => document(StatusCode::OK, &json!({"models": []})),
+            ("/api/version", &Method::GET) => document(StatusCode::OK, &ollama::version()),
             ("/models", &Method::GET) => {
                 document(StatusCode::OK, &json!({"object": "list", "data": [self.model()]}))
             }
@@ -91,6 +96,9 @@ impl OfflineUpstream {
             }
             _ => {
                 let reason = format!("the offline storyteller has no `{path}`");
+                if path.starts_with("/api/") {
+                    return document(StatusCode::NOT_FOUND, &json!({"error": reason}));
+                }
                 refusal(StatusCode::NOT_FOUND, "not_found_error", &reason)
             }
         }
@@ -233,6 +241,22 @@ fn llama(ask: &Ask) -> UpstreamReply {
         return reply(StatusCode::OK, "text/event-stream", events);
     }
     document(StatusCode::OK, &prompts::llama(&ask.model, &telling, tokens))
+}
+
+/// What Ollama tells of a model; older clients call it `name`.
+fn show(body: &[u8]) -> UpstreamReply {
+    let refused = |status, reason: String| document(status, &json!({"error": reason}));
+    let body: Value = match serde_json::from_slice(body) {
+        Ok(body) => body,
+        Err(error) => {
+            return refused(StatusCode::BAD_REQUEST, format!("the body must be JSON: {error}"));
+        }
+    };
+    match body["model"].as_str().or_else(|| body["name"].as_str()) {
+        Some(OFFLINE_MODEL) => document(StatusCode::OK, &ollama::shown()),
+        Some(other) => refused(StatusCode::NOT_FOUND, format!("model '{other}' not found")),
+        None => refused(StatusCode::BAD_REQUEST, "`model` must be text".to_owned()),
+    }
 }
 
 /// Ollama streams unless told not to, and has errors of its own.

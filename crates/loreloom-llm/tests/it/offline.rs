@@ -255,6 +255,40 @@ async fn the_storyteller_speaks_ollama_and_completions_too() {
     assert_eq!((status, tags["models"].as_array().unwrap().len()), (200, 1));
 }
 
+#[tokio::test]
+async fn what_ollamas_clients_ask_before_they_talk_is_answered() {
+    let none = Value::Null;
+    for (method, path, body, status, at, expected) in [
+        (
+            Method::POST,
+            "/api/show",
+            json!({"model": "offline"}),
+            200,
+            "/capabilities/0",
+            "completion",
+        ),
+        (Method::POST, "/api/show", json!({"name": "offline"}), 200, "/details/family", "offline"),
+        (Method::POST, "/api/show", json!({"model": "x"}), 404, "/error", "model 'x' not found"),
+        (Method::POST, "/api/show", json!({}), 400, "/error", "`model` must be text"),
+        (Method::GET, "/api/version", none.clone(), 200, "/version", env!("CARGO_PKG_VERSION")),
+        (
+            Method::POST,
+            "/api/pull",
+            none.clone(),
+            404,
+            "/error",
+            "the offline storyteller has no `/api/pull`",
+        ),
+    ] {
+        let (found, _, bytes) = send(method, path, &body).await;
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        let said = answer.pointer(at).and_then(Value::as_str);
+        assert_eq!((found, said), (status, Some(expected)), "{path} {body}: {answer}");
+    }
+    let (status, _, bytes) = send(Method::GET, "/api/ps", &none).await;
+    assert_eq!((status, bytes.as_slice()), (200, &br#"{"models":[]}"#[..]));
+}
+
 /// Every wire format, whole and streamed, tells the same story, and the proxy reads it back.
 #[tokio::test]
 async fn the_same_question_gets_the_same_answer_in_every_format() {

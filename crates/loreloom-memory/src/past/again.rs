@@ -81,7 +81,7 @@ impl Again {
             None => woven.injections.clone(),
         };
         let plan = layout.plan(&prompt, &injections);
-        let Assembled { messages, spans } = plan.apply(&prompt);
+        let Assembled { messages, spans } = plan.apply(prompt);
         plan.tell(&mut woven.report, spans);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };

@@ -193,7 +193,7 @@ async fn weave(
             decided.path.items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
         }
     };
-    let (injections, sent) = sewn(&mut decided, &live.weaving.placement, &prompt, line);
+    let (injections, sent) = sewn(&mut decided, &live.weaving.placement, prompt, line);
     let mut view = WovenView::of(&app, &decided, &injections, &sent);
     if !body.dry_run {
         let chat = decided.path.chat().clone();
@@ -296,16 +296,16 @@ fn slots(injections: &[Injection]) -> Vec<Slot> {
 fn sewn(
     decided: &mut Decided,
     placement: &Placement,
-    prompt: &[PromptMessage],
+    prompt: Vec<PromptMessage>,
     line: Line,
 ) -> (Vec<Injection>, Sent) {
-    let layout = Layout::of(prompt, line.connection.strict_roles);
+    let layout = Layout::of(&prompt, line.connection.strict_roles);
     // The prompt may hold less of the story than there is: then the oldest are missing.
-    let Placed { injections, moving } = decided.place(placement, 0, prompt, &layout);
-    let plan = layout.plan(prompt, &injections);
-    let assembled = plan.apply(prompt);
-    let mut seams = plan.seams(prompt);
+    let Placed { injections, moving } = decided.place(placement, 0, &prompt, &layout);
+    let plan = layout.plan(&prompt, &injections);
+    let mut seams = plan.seams(&prompt);
     seams.layout = Some(layout);
+    let assembled = plan.apply(prompt);
     let sent = Sent {
         already: plan.already.clone(),
         spans: assembled.spans,

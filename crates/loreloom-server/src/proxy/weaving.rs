@@ -202,15 +202,15 @@ async fn prepare(
     };
     let mut layout = seen.found.layout(&body.request, connection.strict_roles);
     layout.fixed = body.fixed();
-    let prompt = body.prompt();
+    let prompt = body.take_prompt();
     let placement = &app.weaving.placement;
     let Placed { injections, moving } =
         decided.place(placement, seen.found.before, &prompt, &layout);
     let plan = layout.plan(&prompt, &injections);
-    let assembled = plan.apply(&prompt);
-    let marks = breakpoints(&line, placement, &assembled, &moving);
     let mut seams = plan.seams(&prompt);
     seams.layout = Some(layout);
+    let assembled = plan.apply(prompt);
+    let marks = breakpoints(&line, placement, &assembled, &moving);
     let already = plan.already.clone();
     let Assembled { messages: prompt, spans } = assembled;
     let sent = Sent { prompt, spans, already, seams, moving, line };

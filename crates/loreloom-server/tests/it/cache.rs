@@ -180,7 +180,7 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
         let arrangement = given.arrangement.as_ref().unwrap();
         let planned = arrangement.place(canvas, lore.library(), &state.ledger, &mut woven);
-        let again = layout.plan(&bare, &planned.injections()).apply(&bare);
+        let again = layout.plan(&bare, &planned.injections()).apply(bare);
         assert_eq!(again.messages, record.prompt, "turn {turn}");
         assert_eq!(woven.delta, record.delta, "turn {turn}");
     }

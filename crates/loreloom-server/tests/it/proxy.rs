@@ -212,6 +212,16 @@ async fn the_page_shows_the_last_turn_without_any_script() {
 }
 
 #[tokio::test]
+async fn a_page_is_there_with_a_slash_at_its_end_too() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    for page in ["/settings", "/lore", "/replay"] {
+        let found = reqwest::get(loreloom.url(&format!("{page}/"))).await.unwrap();
+        assert_eq!((found.status().as_u16(), found.url().path()), (200, page));
+    }
+}
+
+#[tokio::test]
 async fn a_reply_with_a_length_is_stored_by_the_time_it_has_arrived() {
     let body = json!({"id": "x", "object": "chat.completion", "choices": [
         {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "It rings."}}

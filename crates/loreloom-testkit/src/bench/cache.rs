@@ -262,7 +262,7 @@ impl<'a> Tale<'a> {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(prompt: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&prompt[..head], prompt.get(head + skip..).unwrap_or_default()].concat();
-    Layout::of(&prompt, false).plan(&prompt, texts).apply(&prompt)
+    Layout::of(&prompt, false).plan(&prompt, texts).apply(prompt)
 }
 
 /// People and places, some always told of, some by chance.

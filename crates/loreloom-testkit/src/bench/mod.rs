@@ -22,6 +22,12 @@ pub fn run_part(part: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String>
     proxy::run(Some(part), print)
 }
 
+/// Copies bytes between clients and an upstream, for as long as the process runs: what the proxy
+/// is measured beside.
+pub fn relay(upstream: std::net::SocketAddr) -> Result<(), String> {
+    proxy::relay::run(upstream)
+}
+
 /// Sends so many requests through the proxy and prints its memory at intervals.
 pub fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     proxy::run_growth(requests, print)

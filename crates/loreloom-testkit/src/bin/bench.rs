@@ -4,6 +4,7 @@
 
 use std::{
     io::{self, Write},
+    net::SocketAddr,
     path::PathBuf,
     process::ExitCode,
 };
@@ -21,6 +22,8 @@ struct Asked {
     only: Option<String>,
     growth: Option<u64>,
     peers: Option<PathBuf>,
+    /// Where to relay to: what the benchmark of the proxy starts beside it.
+    relay: Option<SocketAddr>,
 }
 
 impl Asked {
@@ -39,6 +42,11 @@ impl Asked {
                     asked.growth = Some(number.ok_or_else(wrong)?);
                 }
                 "--peers" => asked.peers = Some(PathBuf::from(value()?)),
+                "--relay" => {
+                    let text = value()?;
+                    let wrong = |_| format!("`--relay` must be an address, found `{text}`");
+                    asked.relay = Some(text.parse().map_err(wrong)?);
+                }
                 flag if flag.starts_with('-') => {
                     return Err(format!("unknown option `{flag}`; {USAGE}"));
                 }
@@ -78,6 +86,9 @@ fn main() -> ExitCode {
         Ok(asked) => asked,
         Err(error) => return fail(&error),
     };
+    if let Some(upstream) = asked.relay {
+        return bench::relay(upstream).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
+    }
     let mut printer = Printer::new(io::stdout().lock(), asked.json);
     for name in &asked.names {
         let mut unwritten = None;

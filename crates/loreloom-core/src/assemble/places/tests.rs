@@ -40,7 +40,7 @@ fn said(messages: &[(Role, &str)]) -> Vec<PromptMessage> {
 fn woven(messages: &[(Role, &str)], injections: &[Injection], strict: bool) -> Vec<String> {
     let prompt = said(messages);
     let plan = layout(&chat(messages), strict).plan(&prompt, injections);
-    let assembled = plan.apply(&prompt);
+    let assembled = plan.apply(prompt.clone());
     for span in &assembled.spans {
         assert!(assembled.messages[span.message].content[span.start..span.end].contains("LORE"));
     }
@@ -53,7 +53,7 @@ fn woven_prompt(text: &str, injections: &[Injection]) -> String {
     let request = Request { body, stop: vec!["\nWren:".to_owned()], ..Request::default() };
     let prompt = said(&[(User, text)]);
     let plan = layout(&request, false).plan(&prompt, injections);
-    plan.apply(&prompt).messages.remove(0).content
+    plan.apply(prompt).messages.remove(0).content
 }
 
 const BUILT: [(Role, &str); 7] = [
@@ -252,7 +252,7 @@ fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
     let plan = layout(&chat(&prompt), false).plan(&messages, &all);
     assert_eq!(plan.already, [Provenance::Memory("test".to_owned())]);
     let told: Vec<String> =
-        plan.apply(&messages).messages.into_iter().map(|message| message.content).collect();
+        plan.apply(messages).clone().messages.into_iter().map(|message| message.content).collect();
     assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
     let spoken = [(System, "main"), (User, "LORE")];
     assert_eq!(woven(&spoken, &lore(Place::AfterCharacter), false), ["main", "LORE", "LORE"]);

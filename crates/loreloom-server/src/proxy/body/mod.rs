@@ -13,7 +13,7 @@ use loreloom_core::{
     chat::Role,
     prompt::PromptMessage,
     recognise::{
-        Body as Prompt, Request,
+        Body as Prompt, Request, WireMessage,
         wire::{self, PromptField, WireBody},
     },
     stable::Mark,
@@ -77,19 +77,19 @@ impl Body {
         Ok(Self { stripped, field, request, model, told, complaint })
     }
 
-    /// The prompt as reports show it: a text prompt is one message.
-    pub(super) fn prompt(&self) -> Vec<PromptMessage> {
-        match &self.request.body {
+    /// Takes out the prompt as reports show it: a text prompt is one message.
+    pub(super) fn take_prompt(&mut self) -> Vec<PromptMessage> {
+        match &mut self.request.body {
             Prompt::Messages(messages) => {
-                let message = |message: &loreloom_core::recognise::WireMessage| PromptMessage {
+                let message = |message: WireMessage| PromptMessage {
                     role: message.role,
-                    name: message.name.clone(),
-                    content: message.text.clone(),
+                    name: message.name,
+                    content: message.text,
                 };
-                messages.iter().map(message).collect()
+                std::mem::take(messages).into_iter().map(message).collect()
             }
             Prompt::Prompt(text) => {
-                vec![PromptMessage { role: Role::User, name: None, content: text.clone() }]
+                vec![PromptMessage { role: Role::User, name: None, content: std::mem::take(text) }]
             }
         }
     }

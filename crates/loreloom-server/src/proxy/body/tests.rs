@@ -20,13 +20,13 @@ fn lore(place: Place, text: &str) -> Injection {
 
 /// The body with lore, and the prompt as the report shows it.
 fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
-    let body = read(path, text);
+    let mut body = read(path, text);
     let memory = loreloom_core::recognise::Memory::new();
     let mut layout: Layout = memory.recognise(&body.request).layout(&body.request, false);
     layout.fixed = body.fixed();
-    let prompt = body.prompt();
+    let prompt = body.take_prompt();
     let plan = layout.plan(&prompt, lore);
-    let told = plan.apply(&prompt).messages.into_iter().map(|message| message.content).collect();
+    let told = plan.apply(prompt).messages.into_iter().map(|message| message.content).collect();
     let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()), &[]);
     (String::from_utf8(woven.to_vec()).unwrap(), told)
 }

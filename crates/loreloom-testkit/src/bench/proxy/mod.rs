@@ -8,6 +8,7 @@
 pub(super) mod child;
 mod growth;
 mod peers;
+pub(super) mod relay;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
@@ -16,6 +17,7 @@ use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 
 use self::{
     child::Server,
+    relay::Relay,
     wire::{Answered, Client, Order},
 };
 use super::figure::Figure;
@@ -319,47 +321,75 @@ async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<
     Ok(all)
 }
 
-/// Time to the first token, and how much longer each chunk is under way: of replies that are
-/// only passed on, and of a story's turns. Everything is asked for twice: by a reader who takes
-/// his time, when every cache has gone cold in between, and back to back.
+/// Time to the first token, and how much longer each chunk is under way: of replies that a relay
+/// copies, that are only passed on, and of a story's turns.
 async fn streams(
     ours: SocketAddr,
     bare: SocketAddr,
     print: &mut dyn FnMut(Figure),
-) -> std::io::Result<()> {
+) -> Result<(), Box<dyn std::error::Error>> {
+    let relay = Relay::start(bare)?;
+    let copied = Streamed::measure(relay.address, bare, "copied by a relay", false).await?;
+    copied.print(print, false);
     for (name, woven) in [("passed on", false), ("1,000 entries", true)] {
-        let (mut first, mut chunks) = (Pair::default(), Pair::default());
-        let slow = Order { chunks: 50, pause: 1 };
-        let story = (format!("slow {name}"), slow, woven);
+        let streamed = Streamed::measure(ours, bare, name, woven).await?;
+        streamed.print(print, true);
+    }
+    Ok(())
+}
+
+/// What streams of one kind took. Everything is asked for twice: by a reader who takes his time,
+/// when every cache has gone cold in between, and back to back.
+struct Streamed {
+    name: &'static str,
+    paused: Pair,
+    quick: Pair,
+    chunks: Pair,
+}
+
+impl Streamed {
+    async fn measure(
+        ours: SocketAddr,
+        bare: SocketAddr,
+        name: &'static str,
+        woven: bool,
+    ) -> std::io::Result<Self> {
+        let (mut paused, mut quick, mut chunks) =
+            (Pair::default(), Pair::default(), Pair::default());
+        let story = (format!("slow {name}"), Order { chunks: 50, pause: 1 }, woven);
         let failed = stream(ours, bare, story, |ours, bare| {
-            first.add_first(ours, bare);
+            paused.add_first(ours, bare);
             // The first event carries what the request took.
             chunks.ours.extend(&ours.events[1..]);
             chunks.bare.extend(&bare.events[1..]);
         });
-        first.failed += failed.await?;
-        let mut quick = Pair::default();
+        paused.failed += failed.await?;
         for at in 0..10 {
             let story = (format!("quick {name} {at}"), Order { chunks: 3, pause: 1 }, woven);
             let failed = stream(ours, bare, story, |ours, bare| quick.add_first(ours, bare));
             quick.failed += failed.await?;
         }
-        for (when, pair) in [("after a pause", &first), ("back to back", &quick)] {
+        Ok(Self { name, paused, quick, chunks })
+    }
+
+    /// Tells what it took, beside the bars where they hold.
+    fn print(&self, print: &mut dyn FnMut(Figure), barred: bool) {
+        let name = self.name;
+        for (when, pair) in [("after a pause", &self.paused), ("back to back", &self.quick)] {
             let token = pair.added(0.5);
-            let figure =
-                Figure::new(format!("first token, {name}, {when}, added p50"), token, "ms");
-            print(figure.against(token / 0.5, "of 0.5 ms"));
+            let name = format!("first token, {name}, {when}, added p50");
+            let figure = Figure::new(name, token, "ms");
+            print(if barred { figure.against(token / 0.5, "of 0.5 ms") } else { figure });
         }
-        let chunk = chunks.added(0.5) * 1e3;
+        let chunk = self.chunks.added(0.5) * 1e3;
         let figure = Figure::new(format!("a streamed chunk, {name}, added p50"), chunk, "µs");
-        print(figure.against(chunk / 50.0, "of 50 µs"));
-        let failed = first.failed + quick.failed;
+        print(if barred { figure.against(chunk / 50.0, "of 50 µs") } else { figure });
+        let failed = self.paused.failed + self.quick.failed;
         if failed > 0 {
             let name = format!("streams, {name}, not as they should be");
             print(Figure::new(name, count(failed), ""));
         }
     }
-    Ok(())
 }
 
 /// Tells a story by the proxy and the upstream in turn. Says how many of the first turns, which
