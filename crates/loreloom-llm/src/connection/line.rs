@@ -100,7 +100,7 @@ impl Lines {
     }
 
     fn answer(self: &Arc<Self>, line: Box<Line>, response: Response<Incoming>) -> Response<Answer> {
-        response.map(|body| Answer { body, line: Some(line), home: Arc::clone(self) })
+        response.map(|body| Answer { body, ended: false, line: Some(line), home: Arc::clone(self) })
     }
 
     /// A connection that waits and is still open.
@@ -178,26 +178,48 @@ impl Line {
     }
 }
 
-/// The body of an answer. Whoever drops it before its end closes the connection, which tells
-/// the server to stop.
+/// The body of an answer. Whoever drops it before its end closes the connection, which tells the
+/// server to stop.
 pub(crate) struct Answer {
     body: Incoming,
+    /// Whether the end was reached; a body that has a length says so itself.
+    ended: bool,
     /// `None` once it is free for others.
     line: Option<Box<Line>>,
     home: Arc<Lines>,
+}
+
+impl Answer {
+    /// Gives the connection back once all of the answer is there, whether or not somebody asks
+    /// for more of it.
+    fn release(&mut self, context: &Context<'_>) {
+        if (self.ended || self.body.is_end_stream())
+            && let Some(mut line) = self.line.take()
+            && line.is_free(context)
+        {
+            self.home.put(line);
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.release(&Context::from_waker(Waker::noop()));
+    }
 }
 
 impl Stream for Answer {
     type Item = Result<Bytes, hyper::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Self { body, line, home } = &mut *self;
-        let Some(mut driven) = line.take() else { return poll_body(body, context) };
-        let polled = driven.poll(context, |context| poll_body(body, context));
-        match polled {
-            Poll::Ready(None) if driven.is_free(context) => home.put(driven),
-            Poll::Ready(None) => (),
-            Poll::Ready(Some(_)) | Poll::Pending => *line = Some(driven),
+        let Self { body, line, .. } = &mut *self;
+        let polled = match line {
+            Some(line) => line.poll(context, |context| poll_body(body, context)),
+            None => poll_body(body, context),
+        };
+        if let Poll::Ready(piece) = &polled {
+            self.ended |= piece.is_none();
+            self.release(context);
         }
         polled
     }
@@ -242,13 +264,17 @@ mod tests {
         Ok(pieces?.concat())
     }
 
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+        1\r\no\r\n1\r\nk\r\n0\r\n\r\n";
+
     /// Answers so many requests on one connection, which closes with the result.
     async fn answer(listener: &TcpListener, requests: usize) -> TcpStream {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut request = [0; 1024];
-        for _ in 0..requests {
+        for at in 0..requests {
             assert!(socket.read(&mut request).await.unwrap() > 0);
-            socket.write_all(ANSWER).await.unwrap();
+            let answer = if at % 2 == 0 { ANSWER } else { CHUNKED };
+            socket.write_all(answer).await.unwrap();
         }
         socket
     }
@@ -258,17 +284,29 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let lines = lines(&listener);
         let asking = async {
-            for _ in 0..3 {
+            for _ in 0..4 {
                 assert_eq!(ask(&lines).await.unwrap(), b"ok");
             }
         };
-        let ((), socket) = tokio::join!(asking, answer(&listener, 3));
+        let ((), socket) = tokio::join!(asking, answer(&listener, 4));
         assert_eq!(lines.idle.lock().unwrap().len(), 1);
         drop(socket);
         // The runtime hears of it when it next looks.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let again = tokio::join!(ask(&lines), answer(&listener, 1)).0;
         assert_eq!(again.unwrap(), b"ok", "over a new one");
+    }
+
+    #[tokio::test]
+    async fn who_knows_the_length_need_not_wait_for_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        let asking = async {
+            let answer = lines.send(Request::new(Full::default())).await.unwrap();
+            assert_eq!(answer.into_body().next().await.unwrap().unwrap(), "ok");
+        };
+        let ((), _socket) = tokio::join!(asking, answer(&listener, 1));
+        assert_eq!(lines.idle.lock().unwrap().len(), 1);
     }
 
     #[tokio::test]
