@@ -43,7 +43,7 @@ pub struct HttpUpstream {
 enum Way {
     /// On this machine.
     Direct(Arc<Lines>, Served),
-    /// Anywhere.
+    /// Anywhere else.
     Client(reqwest::Client),
 }
 

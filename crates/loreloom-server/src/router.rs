@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::Request,
-    response::Redirect,
     routing::{any, get},
 };
 
@@ -63,11 +62,11 @@ pub(crate) fn routes(app: App) -> Router {
     let page = |routes: Router<App>, path: &'static str| {
         let routes = routes.route(path, get(assets::document));
         // With a slash at its end it is the page itself.
-        match path.strip_suffix("/{*path}").filter(|page| assets::PAGES.contains(page)) {
-            Some(page) => routes.route(
-                path.trim_end_matches("{*path}"),
-                get(move || async move { Redirect::permanent(page) }),
-            ),
+        match path
+            .strip_suffix("{*path}")
+            .filter(|page| assets::PAGES.contains(&page.trim_end_matches('/')))
+        {
+            Some(page) => routes.route(page, get(assets::document)),
             None => routes,
         }
     };

@@ -60,7 +60,7 @@ impl Bell {
     ) -> Poll<T> {
         self.rope.task.register(context.waker());
         for _ in 0..ROUNDS {
-            self.rope.rung.store(false, Ordering::SeqCst);
+            self.rope.rung.swap(false, Ordering::SeqCst);
             self.rope.awake.store(true, Ordering::SeqCst);
             let polled = poll(&mut Context::from_waker(&self.waker));
             self.rope.awake.store(false, Ordering::SeqCst);

@@ -3,7 +3,7 @@
 //! An HTTP client for all the world gives each connection a task of its own: a request wakes it,
 //! and it wakes whoever waits for the answer. For a server at the other end of a wire that is
 //! nothing; for one on this machine it is most of what a request takes. Here the connection is
-//! driven by the one who waits. There is no TLS, no proxy and no name to look up.
+//! driven by the one who waits. There is no TLS and no proxy.
 
 use std::{
     io,
@@ -27,10 +27,11 @@ use tokio::net::TcpStream;
 use super::{Address, ClientRules, Reach, bell::Bell};
 
 /// Connections that wait for their next request, at the most.
-const MOST_IDLE: usize = 64;
+const MOST_IDLE: usize = 32;
 
-/// How long one waits. Servers keep them open for less or more: one that was closed meanwhile is
-/// not used again.
+/// How long one waits and may still be used; it is closed when the next one is asked for or
+/// given back. Servers keep them open for less or more: one that was closed meanwhile is not
+/// used again.
 const LONGEST_IDLE: Duration = Duration::from_secs(90);
 
 /// Why there is no answer.
@@ -55,9 +56,8 @@ pub(crate) struct Lines {
 /// One connection.
 struct Line {
     sender: SendRequest<Full<Bytes>>,
-    connection: Connection<TokioIo<TcpStream>, Full<Bytes>>,
-    /// Whether the connection has come to its end.
-    ended: bool,
+    /// `None` once it has come to its end.
+    connection: Option<Connection<TokioIo<TcpStream>, Full<Bytes>>>,
     bell: Bell,
 }
 
@@ -125,15 +125,28 @@ impl Lines {
     }
 
     async fn open(&self) -> Result<Box<Line>, LineError> {
-        let (host, port) = &self.place;
-        let connecting = TcpStream::connect((host.as_str(), *port));
-        let stream = tokio::time::timeout(self.connect, connecting).await;
-        let stream = stream.map_err(|_late| LineError::Late(self.connect))?;
+        let connecting = tokio::time::timeout(self.connect, self.reach()).await;
+        let stream = connecting.map_err(|_late| LineError::Late(self.connect))?;
         let stream = stream.map_err(LineError::Connect)?;
         // A socket that refuses is only slower.
         drop(stream.set_nodelay(true));
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        Ok(Box::new(Line { sender, connection, ended: false, bell: Bell::new() }))
+        Ok(Box::new(Line { sender, connection: Some(connection), bell: Bell::new() }))
+    }
+}
+
+impl Lines {
+    /// Connects to whichever address of the server answers first: `localhost` has two, and a
+    /// server may listen on one of them.
+    async fn reach(&self) -> io::Result<TcpStream> {
+        let (host, port) = &self.place;
+        let addresses = tokio::net::lookup_host((host.as_str(), *port)).await?;
+        let connecting: Vec<_> =
+            addresses.map(|address| Box::pin(TcpStream::connect(address))).collect();
+        if connecting.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        futures_util::future::select_ok(connecting).await.map(|(stream, _slower)| stream)
     }
 }
 
@@ -144,14 +157,17 @@ impl Line {
         context: &Context<'_>,
         mut brought: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
-        let Self { connection, ended, bell, .. } = self;
+        let Self { connection, bell, .. } = self;
         bell.poll(context, |context| {
             let polled = brought(context);
-            if polled.is_ready() || *ended {
+            let Some(driven) = connection.as_mut().filter(|_| polled.is_pending()) else {
                 return polled;
-            }
+            };
             // What went wrong is told to whoever waits for something.
-            *ended = connection.poll_unpin(context).is_ready();
+            if driven.poll_unpin(context).is_ready() {
+                // Dropped, it hands back a request that it has not begun.
+                *connection = None;
+            }
             brought(context)
         })
     }
@@ -159,7 +175,7 @@ impl Line {
     /// Whether it can take a request now.
     fn is_free(&mut self, context: &Context<'_>) -> bool {
         let idle = self.poll(context, |_| Poll::<()>::Pending).is_pending();
-        idle && !self.ended && self.sender.is_ready()
+        idle && self.connection.is_some() && self.sender.is_ready()
     }
 
     /// Sends a request and waits for the head of the answer.
@@ -295,6 +311,61 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(20)).await;
         let again = tokio::join!(ask(&lines), answer(&listener, 1)).0;
         assert_eq!(again.unwrap(), b"ok", "over a new one");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_a_closed_connection_never_sent_is_given_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let lines = lines(&listener);
+        let (answered, socket) = tokio::join!(ask(&lines), answer(&listener, 1));
+        assert_eq!(answered.unwrap(), b"ok");
+        let mut line = lines.take().unwrap();
+        drop(socket);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let asking = line.ask(Request::new(Full::default()));
+        let asked = tokio::time::timeout(Duration::from_secs(10), asking).await.unwrap();
+        assert!(matches!(asked, Err(Unanswered(_, Some(_)))));
+    }
+
+    /// A server that says what it has to say and closes, as those of HTTP/1.0 do.
+    #[tokio::test]
+    async fn every_way_to_end_an_answer_is_understood() {
+        for (head, body) in [
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok", "ok"),
+            ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok", "ok"),
+            ("HTTP/1.0 200 OK\r\n\r\nok", "ok"),
+            ("HTTP/1.1 204 No Content\r\n\r\n", ""),
+            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "ok"),
+            (
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-end: 1\r\n\r\n",
+                "ok",
+            ),
+        ] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let lines = lines(&listener);
+            let serving = async {
+                let (mut socket, _) = listener.accept().await.unwrap();
+                let mut request = [0; 1024];
+                assert!(socket.read(&mut request).await.unwrap() > 0);
+                socket.write_all(head.as_bytes()).await.unwrap();
+            };
+            let answered = tokio::join!(ask(&lines), serving).0;
+            assert_eq!(answered.unwrap(), body.as_bytes(), "{head}");
+            // Each of them is over: the next request has a connection of its own.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let again = tokio::join!(ask(&lines), answer(&listener, 1)).0;
+            assert_eq!(again.unwrap(), b"ok", "{head}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_leads_to_whichever_address_is_listened_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://localhost:{}", listener.local_addr().unwrap().port());
+        let address = Address::parse(&address).unwrap();
+        let lines = Lines::to(&address, ClientRules::default()).unwrap();
+        let answered = tokio::join!(ask(&lines), answer(&listener, 1)).0;
+        assert_eq!(answered.unwrap(), b"ok");
     }
 
     #[tokio::test]

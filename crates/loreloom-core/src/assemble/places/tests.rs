@@ -252,7 +252,7 @@ fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
     let plan = layout(&chat(&prompt), false).plan(&messages, &all);
     assert_eq!(plan.already, [Provenance::Memory("test".to_owned())]);
     let told: Vec<String> =
-        plan.apply(messages).clone().messages.into_iter().map(|message| message.content).collect();
+        plan.apply(messages).messages.into_iter().map(|message| message.content).collect();
     assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
     let spoken = [(System, "main"), (User, "LORE")];
     assert_eq!(woven(&spoken, &lore(Place::AfterCharacter), false), ["main", "LORE", "LORE"]);
