@@ -10,7 +10,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use futures_util::StreamExt as _;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Uri,
     header::{
@@ -21,7 +22,7 @@ use http::{
 use http_body_util::Full;
 use loreloom_core::notebook::NoteCutter;
 use loreloom_memory::ports::{
-    ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+    BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 
 use crate::{
@@ -116,14 +117,8 @@ impl Upstream for HttpUpstream {
                 let response = lines.send(request).await;
                 let response = response.map_err(|error| unreachable(with_causes(&error)))?;
                 let (head, body) = response.into_parts();
-                let body = body.map(move |piece| {
-                    piece.map_err(|error| UpstreamError::Cut {
-                        address: address.clone(),
-                        reason: with_causes(&error),
-                    })
-                });
-                let headers = end_to_end(head.headers);
-                Ok(UpstreamReply { status: head.status, headers, body: Box::pin(body) })
+                let body = cut_off(body, address, |error| with_causes(&error));
+                Ok(UpstreamReply { status: head.status, headers: end_to_end(head.headers), body })
             }
             Way::Client(client) => {
                 let mut request =
@@ -134,13 +129,8 @@ impl Upstream for HttpUpstream {
                 let response = request.send().await;
                 let mut response = response.map_err(|error| unreachable(causes(error)))?;
                 let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-                let body = response.bytes_stream().map(move |piece| {
-                    piece.map_err(|error| UpstreamError::Cut {
-                        address: address.clone(),
-                        reason: causes(error),
-                    })
-                });
-                Ok(UpstreamReply { status, headers: end_to_end(headers), body: Box::pin(body) })
+                let body = cut_off(response.bytes_stream(), address, causes);
+                Ok(UpstreamReply { status, headers: end_to_end(headers), body })
             }
         }
     }
@@ -152,6 +142,18 @@ impl Upstream for HttpUpstream {
     fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
         hiding(content_type, cutter)
     }
+}
+
+/// A body whose errors say that it was cut off, and why.
+fn cut_off<E: 'static>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
+    address: String,
+    causes: impl Fn(E) -> String + Send + 'static,
+) -> BodyStream {
+    Box::pin(body.map(move |piece| {
+        piece
+            .map_err(|error| UpstreamError::Cut { address: address.clone(), reason: causes(error) })
+    }))
 }
 
 /// Names without a constant that belong to one connection.

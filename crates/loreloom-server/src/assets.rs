@@ -22,18 +22,21 @@ use rust_embed::RustEmbed;
 struct Files;
 
 /// Addresses of the page below the root.
-pub(crate) const PAGES: [&str; 13] = [
+pub(crate) const PAGES: [&str; 16] = [
     "/c/{*path}",
     "/lore",
+    "/lore/",
     "/lore/{*path}",
     "/graph",
     "/replay",
+    "/replay/",
     "/replay/{*path}",
     "/stories",
     "/history",
     "/dash",
     "/jobs",
     "/settings",
+    "/settings/",
     "/settings/{*path}",
     "/welcome",
 ];

@@ -59,20 +59,9 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/api/last-turn", get(pages::last_turn_json))
         .route("/metrics", get(api::prometheus))
         .nest(api::ROOT, api::router(&app));
-    let page = |routes: Router<App>, path: &'static str| {
-        let routes = routes.route(path, get(assets::document));
-        // With a slash at its end it is the page itself.
-        match path
-            .strip_suffix("{*path}")
-            .filter(|page| assets::PAGES.contains(&page.trim_end_matches('/')))
-        {
-            Some(page) => routes.route(page, get(assets::document)),
-            None => routes,
-        }
-    };
     let own = assets::PAGES
         .into_iter()
-        .fold(own, page)
+        .fold(own, |routes, path| routes.route(path, get(assets::document)))
         .route_layer(axum::middleware::from_fn(gate::reads_or_writes));
     let routes =
         UPSTREAM.into_iter().fold(own, |routes, path| routes.route(path, any(proxy::forward)));

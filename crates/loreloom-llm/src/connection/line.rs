@@ -267,6 +267,8 @@ mod tests {
     use super::{super::with_causes, *};
 
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+        1\r\no\r\n1\r\nk\r\n0\r\n\r\n";
 
     fn lines(listener: &TcpListener) -> Arc<Lines> {
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -280,8 +282,13 @@ mod tests {
         Ok(pieces?.concat())
     }
 
-    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
-        1\r\no\r\n1\r\nk\r\n0\r\n\r\n";
+    /// Takes one request and says this; the connection closes with the result.
+    async fn say(listener: &TcpListener, said: &[u8]) -> TcpStream {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        assert!(socket.read(&mut [0; 1024]).await.unwrap() > 0);
+        socket.write_all(said).await.unwrap();
+        socket
+    }
 
     /// Answers so many requests on one connection, which closes with the result.
     async fn answer(listener: &TcpListener, requests: usize) -> TcpStream {
@@ -343,12 +350,7 @@ mod tests {
         ] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let lines = lines(&listener);
-            let serving = async {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let mut request = [0; 1024];
-                assert!(socket.read(&mut request).await.unwrap() > 0);
-                socket.write_all(head.as_bytes()).await.unwrap();
-            };
+            let serving = async { drop(say(&listener, head.as_bytes()).await) };
             let answered = tokio::join!(ask(&lines), serving).0;
             assert_eq!(answered.unwrap(), body.as_bytes(), "{head}");
             // Each of them is over: the next request has a connection of its own.
@@ -385,11 +387,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let lines = lines(&listener);
         let serving = async {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = [0; 1024];
-            assert!(socket.read(&mut request).await.unwrap() > 0);
-            socket.write_all(&ANSWER[..ANSWER.len() - 1]).await.unwrap();
-            socket.read(&mut request).await
+            let mut socket = say(&listener, &ANSWER[..ANSWER.len() - 1]).await;
+            socket.read(&mut [0; 1024]).await
         };
         let asking = async {
             let mut answer = lines.send(Request::new(Full::default())).await.unwrap().into_body();
@@ -404,12 +403,7 @@ mod tests {
     async fn an_answer_that_breaks_off_is_an_error_and_its_connection_is_gone() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let lines = lines(&listener);
-        let serving = async {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = [0; 1024];
-            assert!(socket.read(&mut request).await.unwrap() > 0);
-            socket.write_all(&ANSWER[..ANSWER.len() - 1]).await.unwrap();
-        };
+        let serving = async { drop(say(&listener, &ANSWER[..ANSWER.len() - 1]).await) };
         let error = tokio::join!(ask(&lines), serving).0.unwrap_err();
         assert_eq!(
             with_causes(&error),

@@ -81,9 +81,10 @@ pub(super) async fn weave(
             let came = (parts.uri.path(), &parts.headers, &body);
             let preparing = AssertUnwindSafe(working.prepare(came, ways)).catch_unwind();
             let others = runtime.metrics().num_workers() > 1;
-            let looked_after = running.is_alone() && others;
-            let looked_after = looked_after.then(|| app.pace().lookout.begin(&runtime, &app.tasks));
-            let prepared = if let Some(Some(_looked_after)) = looked_after {
+            let prepared = if running.is_alone()
+                && others
+                && let Some(_looked_after) = app.pace().lookout.begin(&runtime, &app.tasks)
+            {
                 if app.pace().is_busy() {
                     wake_another(app);
                 }
