@@ -384,8 +384,8 @@ impl Transcript {
 
     fn push_seen(&mut self, role: Role, name: Option<&str>, text: &str) {
         let named = match name {
-            Some(name) if self.include_names => format!("{name}: {text}"),
-            Some(_) | None => text.to_owned(),
+            Some(name) if self.include_names => Cow::Owned(format!("{name}: {text}")),
+            Some(_) | None => Cow::Borrowed(text),
         };
         let prefix = named.len() - text.len();
         let trimmed = named.len() - named.trim_start_matches(is_js_space).len();

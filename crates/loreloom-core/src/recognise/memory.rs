@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{recent::Recent, text::TextKey, window::Known};
+use super::{recent::Recent, text::TextKey};
 use crate::{
     chat::{Message, Role},
     ids::{ChatId, PrefixHash},
@@ -281,6 +281,10 @@ impl Memory {
         self.clock
     }
 
+    pub(super) fn is_in_a_chat(&self, key: TextKey) -> bool {
+        self.by_text.contains_key(&key)
+    }
+
     pub(super) fn has_preamble(&self, key: TextKey) -> bool {
         self.preambles.contains(key)
     }
@@ -335,7 +339,8 @@ impl Memory {
         let now = self.tick();
         let story = &mut self.chats[slot.0];
         story.touched = now;
-        if let Some(found) = story.child_as_told(parent, message) {
+        let as_told = |parent| story.child_as_told(parent, message.role, &message.text);
+        if let Some(found) = parent.and_then(as_told) {
             story.nodes[found.0].touched = now;
             return found;
         }
@@ -392,16 +397,6 @@ fn cost_of(message: &Message) -> usize {
     MESSAGE_COST + message.text.len()
 }
 
-impl Known for Memory {
-    fn in_a_chat(&self, key: TextKey) -> bool {
-        self.by_text.contains_key(&key)
-    }
-
-    fn in_a_preamble(&self, key: TextKey) -> bool {
-        self.preambles.contains(key)
-    }
-}
-
 impl Node {
     /// Whether this is that message. User and model never swap; a narrator may wear any
     /// role after merging.
@@ -446,13 +441,11 @@ impl Story {
 
     /// The child of `parent` that is a message exactly as it was told, which most are: found
     /// without working out what names its text.
-    fn child_as_told(&self, parent: Option<NodeAt>, message: &Message) -> Option<NodeAt> {
-        let children = self.nodes[parent?.0].children.as_slice();
+    pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &str) -> Option<NodeAt> {
+        let children = self.nodes[parent.0].children.as_slice();
         let fits = |at: &NodeAt| {
             let node = &self.nodes[at.0];
-            node.joined_at.is_none()
-                && node.message.role == message.role
-                && node.message.text == message.text
+            node.joined_at.is_none() && node.message.role == role && node.message.text == text
         };
         children.iter().copied().find(fits)
     }

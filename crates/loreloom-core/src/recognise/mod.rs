@@ -10,6 +10,7 @@
 //! (`kind`). Ids that the front end gives win over all of it.
 
 mod align;
+mod following;
 pub mod instruct;
 mod kind;
 mod layout;
@@ -28,6 +29,7 @@ pub mod wire;
 
 use self::{
     align::Alignment,
+    following::Following,
     memory::{NodeAt, Slot},
 };
 pub use self::{
@@ -94,7 +96,10 @@ impl Memory {
         let client = self.client(&request.client);
         let mut speakers = Speakers::of(request);
         speakers.had(client.map_or(&[], |client| &client.users));
-        let window = Window::of(request, &speakers, self);
+        let bound = request.explicit.chat.as_deref().and_then(|id| self.bound_to(id));
+        let expected = bound.or_else(|| client.and_then(|client| client.last));
+        let following = Following::new(self, expected.map(|slot| self.story(slot)));
+        let window = Window::of(request, &speakers, &following);
         let (alignment, fork) = self.locate(request, &window);
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
             let known = request.explicit.chat.is_none();
@@ -170,8 +175,10 @@ impl Memory {
     fn repeats(&self, found: &Alignment, reading: &reading::Reading) -> bool {
         let story = self.story(found.slot);
         let asked = story.path_to(story.asked);
-        let same =
-            |at: &NodeAt, message: &Message| story.node(*at).key == TextKey::of(&message.text);
+        let same = |at: &NodeAt, message: &Message| {
+            let node = story.node(*at);
+            node.message.text == message.text || node.key == TextKey::of(&message.text)
+        };
         asked.len() == reading.path.len()
             && !asked.is_empty()
             && asked.iter().zip(&reading.path).all(|(at, message)| same(at, message))

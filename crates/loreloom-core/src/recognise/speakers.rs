@@ -10,6 +10,8 @@ use crate::chat::Role;
 /// What stands before names. Every message of every request is searched for these, so the
 /// search is prepared once.
 static MEMBERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Group members: "));
+/// What both of the following hold: of most texts one search tells that they hold neither.
+static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("next reply "));
 static NEXT: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new("Write the next reply only as "));
 static PAIR: LazyLock<Finder<'static>> =
@@ -108,6 +110,9 @@ impl Speakers {
     fn read(&mut self, text: &str) {
         if let Some(members) = between(text, &MEMBERS, "]") {
             members.split(", ").for_each(|member| self.add(member));
+        }
+        if REPLY.find(text.as_bytes()).is_none() {
+            return;
         }
         if let Some(name) = between(text, &NEXT, ".]") {
             self.add(name);

@@ -444,6 +444,9 @@ proptest! {
             prop_assert_eq!(found.chat.as_ref(), Some(&chat), "{:?}", deed);
             prop_assert_eq!(path(&found), expected.texts(), "{:?}", deed);
             prop_assert_eq!(found.kind, Kind::Story);
+            for part in found.window.preamble.iter().chain(&found.window.parts) {
+                prop_assert_eq!(part.key, TextKey::of(&part.text), "{}", part.text);
+            }
         }
         let strangers: Vec<&str> = other.texts();
         prop_assert!(mira.texts().iter().all(|text| !strangers.contains(text)));

@@ -83,7 +83,8 @@ pub(super) fn without_reasoning(text: &str) -> &str {
 /// no punctuation that only sentences have.
 pub(super) fn speaker(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
-    let at = text.bytes().take(LONGEST_NAME + 1).position(|byte| byte == b':')?;
+    let begin = &text.as_bytes()[..text.len().min(LONGEST_NAME + 1)];
+    let at = memchr::memchr(b':', begin)?;
     if at == 0 {
         return None;
     }

@@ -98,6 +98,8 @@ pub(super) trait Known {
     fn in_a_chat(&self, key: TextKey) -> bool;
     /// Whether some preamble has this piece.
     fn in_a_preamble(&self, key: TextKey) -> bool;
+    /// The key of the next piece's words.
+    fn key_of(&self, role: Role, words: &str) -> TextKey;
 }
 
 impl Window {
@@ -117,12 +119,13 @@ impl Part {
         text: &str,
         spot: Spot,
         speakers: &Speakers,
+        known: &dyn Known,
     ) -> Self {
         let (prefix, words) = speakers.split(text);
         Self {
             role,
             name: name.or(prefix).map(|name| name.replace('_', " ")),
-            key: TextKey::of(text),
+            key: known.key_of(role, words),
             text: words.to_owned(),
             tool: false,
             spot,
@@ -154,7 +157,7 @@ fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &dyn Known)
         let example = message.name.as_deref().is_some_and(|name| name.starts_with("example_"));
         if index < leading || example || is_start_marker(&message.text) {
             window.examples += usize::from(example);
-            window.add_preamble(message, index, speakers);
+            window.add_preamble(message, index, speakers, known);
         } else {
             window.add_message(message, index, speakers, known);
         }
@@ -163,12 +166,18 @@ fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &dyn Known)
 }
 
 impl Window {
-    fn add_preamble(&mut self, message: &WireMessage, index: usize, speakers: &Speakers) {
+    fn add_preamble(
+        &mut self,
+        message: &WireMessage,
+        index: usize,
+        speakers: &Speakers,
+        known: &dyn Known,
+    ) {
         for range in glue::paragraphs(&message.text) {
             let text = &message.text[range.clone()];
             self.examples += usize::from(is_example_marker(text));
             let spot = Spot { message: index, range };
-            self.preamble.push(Part::new(Role::System, None, text, spot, speakers));
+            self.preamble.push(Part::new(Role::System, None, text, spot, speakers, known));
         }
     }
 
@@ -183,7 +192,7 @@ impl Window {
         let told = message.told.as_deref().unwrap_or(&message.text);
         let whole = Spot { message: index, range: 0..message.text.len() };
         if message.tool {
-            let part = Part::new(message.role, name, &message.text, whole, speakers);
+            let part = Part::new(message.role, name, &message.text, whole, speakers, known);
             self.parts.push(Part { tool: true, ..part });
             return;
         }
@@ -197,14 +206,14 @@ impl Window {
             // Squashed: a narrator's line may stand under a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
-                self.parts.push(Part::new(message.role, name, told, whole, speakers));
+                self.parts.push(Part::new(message.role, name, told, whole, speakers, known));
                 return;
             }
         };
         for range in glue::pieces(&message.text, separator, cut, known) {
             let text = &message.text[range.clone()];
             let spot = Spot { message: index, range };
-            self.parts.push(Part::new(message.role, name, text, spot, speakers));
+            self.parts.push(Part::new(message.role, name, text, spot, speakers, known));
         }
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &dyn Kno
         ranges.iter().position(unseen).unwrap_or(ranges.len())
     };
     let part = |role, range: Range<usize>| {
-        Part::new(role, None, &text[range.clone()], Spot { message: 0, range }, speakers)
+        Part::new(role, None, &text[range.clone()], Spot { message: 0, range }, speakers, known)
     };
     let preamble: Vec<Part> =
         ranges[..start].iter().map(|range| part(Role::System, range.clone())).collect();

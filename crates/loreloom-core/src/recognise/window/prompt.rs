@@ -54,10 +54,12 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &dyn Known) -> Wind
         let spot = |range| Spot { message: 0, range };
         if index < start || FILLERS.contains(&text(turn).as_str()) {
             window.examples += usize::from(index < start && turn.role != Role::System);
-            let part = Part::new(turn.role, name, &text(turn), spot(turn.range.clone()), speakers);
+            let spot = spot(turn.range.clone());
+            let part = Part::new(turn.role, name, &text(turn), spot, speakers, known);
             window.preamble.push(part);
         } else if template.is_some() {
-            let part = Part::new(turn.role, name, &text(turn), spot(turn.range.clone()), speakers);
+            let spot = spot(turn.range.clone());
+            let part = Part::new(turn.role, name, &text(turn), spot, speakers, known);
             window.parts.push(part);
         } else {
             let pieces = pieces_within(prompt, turn.range.clone(), "\n", Cut::Nowhere, known);
@@ -68,7 +70,7 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &dyn Known) -> Wind
                     _ => (Role::System, None),
                 };
                 let piece = &prompt[range.clone()];
-                window.parts.push(Part::new(role, name, piece, spot(range), speakers));
+                window.parts.push(Part::new(role, name, piece, spot(range), speakers, known));
             }
         }
     }
