@@ -9,6 +9,7 @@ use hyper_util::{
     server::graceful::{GracefulShutdown, Watcher},
     service::TowerToHyperService,
 };
+use loreloom_memory::bell::Bell;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -98,7 +99,8 @@ where
         .max_buf_size(limits.head.max(LEAST_HEAD));
     let serving = watcher.watch(builder.serve_connection(stream, TowerToHyperService::new(routes)));
     async move {
-        if let Err(error) = serving.await {
+        // A request and its body are handed over within the one task.
+        if let Err(error) = Bell::drive(serving).await {
             tracing::debug!(%error, "a connection ended early");
         }
     }

@@ -22,9 +22,10 @@ use hyper::{
     client::conn::http1::{self, Connection, SendRequest},
 };
 use hyper_util::rt::TokioIo;
+use loreloom_memory::bell::Bell;
 use tokio::net::TcpStream;
 
-use super::{Address, ClientRules, Reach, bell::Bell};
+use super::{Address, ClientRules, Reach};
 
 /// Connections that wait for their next request, at the most.
 const MOST_IDLE: usize = 32;
@@ -131,7 +132,7 @@ impl Lines {
         // A socket that refuses is only slower.
         drop(stream.set_nodelay(true));
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        Ok(Box::new(Line { sender, connection: Some(connection), bell: Bell::new() }))
+        Ok(Box::new(Line { sender, connection: Some(connection), bell: Bell::default() }))
     }
 }
 

@@ -8,7 +8,6 @@
 //! [`ModelError`]: loreloom_memory::ports::ModelError
 
 mod address;
-mod bell;
 mod breaker;
 mod client;
 mod hiding;

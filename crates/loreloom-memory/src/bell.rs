@@ -1,8 +1,9 @@
-//! What a connection wakes that is driven by the one who waits for it.
+//! What the parts of a connection wake that are all driven by one task.
 //!
 //! Parts of a connection wake each other: who hands a piece over wakes who takes it. Where all of
-//! them are polled by one task, that task would be woken, and run once more for nothing, each
-//! time it polls them; and its runtime would wake a thread to help.
+//! them are polled by one task, that task would be woken while it runs: its runtime would queue
+//! it once more each time, and wake another thread to help with the queue. On a machine of few
+//! processors that thread stands in the way of the one that is to answer.
 
 use std::{
     sync::{
@@ -18,7 +19,7 @@ use futures_util::task::AtomicWaker;
 const ROUNDS: usize = 8;
 
 /// Wakes a task, unless that is awake.
-pub(super) struct Bell {
+pub struct Bell {
     rope: Arc<Rope>,
     waker: Waker,
 }
@@ -46,14 +47,23 @@ impl Wake for Rope {
     }
 }
 
-impl Bell {
-    pub(super) fn new() -> Self {
+impl Default for Bell {
+    fn default() -> Self {
         let rope = Arc::new(Rope::default());
         Self { waker: Waker::from(Arc::clone(&rope)), rope }
     }
+}
+
+impl Bell {
+    /// Carries out something whose parts wake each other.
+    pub async fn drive<F: Future>(work: F) -> F::Output {
+        let (bell, mut work) = (Self::default(), std::pin::pin!(work));
+        std::future::poll_fn(|context| bell.poll(context, |context| work.as_mut().poll(context)))
+            .await
+    }
 
     /// Polls until nothing is ready that a part of it has not been told of.
-    pub(super) fn poll<T>(
+    pub fn poll<T>(
         &self,
         context: &Context<'_>,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
@@ -91,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_task_is_woken_only_while_it_sleeps() {
-        let (bell, woken) = (Bell::new(), Arc::new(Counted::default()));
+        let (bell, woken) = (Bell::default(), Arc::new(Counted::default()));
         let waker = Waker::from(Arc::clone(&woken));
         let context = Context::from_waker(&waker);
         let (mut kept, mut polls) = (None, 0);
@@ -110,8 +120,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_driven_is_polled_again_instead_of_woken() {
+        let woken = Arc::new(Counted::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut handed = false;
+        let work = std::future::poll_fn(move |context| {
+            if std::mem::replace(&mut handed, true) {
+                return Poll::Ready(7);
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        });
+        let mut driven = std::pin::pin!(Bell::drive(work));
+        let polled = driven.as_mut().poll(&mut Context::from_waker(&waker));
+        assert_eq!((polled, woken.0.load(Ordering::Relaxed)), (Poll::Ready(7), 0));
+    }
+
+    #[test]
     fn what_rings_without_end_lets_others_have_their_turn() {
-        let (bell, woken) = (Bell::new(), Arc::new(Counted::default()));
+        let (bell, woken) = (Bell::default(), Arc::new(Counted::default()));
         let waker = Waker::from(Arc::clone(&woken));
         let mut polls = 0;
         let polled = bell.poll(&Context::from_waker(&waker), |inner| {
