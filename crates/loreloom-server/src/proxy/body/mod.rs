@@ -26,8 +26,8 @@ const OWN_FIELD: &str = "loreloom";
 
 /// A body that asks for text.
 pub(super) struct Body {
-    /// The body without our own field, where it has one.
-    stripped: Option<String>,
+    /// Whether it has our own field.
+    has_own: bool,
     /// Where the prompt is.
     field: PromptField,
     /// The request as the recogniser reads it.
@@ -73,8 +73,7 @@ impl Body {
         let (told, mistold) = own.as_ref().map(own::told).unwrap_or_default();
         let complaint = own.as_ref().and_then(own::complaint).or(mistold);
         let complaint = complaint.or_else(|| own::misheaded(headers));
-        let stripped = own.and_then(|_| raw::without(text, OWN_FIELD));
-        Ok(Self { stripped, field, request, model, told, complaint })
+        Ok(Self { has_own: own.is_some(), field, request, model, told, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.
@@ -107,14 +106,12 @@ impl Body {
     /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
     /// set. With nothing to do it is what came.
     pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
-        let text = match &self.stripped {
-            Some(text) => text,
-            // It was read as text.
-            None => std::str::from_utf8(came).unwrap_or_default(),
-        };
-        let woven = if plan.is_empty() { None } else { Some(write::woven(text, self.field, plan)) };
+        // It was read as text.
+        let text = std::str::from_utf8(came).unwrap_or_default();
+        let changes = self.has_own || !plan.is_empty();
+        let woven = changes.then(|| write::woven(text, self.field, plan));
         let marked = write::marked(woven.as_deref().unwrap_or(text), self.field, breakpoints);
-        match marked.or(woven).or(self.stripped) {
+        match marked.or(woven) {
             Some(text) => Bytes::from(text),
             None => came.clone(),
         }

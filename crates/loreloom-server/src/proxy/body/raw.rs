@@ -22,6 +22,12 @@ impl<'text> Fields<'text> {
     pub(super) fn get(&self, name: &str) -> Option<&'text str> {
         self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| *value)
     }
+
+    /// Where in their text the fields of a name stand, each with the comma that goes with it.
+    pub(super) fn places_of(&self, name: &str, text: &str) -> Vec<Range<usize>> {
+        let found = self.0.iter().filter(|(key, _)| key == name);
+        found.map(|(_, value)| field_range(text, range_of(value, text))).collect()
+    }
 }
 
 /// What a JSON string says.
@@ -79,13 +85,10 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let mut left: Option<String> = None;
     loop {
         let text = left.as_deref().unwrap_or(text);
-        let fields = Fields::of(text)?;
-        let mut found = fields.0.iter().rev().filter(|(key, _)| key == name);
-        let Some((_, value)) = found.next() else { return left };
-        let is_last = found.next().is_none();
-        let range = field_range(text, range_of(value, text));
+        let places = Fields::of(text)?.places_of(name, text);
+        let Some(range) = places.last() else { return left };
         left = Some([&text[..range.start], &text[range.end..]].concat());
-        if is_last {
+        if places.len() == 1 {
             return left;
         }
     }

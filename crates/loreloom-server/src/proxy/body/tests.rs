@@ -68,9 +68,17 @@ fn our_own_field_is_read_and_never_passed_on() {
         let mut body = read(CHAT, &text);
         let found = body.complaint.take();
         assert_eq!(found.as_deref(), complaint, "{own}");
-        let passed = body.woven(&Plan::default(), &Bytes::new(), &[]);
+        let came = Bytes::from(text);
+        let passed = body.woven(&Plan::default(), &came, &[]);
         assert_eq!(passed, ODD, "{own}");
-        assert_eq!(without_own_field(&Bytes::from(text)), ODD, "{own}");
+        assert_eq!(without_own_field(&came), ODD, "{own}");
+    }
+    let end = [lore(Place::AtDepth(Depth(0)), "End.")];
+    let (expected, _) = weave(CHAT, ODD, &end);
+    let twice = ODD.replacen('{', r#"{"loreloom":{},"#, 1);
+    let twice = twice.replacen("\"a\":null", "\"loreloom\" : {} ,\"a\":null", 1);
+    for (text, times) in [(ODD.replacen('{', r#"{"loreloom":{},"#, 1), "once"), (twice, "twice")] {
+        assert_eq!(weave(CHAT, &text, &end).0, expected, "{times}");
     }
     let body = read(CHAT, r#"{"messages":[],"loreloom":{"chat":"c7","type":"quiet"}}"#);
     assert_eq!(body.request.explicit.chat.as_deref(), Some("c7"));

@@ -8,14 +8,20 @@ use loreloom_core::{
 use serde_json::{Value, json};
 
 use super::{
-    message,
-    raw::{Fields, Patches, items, quoted, range_of},
+    OWN_FIELD, message,
+    raw::{Fields, Patches, items, quoted, range_of, without},
 };
 
-/// The body with the plan carried out.
+/// The body with the plan carried out, without our own field.
 pub(super) fn woven(body: &str, field: PromptField, plan: &Plan) -> String {
     let mut patches = Patches::default();
     if let Some(fields) = Fields::of(body) {
+        match *fields.places_of(OWN_FIELD, body) {
+            [] => (),
+            [ref only] => patches.put(only.clone(), String::new()),
+            // Their commas are one another's.
+            [..] => return woven(&without(body, OWN_FIELD).unwrap_or_default(), field, plan),
+        }
         match field {
             PromptField::Messages { developer } => {
                 let system = if developer { "developer" } else { "system" };
