@@ -330,10 +330,10 @@ async fn streams(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let relay = Relay::start(bare)?;
     let copied = Streamed::measure(relay.address, bare, "copied by a relay", false).await?;
-    copied.print(print, false);
+    copied.print(print, None);
     for (name, woven) in [("passed on", false), ("1,000 entries", true)] {
         let streamed = Streamed::measure(ours, bare, name, woven).await?;
-        streamed.print(print, true);
+        streamed.print(print, Some(&copied));
     }
     Ok(())
 }
@@ -372,18 +372,22 @@ impl Streamed {
         Ok(Self { name, paused, quick, chunks })
     }
 
-    /// Tells what it took, beside the bars where they hold.
-    fn print(&self, print: &mut dyn FnMut(Figure), barred: bool) {
+    /// Tells what it took, beside the bars and beside what a relay took at the same time, where
+    /// this is none itself: a machine that is slow at this minute is slow for both.
+    fn print(&self, print: &mut dyn FnMut(Figure), relay: Option<&Self>) {
         let name = self.name;
-        for (when, pair) in [("after a pause", &self.paused), ("back to back", &self.quick)] {
-            let token = pair.added(0.5);
-            let name = format!("first token, {name}, {when}, added p50");
-            let figure = Figure::new(name, token, "ms");
-            print(if barred { figure.against(token / 0.5, "of 0.5 ms") } else { figure });
-        }
-        let chunk = self.chunks.added(0.5) * 1e3;
-        let figure = Figure::new(format!("a streamed chunk, {name}, added p50"), chunk, "µs");
-        print(if barred { figure.against(chunk / 50.0, "of 50 µs") } else { figure });
+        let mut tell =
+            |what: &str, unit: &'static str, times: f64, bar: f64, of: fn(&Self) -> f64| {
+                let added = of(self) * times;
+                let figure = Figure::new(format!("{what}, {name}, added p50"), added, unit);
+                let Some(relay) = relay else { return print(figure) };
+                print(figure.against(added / bar, format!("of {bar} {unit}")));
+                let name = format!("{what}, {name}, against a relay");
+                print(Figure::new(name, of(self) / of(relay), "times"));
+            };
+        tell("first token, after a pause", "ms", 1.0, 0.5, |one| one.paused.added(0.5));
+        tell("first token, back to back", "ms", 1.0, 0.5, |one| one.quick.added(0.5));
+        tell("a streamed chunk", "µs", 1e3, 50.0, |one| one.chunks.added(0.5));
         let failed = self.paused.failed + self.quick.failed;
         if failed > 0 {
             let name = format!("streams, {name}, not as they should be");
