@@ -15,6 +15,7 @@ mod choosing;
 mod connection_settings;
 mod connections;
 mod events;
+mod features;
 mod gate;
 mod graph;
 mod guard;
@@ -62,6 +63,7 @@ pub use self::{
         Cache, Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
         Prospecting,
     },
+    features::{Feature, FeatureChoice, Features},
     gate::Access,
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
@@ -72,7 +74,7 @@ pub use self::{
     own_connections::{OwnConnection, Reach},
     recogniser::Recogniser,
     router::router,
-    routing::{FeatureChoice, Features, RouteSetting, Routing, Started},
+    routing::{KeptRouting, RouteSetting, Routing, Started},
     serve::serve,
     stacks::{Stacks, StacksError},
     story::LastTurn,

@@ -2615,7 +2615,7 @@ export interface components {
         RoutesView: {
             /** @description What works now. */
             effective: components["schemas"]["EffectiveRoutes"];
-            /** @description Why features that were set here do not work. */
+            /** @description Why what was set here does not work. */
             problems: string[];
             /** @description The features that change when the server is started the next time. */
             restart: string[];
@@ -3997,7 +3997,7 @@ export interface components {
             item: {
                 /** @description What works now. */
                 effective: components["schemas"]["EffectiveRoutes"];
-                /** @description Why features that were set here do not work. */
+                /** @description Why what was set here does not work. */
                 problems: string[];
                 /** @description The features that change when the server is started the next time. */
                 restart: string[];

@@ -24,8 +24,8 @@ use loreloom_memory::{
 };
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
-    FeatureChoice, KeySource, Limits, Notices, Placement, Recogniser, SentLog, ServerUrl, Stacks,
-    VaultKeeper, Weaving, serve,
+    Feature, FeatureChoice, KeySource, Limits, Notices, Placement, Recogniser, SentLog, ServerUrl,
+    Stacks, VaultKeeper, Weaving, serve,
 };
 use tokio::{
     net::TcpListener,
@@ -384,7 +384,7 @@ impl Serve {
         if let Some(name) = &self.memory_model {
             if start.features.extractor != start.started.configured.extractor {
                 let wins = "`--memory-model` on the command line wins over it";
-                start.fails("extractor", &anyhow::anyhow!(wins));
+                start.fails(Feature::Extractor, &anyhow::anyhow!(wins));
             }
             let first = start.opened.first().map(Opened::shown).unwrap_or_default();
             let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
@@ -423,7 +423,7 @@ async fn stacks(
     let embedder: Arc<dyn Embedder> = match opening {
         Ok(embedder) => Arc::new(embedder),
         Err(error) if start.is_own_embedder() => {
-            start.fails("embedder", &error);
+            start.fails(Feature::Embedder, &error);
             return Ok(Stacks::new(mounted, rules, Some(own()))?);
         }
         Err(error) => return Err(error).context("the feature `embedder`"),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use loreloom_core::ids::TenantId;
 use loreloom_memory::ports::{Desk, StoreError};
-use loreloom_server::{FeatureChoice, Features, OwnConnection, Routing, Started};
+use loreloom_server::{Feature, FeatureChoice, Features, OwnConnection, Routing, Started};
 
 use crate::config::{Config, ForAll, Opened};
 
@@ -35,15 +35,15 @@ impl AtStart {
     ) -> Result<Self, StoreError> {
         let tenant = TenantId::local();
         let own = OwnConnection::all(desk, &tenant).await?;
-        let set = Routing::read(desk, &tenant).await?.features;
+        let set = Routing::read(desk, &tenant).await?.routing.features;
         let configured = config.features.chosen();
         let features = set.over(&configured);
         let started = Started { running: features.clone(), configured, own, problems: Vec::new() };
         let mut start = Self { opened, own: Vec::new(), features, started };
-        for (name, choice) in set.at_start() {
-            let Some(choice) = choice else { continue };
-            if let Err(error) = start.prepare(name, choice, &config.folder, for_all) {
-                start.fails(name, &error);
+        for feature in Feature::AT_START {
+            let Some(choice) = set.of(feature) else { continue };
+            if let Err(error) = start.prepare(feature, choice, &config.folder, for_all) {
+                start.fails(feature, &error);
             }
         }
         Ok(start)
@@ -52,7 +52,7 @@ impl AtStart {
     /// Opens what a feature of the API asks.
     fn prepare(
         &mut self,
-        feature: &str,
+        feature: Feature,
         choice: &FeatureChoice,
         folder: &Path,
         for_all: &ForAll,
@@ -67,22 +67,18 @@ impl AtStart {
             let opened = Opened::within(name.as_str(), &one.settings, folder, one.reach)?;
             self.own.push(for_all.over(opened));
         }
-        if feature != "embedder" {
+        if feature != Feature::Embedder {
             self.asked(choice)?.model(choice.model())?;
         }
         Ok(())
     }
 
     /// A feature of the API cannot be used: the server starts without.
-    pub(super) fn fails(&mut self, feature: &'static str, error: &anyhow::Error) {
-        tracing::warn!(feature, error = format!("{error:#}"), "a feature cannot be used");
+    pub(super) fn fails(&mut self, feature: Feature, error: &anyhow::Error) {
+        tracing::warn!(%feature, error = format!("{error:#}"), "a feature cannot be used");
         self.started.problems.push(format!("`{feature}` does not work: {error:#}"));
         for features in [&mut self.features, &mut self.started.running] {
-            match feature {
-                "extractor" => features.extractor = None,
-                "selector" => features.selector = None,
-                _ => features.embedder = None,
-            }
+            *features.of_mut(feature) = None;
         }
     }
 

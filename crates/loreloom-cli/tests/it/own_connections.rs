@@ -2,6 +2,9 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
+use loreloom_core::{ids::TenantId, units::Timestamp};
+use loreloom_memory::ports::Change;
+use loreloom_store::StoreAddress;
 use loreloom_testkit::{
     model_server::{ModelServer, Reply, Script},
     postgres::Cluster,
@@ -208,6 +211,30 @@ async fn keys_are_made_and_revoked_through_the_api() {
     let (status, gone) = server.api("DELETE", &format!("/keys/{id}"), &json!({})).await;
     assert_eq!(status, 200, "{gone}");
     assert_eq!(look().await, 401);
+}
+
+#[tokio::test]
+async fn a_start_with_routes_that_cannot_be_read_goes_on_and_says_so() {
+    let (home, cloud) = (TempDir::new().unwrap(), model("from the cloud"));
+    let server = Server::started(command(home.path(), &[]));
+    let settings = json!({"url": format!("{}/v1", cloud.base_url())});
+    server.api("PUT", "/connections/cloud", &settings).await;
+    let (status, put) =
+        server.api("PUT", "/routes", &json!({"features": {"writer": "cloud"}})).await;
+    assert_eq!(status, 200, "{put}");
+    drop(server);
+    let store = StoreAddress::File(home.path().join("data/stories.sqlite")).open().await.unwrap();
+    let later =
+        Change { key: "routes".to_owned(), value: Some(json!({"features": {"seer": "x"}})) };
+    store.change(&TenantId::local(), &[later], None, Timestamp(1)).await.unwrap();
+    drop(store);
+    let server = Server::started(command(home.path(), &[]));
+    let (_, now) = server.api("GET", "/routes", &json!({})).await;
+    let problem = now["problems"][0].as_str().unwrap();
+    assert!(problem.contains("cannot be read") && problem.contains("`seer`"), "{problem}");
+    assert_ne!(says(&server, "m").await.1, "from the cloud");
+    let listed = printed(home.path(), &["connections", "list", "--data", "data"]);
+    assert!(listed.contains("cloud: openai"), "{listed}");
 }
 
 /// Two servers over one store: what one sets up, the other takes up, and the next start has.

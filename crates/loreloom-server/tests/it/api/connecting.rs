@@ -417,6 +417,30 @@ async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
 }
 
 #[tokio::test]
+async fn routes_that_cannot_be_read_stop_nobody_and_are_replaced() {
+    let (home, own) = (model("home"), model("own"));
+    let api = server(&home, Arc::default()).await;
+    api.call("PUT", "/connections/mine", at(&own)).await.good();
+    let change = loreloom_memory::ports::Change {
+        key: "routes".to_owned(),
+        value: Some(json!({"routes": [{"models": "*", "connection": "mine", "mood": 1}]})),
+    };
+    let tenant = TenantId::local();
+    api.loreloom.store.change(&tenant, &[change], None, Timestamp(1)).await.unwrap();
+    api.loreloom.app.open().await.unwrap();
+    let shown = api.get("/routes").await.good();
+    let problem = shown["problems"][0].as_str().unwrap();
+    assert!(problem.starts_with("the routes that were set cannot be read"), "{problem}");
+    assert!(problem.contains("`mood`"), "{problem}");
+    assert_eq!(shown["set"], json!({"routes": [], "features": {}}));
+    assert_eq!(api.says("gpt-1").await, (200, "home".to_owned()));
+    let routes = json!({"routes": [{"models": "*", "connection": "mine"}]});
+    let put = api.call("PUT", "/routes", routes).await.good();
+    assert_eq!(put["item"]["problems"], json!([]));
+    assert_eq!(api.says("gpt-1").await, (200, "own".to_owned()));
+}
+
+#[tokio::test]
 async fn a_request_that_runs_keeps_its_connection() {
     let (home, own) = (model("home"), model("own"));
     let api = server(&home, Arc::default()).await;
