@@ -23,8 +23,8 @@ impl Feature {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 4] = [Self::Writer, Self::Extractor, Self::Selector, Self::Embedder];
 
-    /// Those that are opened when the server starts.
-    pub const AT_START: [Self; 3] = [Self::Extractor, Self::Selector, Self::Embedder];
+    /// Those that ask questions of their own; the writer is asked by requests.
+    pub const ASKING: [Self; 3] = [Self::Extractor, Self::Selector, Self::Embedder];
 
     /// Its name.
     pub const fn name(self) -> &'static str {

@@ -23,6 +23,7 @@ mod keys;
 mod labels;
 mod limits;
 mod live;
+mod live_features;
 mod looking_back;
 mod lookout;
 mod lore;
@@ -36,6 +37,7 @@ mod pages;
 mod paths;
 mod prompt_map;
 mod proxy;
+mod questions;
 mod recogniser;
 mod remembering;
 mod replays;
@@ -69,12 +71,14 @@ pub use self::{
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
     labels::{Label, Labels},
     limits::Limits,
+    live_features::Started,
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
     own_connections::{OwnConnection, Reach},
+    questions::Questions,
     recogniser::Recogniser,
     router::router,
-    routing::{KeptRouting, RouteSetting, Routing, Started},
+    routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stacks::{Stacks, StacksError},
     story::LastTurn,

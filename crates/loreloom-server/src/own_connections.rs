@@ -135,6 +135,9 @@ impl App {
                 before.routing == routing && before.own.iter().map(|(one, _)| one).eq(own.iter())
             });
         if same {
+            if before.is_none() {
+                self.take_up_features(&self.configured, &routing.routing.features);
+            }
             return Ok(());
         }
         if let Some(problem) = &routing.problem {
@@ -153,6 +156,7 @@ impl App {
         }
         let open = opened.iter().map(|(_, connection)| Arc::clone(connection)).collect();
         let connections = self.configured.with_own(open, &routing.routing, &self.connections());
+        self.take_up_features(&connections, &routing.routing.features);
         let now = Now { own: opened, routing, connections: Arc::new(connections) };
         *live.now.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(now));
         Ok(())

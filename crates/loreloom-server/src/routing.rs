@@ -1,17 +1,14 @@
 //! Which connection does what: routes by models' names, and the features that ask a model.
 //!
-//! Routes and the writer are looked up anew by every request. The others are opened when the
-//! server starts, so that a change of theirs waits for the next start and says so.
+//! Routes and the writer are looked up anew by every request; the other features are told what
+//! to ask when that changes (`live_features`).
 
 use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_memory::ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{
-    features::{Feature, Features},
-    own_connections::OwnConnection,
-};
+use crate::features::Features;
 
 /// The name of the routing on the desk.
 pub(crate) const ROUTES: &str = "routes";
@@ -84,83 +81,5 @@ impl Routing {
         let features = self.features.all();
         let features = features.filter(|(_, choice)| choice.connection() == connection);
         routes.chain(features.map(|(name, _)| format!("feature `{name}`"))).collect()
-    }
-}
-
-/// What a server was started with, besides its connections.
-#[derive(Clone, Debug, Default)]
-pub struct Started {
-    /// What the configuration says.
-    pub configured: Features,
-    /// What works, with what was set through the API before.
-    pub running: Features,
-    /// The connections of the API as they were.
-    pub own: Vec<OwnConnection>,
-    /// Why features that were set through the API do not work.
-    pub problems: Vec<String>,
-}
-
-impl Started {
-    /// The features that the next start changes, with what is set now.
-    pub(crate) fn waiting(&self, set: &Features, own: &[OwnConnection]) -> Vec<&'static str> {
-        let wanted = set.over(&self.configured);
-        let of = |all: &[OwnConnection], name: &ConnectionId| {
-            let found = all.iter().find(|one| one.name == *name);
-            found.map(|one| (one.settings.clone(), one.reach))
-        };
-        let waiting = Feature::AT_START.into_iter().filter(|feature| {
-            let wanted = wanted.of(*feature);
-            let exchanged = wanted.is_some_and(|choice| {
-                of(own, choice.connection()) != of(&self.own, choice.connection())
-            });
-            wanted != self.running.of(*feature) || exchanged
-        });
-        waiting.map(Feature::name).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::own_connections::Reach;
-
-    fn features(value: serde_json::Value) -> Features {
-        serde_json::from_value(value).unwrap()
-    }
-
-    fn own(model: &str) -> OwnConnection {
-        let settings = json!({"kind": "offline", "model": model});
-        OwnConnection {
-            name: "mine".into(),
-            settings: serde_json::from_value(settings).unwrap(),
-            reach: Reach::Anywhere,
-            problem: None,
-        }
-    }
-
-    #[test]
-    fn what_waits_for_a_start_is_told() {
-        let started = Started {
-            configured: features(json!({"extractor": "home"})),
-            running: features(json!({"extractor": "home", "selector": "mine"})),
-            own: vec![own("a")],
-            problems: Vec::new(),
-        };
-        for (set, connections, expected) in [
-            (json!({"selector": "mine"}), vec![own("a")], &[] as &[&str]),
-            (json!({"writer": "mine", "selector": "mine"}), vec![own("a")], &[]),
-            (json!({"selector": "mine"}), vec![own("b")], &["selector"]),
-            (json!({}), vec![own("a")], &["selector"]),
-            (
-                json!({"selector": "mine", "extractor": {"connection": "home", "model": "m"}}),
-                vec![own("a")],
-                &["extractor"],
-            ),
-            (json!({"selector": "mine", "embedder": "mine"}), vec![own("a")], &["embedder"]),
-        ] {
-            assert_eq!(started.waiting(&features(set.clone()), &connections), expected, "{set}");
-        }
     }
 }

@@ -49,7 +49,7 @@ struct EffectiveRoutes {
     routes: Vec<RouteView>,
     /// Where requests go that no route names.
     writer: ConnectionId,
-    /// The features that ask a model, as the server was started with them.
+    /// The features that ask a model.
     features: Features,
 }
 
@@ -60,8 +60,8 @@ struct RoutesView {
     set: Routing,
     /// What works now.
     effective: EffectiveRoutes,
-    /// The features that change when the server is started the next time.
-    restart: Vec<&'static str>,
+    /// The features that are being taken up: an embedder is asked for all lore first.
+    pending: Vec<&'static str>,
     /// Why what was set here does not work.
     problems: Vec<String>,
 }
@@ -71,26 +71,20 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<RoutesView>, Problem>
     let revision = app.store.revision(&caller.tenant).await?;
     let KeptRouting { routing: set, problem } =
         Routing::read(app.store.as_ref(), &caller.tenant).await?;
-    let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
-    let (connections, started) = (app.connections(), app.configured.start());
+    let (connections, now) = (app.connections(), app.features_now(&set.features));
     let routes = connections.all_routes().map(|(models, connection, set)| RouteView {
         models: models.to_owned(),
         connection: connection.clone(),
         set,
     });
-    let mut features = started.running.clone();
-    features.writer.clone_from(&set.features.over(&started.configured).writer);
-    let is_own = app.tenant == TenantId::local();
-    let unopened = if is_own { started.problems.clone() } else { Vec::new() };
     let body = RoutesView {
         effective: EffectiveRoutes {
             routes: routes.collect(),
             writer: connections.default().name.clone(),
-            features,
+            features: now.working,
         },
-        // The features are the installation's: other tenants change none of them.
-        restart: if is_own { started.waiting(&set.features, &own) } else { Vec::new() },
-        problems: problem.into_iter().chain(unopened).collect(),
+        pending: now.pending,
+        problems: problem.into_iter().chain(now.problems).collect(),
         set,
     };
     Ok(Tagged::by_content(revision, body))
@@ -173,8 +167,8 @@ fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Pr
     Ok(())
 }
 
-/// Sets routes and features in place of those that were set before. Routes and the writer
-/// work at once; the other features when the server is started the next time (`restart`).
+/// Sets routes and features in place of those that were set before. All of them work at once,
+/// but for the embedder, which is asked for all lore first (`pending`).
 #[utoipa::path(
     put, path = "/routes", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),

@@ -181,7 +181,7 @@ async fn a_connection_in_use_stays_and_one_of_the_configuration_too() {
         "features": {"extractor": {"connection": "mine", "model": "m"}},
     });
     let put = api.call("PUT", "/routes", routing).await.good();
-    assert_eq!(put["item"]["restart"], json!(["extractor"]));
+    assert_eq!(put["item"]["effective"]["features"]["extractor"]["model"], "m");
     let (code, detail) = api.send(api.request("DELETE", "/connections/mine")).await.refused(409);
     assert_eq!(code, "conflict");
     assert!(detail.contains("route `gpt-*`, feature `extractor`"), "{detail}");
