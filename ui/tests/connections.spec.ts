@@ -65,7 +65,7 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
     await page.getByLabel('Connection of route 1').selectOption('cloud');
     await page.getByLabel(/^Memories/).selectOption('cloud');
     await page.getByRole('button', { name: 'Save routes' }).click();
-    await expect(page.locator('[data-restart]')).toContainText('Memories');
+    await expect(page.locator('[data-notice]')).toContainText('Routes saved');
     expect((await json<Routes>('/routes')).set).toEqual({ routes: [{ models: 'gpt-*', connection: 'cloud' }], features: { extractor: 'cloud' } });
     await axe(page);
     await page.locator('.routes').scrollIntoViewIfNeeded();

@@ -8,7 +8,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -32,12 +32,17 @@ use crate::{app::App, lore::Lore};
 /// Chats whose last answer is kept; more than are talked to at a time.
 const MOST_CHATS: usize = 256;
 
-/// A model that chooses notes.
+/// How a model chooses notes, and the one that does now.
 pub struct Choosing {
-    model: Arc<dyn ChatModel>,
     rules: AskRules,
-    breaker: Arc<Breaker>,
     unmet: Arc<Unmet>,
+    chooser: RwLock<Option<Result<Arc<Chooser>, String>>>,
+}
+
+/// A model that chooses notes, with what is known of its answers.
+struct Chooser {
+    model: Arc<dyn ChatModel>,
+    breaker: Arc<Breaker>,
     chats: Mutex<FxHashMap<ChatId, Arc<Selector>>>,
 }
 
@@ -50,8 +55,35 @@ impl fmt::Debug for Choosing {
 impl Choosing {
     /// A model that is asked by these rules.
     pub fn new(model: Arc<dyn ChatModel>, rules: AskRules) -> Self {
-        let (breaker, unmet) = (Arc::default(), Arc::default());
-        Self { model, rules, breaker, unmet, chats: Mutex::default() }
+        let choosing = Self::nobody(rules);
+        choosing.employ(Some(Ok(model)));
+        choosing
+    }
+
+    /// Nobody yet; whoever is employed is asked by these rules.
+    pub fn nobody(rules: AskRules) -> Self {
+        Self { rules, unmet: Arc::default(), chooser: RwLock::default() }
+    }
+
+    /// Has another model choose from now on, or nobody; or it is known why the one that is to
+    /// choose cannot. Turns that wait go on with the one they asked.
+    pub(crate) fn employ(&self, model: Option<Result<Arc<dyn ChatModel>, String>>) {
+        // What another model failed at and answered is not held against this one.
+        let chooser = |model| {
+            let (breaker, chats) = (Arc::default(), Mutex::default());
+            Arc::new(Chooser { model, breaker, chats })
+        };
+        let chooser = model.map(|model| model.map(chooser));
+        *self.chooser.write().unwrap_or_else(PoisonError::into_inner) = chooser;
+    }
+
+    /// Whether a model is to choose.
+    pub(crate) fn is_employed(&self) -> bool {
+        self.chooser.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn chooser(&self) -> Option<Result<Arc<Chooser>, String>> {
+        self.chooser.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What it asked for though no note has it, and how often; `has` tells what notes have by
@@ -62,15 +94,15 @@ impl Choosing {
     }
 
     /// Who asks for a chat.
-    fn selector(&self, chat: &ChatId) -> Arc<Selector> {
-        let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
+    fn selector(&self, chooser: &Chooser, chat: &ChatId) -> Arc<Selector> {
+        let mut chats = chooser.chats.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(selector) = chats.get(chat) {
             return Arc::clone(selector);
         }
         if chats.len() >= MOST_CHATS {
             chats.clear();
         }
-        let selector = Selector::sharing(self.rules.clone(), Arc::clone(&self.breaker));
+        let selector = Selector::sharing(self.rules.clone(), Arc::clone(&chooser.breaker));
         let selector = Arc::new(selector.telling(Arc::clone(&self.unmet)));
         chats.insert(chat.clone(), Arc::clone(&selector));
         selector
@@ -139,7 +171,12 @@ impl App {
     ) -> Option<Selection> {
         let choosing = self.choosing.as_ref()?;
         let vault = lore.library().vault()?;
+        let chooser = choosing.chooser()?;
         let candidates = lore.vault_candidates(turn, state, counter)?;
+        let chooser = match chooser {
+            Ok(chooser) => chooser,
+            Err(reason) => return Some(Selection::Failed { reason }),
+        };
         let lines = turn.transcript.vault_lines();
         let occurrence = Occurrence {
             vault,
@@ -149,8 +186,8 @@ impl App {
             using: &lore.rules().vault,
             counter,
         };
-        let selector = choosing.selector(turn.chat);
-        let asking = selector.select(choosing.model.as_ref(), occurrence);
+        let selector = choosing.selector(&chooser, turn.chat);
+        let asking = selector.select(chooser.model.as_ref(), occurrence);
         // A moment more than the selector gives itself.
         let longest = choosing.rules.timeout + Duration::from_secs(1);
         let selection = waiting.during(longest, asking).await;

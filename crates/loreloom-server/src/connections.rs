@@ -14,8 +14,10 @@ use loreloom_memory::ports::{Diagnosis, Upstream};
 use crate::{
     app::App,
     connection_settings::{ConnectionKind, ConnectionSettings},
+    live_features::Started,
     own_connections::Reach,
-    routing::{RouteSetting, Routing, Started},
+    questions::Questions,
+    routing::{RouteSetting, Routing},
     unopened,
 };
 
@@ -72,8 +74,21 @@ pub struct Connection {
     pub diagnosis: Arc<dyn Diagnosis>,
     /// Who is told the keys that front ends send; nobody unless the user asked for it.
     pub holding: Option<Holding>,
+    /// What Loreloom's own questions are asked through, if it can be asked any.
+    pub questions: Option<Arc<dyn Questions>>,
     /// Why it cannot be used, if it cannot: every request to it says so.
     pub problem: Option<String>,
+}
+
+impl Connection {
+    /// What Loreloom's own questions are asked through, or why they cannot be.
+    pub(crate) fn questions(&self) -> Result<&dyn Questions, String> {
+        match (&self.problem, &self.questions) {
+            (None, Some(questions)) => Ok(questions.as_ref()),
+            (Some(problem), _) => Err(format!("connection `{}`: {problem}", self.name)),
+            (None, None) => Err(format!("connection `{}` only passes requests on", self.name)),
+        }
+    }
 }
 
 /// What a provider's prompt cache is worth.

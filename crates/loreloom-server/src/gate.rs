@@ -167,6 +167,7 @@ impl App {
         self.stacks.refresh(self.store.as_ref(), &self.tenant).await?;
         // Not before: what others change in between would be known as seen.
         self.take_up_connections().await?;
+        self.api().features.settled().await;
         let following = self.clone();
         self.tasks.spawn(async move { following.keep_in_step().await });
         Ok(())

@@ -15,6 +15,7 @@ mod choosing;
 mod connection_settings;
 mod connections;
 mod events;
+mod features;
 mod gate;
 mod graph;
 mod guard;
@@ -22,6 +23,7 @@ mod keys;
 mod labels;
 mod limits;
 mod live;
+mod live_features;
 mod looking_back;
 mod lookout;
 mod lore;
@@ -35,6 +37,7 @@ mod pages;
 mod paths;
 mod prompt_map;
 mod proxy;
+mod questions;
 mod recogniser;
 mod remembering;
 mod replays;
@@ -62,17 +65,20 @@ pub use self::{
         Cache, Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
         Prospecting,
     },
+    features::{Feature, FeatureChoice, Features},
     gate::Access,
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
     labels::{Label, Labels},
     limits::Limits,
+    live_features::Started,
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
     own_connections::{OwnConnection, Reach},
+    questions::Questions,
     recogniser::Recogniser,
     router::router,
-    routing::{FeatureChoice, Features, RouteSetting, Routing, Started},
+    routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stacks::{Stacks, StacksError},
     story::LastTurn,

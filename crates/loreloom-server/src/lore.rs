@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use loreloom_core::{
@@ -25,9 +26,11 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     lore_vectors::LoreVectors,
-    ports::{EmbedError, Embedder, StoreError, StoryStore},
+    ports::{EmbedError, StoreError, StoryStore},
 };
 use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::stacks::Finder;
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
@@ -35,6 +38,8 @@ pub struct Lore {
     library: Library,
     /// Entries that are found by meaning.
     vectors: LoreVectors,
+    /// What they are found with: only vectors of one model can be compared.
+    finder: Option<Arc<Finder>>,
     /// Whom each book of the shelf follows.
     bindings: Vec<Vec<Binding>>,
     rosters: Mutex<FxHashMap<Vec<Attachment>, Arc<Roster>>>,
@@ -88,6 +93,7 @@ impl Lore {
         Ok(Self {
             library: shelf.compile_after(before.map(|before| &before.library)),
             vectors: LoreVectors::default(),
+            finder: None,
             bindings,
             rosters: Mutex::default(),
             caches: Default::default(),
@@ -96,16 +102,42 @@ impl Lore {
         })
     }
 
-    /// Prepares the entries that are found by meaning.
-    pub async fn prepare(
+    /// Prepares the entries that are found by meaning. Those that were embedded before are not
+    /// embedded again.
+    pub(crate) async fn prepare(
         &mut self,
-        embedder: &dyn Embedder,
-        before: Option<&Self>,
+        finder: Arc<Finder>,
+        before: &LoreVectors,
     ) -> Result<(), EmbedError> {
-        let before = before.map(|before| &before.vectors);
-        let rules = &self.shelf.rules;
-        self.vectors = LoreVectors::of(&self.library, rules, embedder, before).await?;
+        self.vectors = self.vectors_with(&finder, Some(before)).await?;
+        self.finder = Some(finder);
         Ok(())
+    }
+
+    /// The entries that are found by meaning, as this finder embeds them.
+    pub(crate) async fn vectors_with(
+        &self,
+        finder: &Finder,
+        before: Option<&LoreVectors>,
+    ) -> Result<LoreVectors, EmbedError> {
+        let embedder = finder.embedder.as_ref();
+        LoreVectors::of(&self.library, &self.shelf.rules, embedder, before).await
+    }
+
+    /// The entries that are found by meaning.
+    pub(crate) fn vectors(&self) -> &LoreVectors {
+        &self.vectors
+    }
+
+    /// What entries are found by meaning with.
+    pub(crate) fn finder(&self) -> Option<&Arc<Finder>> {
+        self.finder.as_ref()
+    }
+
+    /// How long a turn waits for entries that are found by meaning; `None` if that is not
+    /// waited for.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.finder.as_ref().and_then(|finder| finder.patience)
     }
 
     /// Whether entries are found by meaning.
@@ -114,13 +146,10 @@ impl Lore {
     }
 
     /// The entries that are near in meaning to the newest messages.
-    pub async fn near(
-        &self,
-        transcript: &Transcript,
-        embedder: Option<&dyn Embedder>,
-    ) -> Result<Vec<Near>, EmbedError> {
-        match embedder {
-            Some(embedder) if !self.vectors.is_empty() => {
+    pub(crate) async fn near(&self, transcript: &Transcript) -> Result<Vec<Near>, EmbedError> {
+        match &self.finder {
+            Some(finder) if !self.vectors.is_empty() => {
+                let embedder = finder.embedder.as_ref();
                 self.vectors.near(&self.library, transcript, self.rules(), embedder).await
             }
             Some(_) | None => Ok(Vec::new()),

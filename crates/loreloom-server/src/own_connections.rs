@@ -18,7 +18,7 @@ use crate::{
     app::App,
     connection_settings::ConnectionSettings,
     connections::{Connection, Connections},
-    routing::Routing,
+    routing::{KeptRouting, Routing},
     unopened::unopened,
 };
 
@@ -105,7 +105,7 @@ pub(crate) struct LiveConnections {
 /// What was taken up, and what came of it.
 struct Now {
     own: Vec<(OwnConnection, Arc<Connection>)>,
-    routing: Routing,
+    routing: KeptRouting,
     connections: Arc<Connections>,
 }
 
@@ -131,11 +131,17 @@ impl App {
         let routing = Routing::read(self.store.as_ref(), &self.tenant).await?;
         let before = live.now();
         let same =
-            before.as_ref().map_or(own.is_empty() && routing == Routing::default(), |before| {
+            before.as_ref().map_or(own.is_empty() && routing == KeptRouting::default(), |before| {
                 before.routing == routing && before.own.iter().map(|(one, _)| one).eq(own.iter())
             });
         if same {
+            if before.is_none() {
+                self.take_up_features(&self.configured, &routing.routing.features);
+            }
             return Ok(());
+        }
+        if let Some(problem) = &routing.problem {
+            tracing::warn!(tenant = %self.tenant, "{problem}");
         }
         let mut opened = Vec::with_capacity(own.len());
         for one in own {
@@ -149,7 +155,8 @@ impl App {
             opened.push((one, connection));
         }
         let open = opened.iter().map(|(_, connection)| Arc::clone(connection)).collect();
-        let connections = self.configured.with_own(open, &routing, &self.connections());
+        let connections = self.configured.with_own(open, &routing.routing, &self.connections());
+        self.take_up_features(&connections, &routing.routing.features);
         let now = Now { own: opened, routing, connections: Arc::new(connections) };
         *live.now.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(now));
         Ok(())

@@ -49,6 +49,11 @@ impl Recogniser {
         self.lock().reply(ticket, texts.iter().map(String::as_str))
     }
 
+    /// Takes up that a request got no reply.
+    pub(crate) fn unanswered(&self, ticket: &Ticket) {
+        self.lock().unanswered(ticket);
+    }
+
     fn knows(&self, chat: &str) -> bool {
         self.lock().has_chat(chat)
     }

@@ -18,7 +18,10 @@ use loreloom_core::{
     rules::Rules,
     vault::{FieldDefinition, Note},
 };
-use loreloom_memory::ports::{Desk, EmbedError, Embedder, StoreError};
+use loreloom_memory::{
+    lore_vectors::LoreVectors,
+    ports::{Desk, EmbedError, Embedder, StoreError},
+};
 use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
@@ -39,13 +42,21 @@ pub struct Stacks {
     mounted: Vec<(Volume, Vec<Binding>)>,
     /// The rules, where the bookcase has none.
     rules: Rules,
-    embedder: Option<Arc<dyn Embedder>>,
-    /// How long a turn waits for the embedder; `None` for one that is never waited for.
-    patience: Option<Duration>,
+    /// What entries are found by meaning with, where nothing else was chosen.
+    own: Option<Arc<Finder>>,
+    /// What they are to be found with now; all tenants find alike.
+    finder: Arc<RwLock<Option<Arc<Finder>>>>,
     lore: RwLock<Arc<Lore>>,
     vaults: OnceLock<Arc<dyn VaultKeeper>>,
     changing: Mutex<Sources>,
     turns: watch::Sender<u64>,
+}
+
+/// What entries are found by meaning with.
+pub(crate) struct Finder {
+    pub(crate) embedder: Arc<dyn Embedder>,
+    /// How long a turn waits for it; `None` for one that is never waited for.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// What the lore was compiled from, besides what never changes.
@@ -84,16 +95,21 @@ impl Stacks {
         let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
         let lore = RwLock::new(Arc::new(lore));
         let turns = watch::Sender::new(0);
-        let (changing, patience) = (Mutex::default(), None);
-        let vaults = OnceLock::new();
-        Ok(Self { mounted, rules, embedder, patience, lore, vaults, changing, turns })
+        let own = embedder.map(|embedder| Arc::new(Finder { embedder, patience: None }));
+        let finder = Arc::new(RwLock::new(own.clone()));
+        let (changing, vaults) = (Mutex::default(), OnceLock::new());
+        Ok(Self { mounted, rules, own, finder, lore, vaults, changing, turns })
     }
 
     /// The same with an embedder that is asked over the network: a turn waits so long for it,
     /// then it goes on without. The wait is not held against the turn's deadline.
     #[must_use]
     pub fn waiting(self, patience: Duration) -> Self {
-        Self { patience: Some(patience), ..self }
+        let own = self.own.map(|own| {
+            let embedder = Arc::clone(&own.embedder);
+            Arc::new(Finder { embedder, patience: Some(patience) })
+        });
+        Self { finder: Arc::new(RwLock::new(own.clone())), own, ..self }
     }
 
     /// Says who opens vaults while the server runs. To be called once.
@@ -107,15 +123,10 @@ impl Stacks {
         self.vaults.get()
     }
 
-    /// How long a turn waits for the embedder; `None` for one that is never waited for.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        self.patience
-    }
-
     /// Stacks by the same rules without any of the books.
     pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
-        let stacks = Self::new([], self.rules.clone(), self.embedder.clone())?;
-        Ok(Self { patience: self.patience, ..stacks })
+        let stacks = Self::new([], self.rules.clone(), None)?;
+        Ok(Self { own: self.own.clone(), finder: Arc::clone(&self.finder), ..stacks })
     }
 
     /// The lore as it is now.
@@ -143,9 +154,47 @@ impl Stacks {
         self.mounted.iter().any(|(volume, _)| volume.book.id == *book)
     }
 
-    /// What entries are found by meaning with.
-    pub fn embedder(&self) -> Option<&dyn Embedder> {
-        self.embedder.as_deref()
+    /// What entries are to be found by meaning with.
+    fn finder(&self) -> Option<Arc<Finder>> {
+        self.finder.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Finds entries with another embedder from now on, for all tenants.
+    pub(crate) async fn find_with(&self, finder: Finder) -> Result<(), StacksError> {
+        self.exchange(Some(Arc::new(finder))).await
+    }
+
+    /// Finds entries with what the server was started with.
+    pub(crate) async fn find_with_own(&self) -> Result<(), StacksError> {
+        self.exchange(self.own.clone()).await
+    }
+
+    /// All lore is embedded first, while turns and changes of books go on.
+    async fn exchange(&self, finder: Option<Arc<Finder>>) -> Result<(), StacksError> {
+        let made = match &finder {
+            Some(finder) => self.lore().vectors_with(finder, None).await?,
+            None => LoreVectors::default(),
+        };
+        let sources = self.changing.lock().await;
+        *self.finder.write().unwrap_or_else(PoisonError::into_inner) = finder;
+        self.compile_after(&sources, &made).await
+    }
+
+    /// Takes up what others exchanged. Whether entries are found with it already is asked of
+    /// the lore.
+    pub(crate) async fn find_alike(&self) -> Result<(), StacksError> {
+        let is_same =
+            |ours: Option<&Arc<Finder>>, theirs: Option<&Arc<Finder>>| match (ours, theirs) {
+                (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+        let wanted = self.finder();
+        if is_same(self.lore().finder(), wanted.as_ref()) {
+            return Ok(());
+        }
+        let sources = self.changing.lock().await;
+        self.compile(&sources).await
     }
 
     /// Prepares what needs the embedder. To be called once before the first turn.
@@ -197,6 +246,15 @@ impl Stacks {
     }
 
     async fn compile(&self, sources: &Sources) -> Result<(), StacksError> {
+        let before = self.lore();
+        self.compile_after(sources, before.vectors()).await
+    }
+
+    async fn compile_after(
+        &self,
+        sources: &Sources,
+        vectors: &LoreVectors,
+    ) -> Result<(), StacksError> {
         let mut books = self.mounted.clone();
         for standing in &sources.contents.books {
             if books.iter().any(|(volume, _)| volume.book.id == standing.id) {
@@ -214,8 +272,8 @@ impl Stacks {
         }
         let before = self.lore();
         let mut lore = Lore::compile(books, sources.notes.clone(), rules, Some(&before))?;
-        if let Some(embedder) = self.embedder() {
-            lore.prepare(embedder, Some(&before)).await?;
+        if let Some(finder) = self.finder() {
+            lore.prepare(finder, vectors).await?;
         }
         *self.lore.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(lore);
         Ok(())
@@ -270,6 +328,7 @@ impl App {
         if self.api().changes.is_unfinished() {
             self.take_up_others(&self.tenant).await?;
         }
+        self.stacks.find_alike().await?;
         Ok(())
     }
 
@@ -292,7 +351,12 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_core::{book::Entry, units::Timestamp};
+    use loreloom_core::{
+        book::Entry,
+        chat::{Message, Role},
+        turn::Transcript,
+        units::Timestamp,
+    };
     use loreloom_store::MemoryStore;
 
     use super::*;
@@ -332,5 +396,73 @@ mod tests {
         assert_eq!(stacks.lore().library().vault().map(loreloom_core::vault::Vault::len), Some(1));
         stacks.set_notes(Vec::new()).await.unwrap();
         assert!(stacks.lore().library().vault().is_none());
+    }
+
+    /// Writes down what it is asked.
+    struct Listening(&'static str, std::sync::Mutex<Vec<String>>);
+
+    #[async_trait::async_trait]
+    impl Embedder for Listening {
+        fn model(&self) -> &str {
+            self.0
+        }
+
+        fn dimensions(&self) -> usize {
+            1
+        }
+
+        async fn embed(
+            &self,
+            texts: &[&str],
+        ) -> Result<Vec<loreloom_memory::ports::Vector>, EmbedError> {
+            let mut heard = self.1.lock().unwrap();
+            heard.extend(texts.iter().map(|text| (*text).to_owned()));
+            Ok(texts.iter().map(|_| vec![1.0]).collect())
+        }
+    }
+
+    fn meant(id: &str) -> (Volume, Vec<Binding>) {
+        let mut book = Book::new(id, id);
+        let mut entry = Entry::new(format!("{id}/0"));
+        entry.activation.vectorized = true;
+        entry.content = format!("about {id}");
+        book.entries.push(entry);
+        (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
+    }
+
+    #[tokio::test]
+    async fn an_exchanged_embedder_embeds_all_lore_once_and_other_tenants_follow() {
+        let heard = |one: &Arc<Listening>| std::mem::take(&mut *one.1.lock().unwrap());
+        let make = |name| Arc::new(Listening(name, std::sync::Mutex::default()));
+        let (first, second) = (make("first"), make("second"));
+        let own: Arc<dyn Embedder> = first.clone();
+        let stacks = Stacks::new([meant("bells")], Rules::default(), Some(own)).unwrap();
+        stacks.prepare().await.unwrap();
+        assert_eq!(heard(&first), ["about bells"]);
+        let guest = stacks.for_another().unwrap();
+        let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
+        let case = Bookcase { desk: &desk, tenant: &tenant };
+        case.put(vec![meant("boats")], None, Timestamp(1)).await.unwrap();
+        guest.refresh(&desk, &tenant).await.unwrap();
+        assert_eq!(heard(&first), ["about boats"]);
+
+        let begun = stacks.lore();
+        let embedder: Arc<dyn Embedder> = second.clone();
+        stacks.find_with(Finder { embedder, patience: None }).await.unwrap();
+        assert_eq!(heard(&second), ["about bells"]);
+        let mut said = Transcript::default();
+        said.add(&Message::new(Role::User, None::<&str>, "bells?"));
+        begun.near(&said).await.unwrap();
+        assert_eq!(heard(&first).len(), 1, "a turn that began before compares what it can");
+        stacks.lore().near(&said).await.unwrap();
+        assert_eq!((heard(&first).len(), heard(&second).len()), (0, 1));
+
+        for _ in 0..2 {
+            guest.find_alike().await.unwrap();
+        }
+        assert_eq!(heard(&second), ["about boats"], "once");
+        stacks.find_with_own().await.unwrap();
+        guest.find_alike().await.unwrap();
+        assert_eq!(heard(&first), ["about bells", "about boats"]);
     }
 }

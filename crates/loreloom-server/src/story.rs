@@ -216,8 +216,8 @@ impl App {
 
     /// The entries found by meaning; a turn goes on without them.
     async fn near(&self, lore: &Lore, transcript: &Transcript, waiting: &Waiting) -> Vec<Near> {
-        let finding = lore.near(transcript, self.stacks.embedder());
-        let near = match self.stacks.patience().filter(|_| lore.has_vectors()) {
+        let finding = lore.near(transcript);
+        let near = match lore.patience().filter(|_| lore.has_vectors()) {
             None => finding.await.map_err(|error| error.to_string()),
             Some(patience) => {
                 let asking = async { tokio::time::timeout(patience, finding).await };

@@ -48,6 +48,7 @@ pub(crate) fn unopened(
         cache: None,
         diagnosis: failing,
         holding: None,
+        questions: None,
         problem: Some(reason),
     }
 }

@@ -543,7 +543,7 @@ export interface components {
         };
         /** @description Routes and features as they work now. */
         EffectiveRoutes: {
-            /** @description The features that ask a model, as the server was started with them. */
+            /** @description The features that ask a model. */
             features: components["schemas"]["Features"];
             /** @description The routes in their order: the first that fits wins. */
             routes: components["schemas"]["RouteView"][];
@@ -2615,10 +2615,10 @@ export interface components {
         RoutesView: {
             /** @description What works now. */
             effective: components["schemas"]["EffectiveRoutes"];
-            /** @description Why features that were set here do not work. */
+            /** @description The features that are being taken up: an embedder is asked for all lore first. */
+            pending: string[];
+            /** @description Why what was set here does not work. */
             problems: string[];
-            /** @description The features that change when the server is started the next time. */
-            restart: string[];
             /** @description What was set here; where it says nothing, the configuration does. */
             set: components["schemas"]["Routing"];
         };
@@ -3997,10 +3997,10 @@ export interface components {
             item: {
                 /** @description What works now. */
                 effective: components["schemas"]["EffectiveRoutes"];
-                /** @description Why features that were set here do not work. */
+                /** @description The features that are being taken up: an embedder is asked for all lore first. */
+                pending: string[];
+                /** @description Why what was set here does not work. */
                 problems: string[];
-                /** @description The features that change when the server is started the next time. */
-                restart: string[];
                 /** @description What was set here; where it says nothing, the configuration does. */
                 set: components["schemas"]["Routing"];
             };

@@ -8,8 +8,8 @@ use loreloom_core::ids::TenantId;
 use loreloom_llm::connection::Address;
 use loreloom_memory::ports::{Finding, StepOutcome, StoreError};
 use loreloom_server::{
-    ConnectionKind, ConnectionSettings, FeatureChoice, KeySource, OwnConnection, RouteSetting,
-    Routing, ServerUrl,
+    ConnectionKind, ConnectionSettings, FeatureChoice, KeptRouting, KeySource, OwnConnection,
+    RouteSetting, Routing, ServerUrl,
 };
 use serde_json::json;
 
@@ -185,7 +185,11 @@ fn own(store: &StoreArguments) -> anyhow::Result<(Vec<OwnConnection>, Routing)> 
         };
         let tenant = TenantId::local();
         let own = OwnConnection::all(store.as_ref(), &tenant).await?;
-        Ok((own, Routing::read(store.as_ref(), &tenant).await?))
+        let KeptRouting { routing, problem } = Routing::read(store.as_ref(), &tenant).await?;
+        if let Some(problem) = problem {
+            tracing::warn!("{problem}");
+        }
+        Ok((own, routing))
     })
 }
 
@@ -239,7 +243,7 @@ impl Listing<'_> {
         let chosen = self.own.1.features.over(&self.config.features.chosen());
         let is_asked = |(_, choice): &(_, &FeatureChoice)| choice.connection().as_str() == name;
         let features: Vec<&str> =
-            chosen.all().filter(is_asked).map(|(feature, _)| feature).collect();
+            chosen.all().filter(is_asked).map(|(feature, _)| feature.name()).collect();
         let url = match &connection.url {
             Some(url) => Address::parse(url.as_str())?.shown().to_owned(),
             None => "built in".to_owned(),

@@ -26,7 +26,7 @@ mod retain;
 mod runs;
 mod scene;
 mod serve;
-mod serve_features;
+mod serve_memory;
 mod serve_welcome;
 mod show;
 mod simulate;

@@ -18,22 +18,18 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, embed::StaticEmbedder};
 use loreloom_memory::{
-    cycle::Backend,
     ports::{ChatModel, Embedder, Store},
-    service::{MemoryService, ModelUse, Options, Ports},
+    service::ModelUse,
 };
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
-    FeatureChoice, KeySource, Limits, Notices, Placement, Recogniser, SentLog, ServerUrl, Stacks,
-    VaultKeeper, Weaving, serve,
+    Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Recogniser,
+    Routing, SentLog, ServerUrl, Stacks, Started, VaultKeeper, Weaving, serve,
 };
-use tokio::{
-    net::TcpListener,
-    sync::{oneshot, watch},
-};
+use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{memory::options, serve_features::AtStart, serve_welcome::Welcome};
+use super::{memory::options, serve_memory, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
     config::{Config, ConfigArguments, ForAll, Opened, opening, prospecting},
@@ -160,7 +156,7 @@ const UPSTREAM: &str = "upstream";
 
 /// What does memory's work.
 struct Extractor {
-    model: Box<dyn ChatModel>,
+    model: Arc<dyn ChatModel>,
     used: ModelUse,
 }
 
@@ -176,12 +172,12 @@ impl Serve {
         runtime()?.block_on(async {
             let place = self.store.under(&config);
             let store = place.open_or_make().await?;
-            let mut start = AtStart::read(store.as_ref(), &config, opened, &for_all).await?;
-            let stacks = stacks(&lore, &config, &mut start).await?;
-            let extractor = self.extractor(&config, &mut start)?;
-            let choosing = self.choosing(&lore, &config, &start)?;
-            let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &start.opened)?;
-            let used = extractor.as_ref().map(|extractor| extractor.used.clone());
+            let own: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
+            let stacks = Stacks::new(lore.mounted(&config)?, lore.rules()?, Some(own))?;
+            let extractor = self.extractor(&config, &opened)?;
+            let set = Routing::read(store.as_ref(), &TenantId::local()).await?;
+            let choosing = Some(self.choosing(&lore, &config, &opened, &set)?);
+            let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
             let access = config.server.access(address);
             access.keys.refresh(store.as_ref()).await?;
             anyhow::ensure!(
@@ -189,23 +185,24 @@ impl Serve {
                 "{address} can be reached by others, so everybody needs a key, and there is none: \
                  make one with `loreloom keys add`"
             );
-            let connections = self.routed(&config, &start, for_all)?;
-            let app = self.app(&config, connections, store, stacks, used)?;
+            let connections = self.routed(&config, &opened, for_all)?;
+            let app = self.app(&config, connections, store, stacks)?;
             let limits = config.server.limits.limits();
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             keeper.begin(&app).await?;
             app.stacks.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
-            let server = Server::start(app.clone(), address).await?;
-            if let Some(extractor) = extractor {
-                work(&app, extractor.model);
+            if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
+                memory.employ(extractor.used, extractor.model);
             }
+            let server = Server::start(app.clone(), address).await?;
+            serve_memory::work(&app);
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
             let connections = app.connections();
             let all = connections.all();
             // With `--upstream` every request goes to the first, unless the API says otherwise.
-            let is_only = self.upstream.is_some() && all.len() == start.opened.len();
+            let is_only = self.upstream.is_some() && all.len() == opened.len();
             let used = if is_only { &all[..1] } else { all };
             let welcome = Welcome {
                 address: server.address,
@@ -281,7 +278,6 @@ impl Serve {
         connections: Connections,
         store: Arc<dyn Store>,
         stacks: Stacks,
-        used: Option<ModelUse>,
     ) -> anyhow::Result<AppParts> {
         let story = &config.story;
         let character = self.character.as_ref().or(story.character.as_ref());
@@ -303,7 +299,7 @@ impl Serve {
         };
         let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
         let options = options(self.memory_settings.as_deref())?;
-        let memory = remembers.then(|| memory(&store, Options { model: used, ..options }));
+        let memory = remembers.then(|| serve_memory::memory(&store, options));
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
 
@@ -319,10 +315,10 @@ impl Serve {
     fn routed(
         &self,
         config: &Config,
-        start: &AtStart,
+        opened: &[Opened],
         for_all: ForAll,
     ) -> anyhow::Result<Connections> {
-        let all = start.opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
+        let all = opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
         let connections = if self.upstream.is_some() {
             Connections::new(all, Vec::new(), None)?
         } else {
@@ -331,27 +327,29 @@ impl Serve {
             Connections::new(all, config.routes.clone(), writer)?
         };
         let opening = opening(config.folder.clone(), for_all);
-        let started = start.started.clone();
-        Ok(connections.prospecting(prospecting()).opening(opening).started(started))
+        let connections = connections.prospecting(prospecting()).opening(opening);
+        Ok(connections.started(self.started(config)))
     }
 
-    /// The model that chooses notes of vaults, if one does.
+    /// How a model chooses notes of vaults.
     fn choosing(
         &self,
         lore: &LoreArguments,
         config: &Config,
-        start: &AtStart,
-    ) -> anyhow::Result<Option<Choosing>> {
+        opened: &[Opened],
+        set: &KeptRouting,
+    ) -> anyhow::Result<Choosing> {
         let settings = lore.vault_settings()?;
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        let configured = start.features.selector.as_ref();
-        let configured =
-            configured.map(|choice| start.asked(choice)?.model(choice.model())).transpose()?;
-        let first = start.opened.first().map(Opened::shown).unwrap_or_default();
+        // What cannot be read may name one.
+        let elsewhere = set.problem.is_some()
+            || set.routing.features.selector.is_some()
+            || config.features.selector.is_some();
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
         let url = self.upstream.as_deref().unwrap_or(&first);
         let upstream = (url, self.key_env.as_deref(), context);
         let rules = settings.using.selection.as_ref();
-        self.selector.open(rules, settings.asking, configured, upstream)
+        self.selector.open(rules, settings.asking, elsewhere, upstream)
     }
 
     /// The model that reads replies for the notebook, if one is to.
@@ -379,58 +377,31 @@ impl Serve {
     }
 
     /// The model that memory's own work goes to, if one is named.
-    fn extractor(&self, config: &Config, start: &mut AtStart) -> anyhow::Result<Option<Extractor>> {
+    fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
+        let Some(name) = &self.memory_model else { return Ok(None) };
         let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        if let Some(name) = &self.memory_model {
-            if start.features.extractor != start.started.configured.extractor {
-                let wins = "`--memory-model` on the command line wins over it";
-                start.fails("extractor", &anyhow::anyhow!(wins));
-            }
-            let first = start.opened.first().map(Opened::shown).unwrap_or_default();
-            let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
-            let model = ModelArguments::at(url, name, self.key_env.as_deref(), context);
-            return Ok(Some(Extractor { used: model.used(), model: model.open()? }));
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
+        let model = ModelArguments::at(url, name, self.key_env.as_deref(), context);
+        Ok(Some(Extractor { used: model.used(), model: Arc::from(model.open()?) }))
+    }
+
+    /// What the features are to ask, unless the API says otherwise.
+    fn started(&self, config: &Config) -> Started {
+        let mut started = Started { configured: config.features.chosen(), ..Started::default() };
+        if self.memory_model.is_some() {
+            started.fixed.push((Feature::Extractor, "--memory-model"));
         }
-        let Some(choice) = &start.features.extractor else { return Ok(None) };
-        let connection = start.asked(choice)?;
-        let model = connection.model(choice.model())?;
-        Ok(Some(Extractor { model, used: connection.used(context) }))
+        if self.selector.is_named() {
+            started.fixed.push((Feature::Selector, "--selector-model"));
+        }
+        started.patience = config.features.embedder_timeout_ms.unwrap_or(started.patience);
+        started
     }
 }
 
 /// The context size of a model that nothing is known of.
 const DEFAULT_CONTEXT: u32 = 8192;
-
-/// How long a turn waits for an embedder that is asked over the network.
-const EMBEDDER_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The books and rules, and what entries are found by meaning with.
-async fn stacks(
-    lore: &LoreArguments,
-    config: &Config,
-    start: &mut AtStart,
-) -> anyhow::Result<Stacks> {
-    let (mounted, rules) = (lore.mounted(config)?, lore.rules()?);
-    let own = || -> Arc<dyn Embedder> { Arc::new(StaticEmbedder::embedded()) };
-    let Some(choice) = &start.features.embedder else {
-        return Ok(Stacks::new(mounted, rules, Some(own()))?);
-    };
-    let asked = start.asked(choice);
-    let opening = match asked {
-        Ok(connection) => connection.embedder(choice.model()).await,
-        Err(error) => Err(error),
-    };
-    let embedder: Arc<dyn Embedder> = match opening {
-        Ok(embedder) => Arc::new(embedder),
-        Err(error) if start.is_own_embedder() => {
-            start.fails("embedder", &error);
-            return Ok(Stacks::new(mounted, rules, Some(own()))?);
-        }
-        Err(error) => return Err(error).context("the feature `embedder`"),
-    };
-    let patience = config.features.embedder_timeout_ms.unwrap_or(EMBEDDER_TIMEOUT);
-    Ok(Stacks::new(mounted, rules, Some(embedder))?.waiting(patience))
-}
 
 /// How long running requests may take to finish once the server is asked to stop.
 const LAST_MOMENT: Duration = Duration::from_secs(20);
@@ -463,44 +434,6 @@ pub(super) fn parts(
     }
 }
 
-/// Memory over a store.
-fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
-    let ports = Ports {
-        story: store.clone(),
-        log: store.clone(),
-        jobs: store.clone(),
-        clock: Arc::new(SystemClock),
-        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
-    };
-    Arc::new(MemoryService::new(ports, options))
-}
-
-/// Carries out memory's work until the server stops: as many jobs at once as the model takes.
-fn work(app: &App, model: Box<dyn ChatModel>) {
-    let Some(memory) = app.memory.clone() else { return };
-    let at_once = memory.options().model.as_ref().map_or(1, |model| model.at_once);
-    let (tell, stop) = watch::channel(false);
-    let stopping = app.stopping.clone();
-    app.tasks.spawn(async move {
-        stopping.cancelled().await;
-        // The workers have gone already if nobody hears this.
-        let _gone = tell.send(true);
-    });
-    let model: Arc<dyn ChatModel> = Arc::from(model);
-    memory.use_model(Arc::clone(&model), Some(Arc::new(StaticEmbedder::embedded())));
-    // Another server on the same store has workers of its own.
-    let (process, begun) = (std::process::id(), app.clock.now().0);
-    for number in 0..at_once {
-        let (memory, model, stop) = (Arc::clone(&memory), Arc::clone(&model), stop.clone());
-        let name = format!("server-{process}-{begun}-{number}");
-        app.tasks.spawn(async move {
-            let embedder = StaticEmbedder::embedded();
-            let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
-            memory.work_until(&name, backend, stop).await;
-        });
-    }
-}
-
 /// A runtime for one command.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
@@ -522,6 +455,8 @@ impl Server {
     /// Opens the port.
     pub(super) async fn start(app: App, address: SocketAddr) -> anyhow::Result<Self> {
         app.open().await.context("the stored stories cannot be read")?;
+        let problems = app.configured_problems();
+        anyhow::ensure!(problems.is_empty(), "{}", problems.join("; "));
         let listener = match TcpListener::bind(address).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 anyhow::bail!("{address} is in use already: `--port` names another port")

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use async_trait::async_trait;
 use loreloom_core::{ids::ConnectionId, tokens::TokenCounter, units::Tokens};
 use loreloom_llm::{
     connection::{
@@ -24,18 +25,19 @@ use loreloom_llm::{
 };
 use loreloom_memory::{
     hardware::Hardware,
-    ports::{ChatModel, Diagnosis, Upstream},
+    ports::{ChatModel, Diagnosis, Embedder, Upstream},
     service::ModelUse,
 };
 use loreloom_server::{
     Cache, Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
-    Prospecting, Reach, TokenizerSetting,
+    Prospecting, Questions, Reach, TokenizerSetting,
 };
 
 use super::key;
 use crate::files;
 
 /// A connection ready to be used.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) config: ConnectionSettings,
@@ -301,6 +303,7 @@ impl Opened {
             cache: config.provider.map(|provider| Cache { provider, price }),
             diagnosis: self.diagnosis(),
             holding,
+            questions: Some(Arc::new(self.clone())),
             problem: None,
         })
     }
@@ -337,7 +340,7 @@ impl Opened {
     }
 
     /// What memory needs to know of a model of it.
-    pub(crate) fn used(&self, default_context: u32) -> ModelUse {
+    pub(crate) fn used(&self, default_context: Tokens) -> ModelUse {
         let (source, at_once) = match self.config.kind {
             Kind::Openai => ("openai_compatible", 4),
             Kind::Ollama | Kind::Offline => ("ollama", 1),
@@ -350,8 +353,25 @@ impl Opened {
                 .at_once
                 .and_then(|most| u32::try_from(most).ok())
                 .unwrap_or(at_once),
-            context: Tokens(self.config.context.unwrap_or(default_context)),
+            context: self.config.context.map_or(default_context, Tokens),
         }
+    }
+}
+
+#[async_trait]
+impl Questions for Opened {
+    fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, String> {
+        let model = Self::model(self, name).map_err(|error| format!("{error:#}"))?;
+        Ok(Arc::from(model))
+    }
+
+    async fn embedder(&self, name: Option<&str>) -> Result<Arc<dyn Embedder>, String> {
+        let embedder = Self::embedder(self, name).await.map_err(|error| format!("{error:#}"))?;
+        Ok(Arc::new(embedder))
+    }
+
+    fn used(&self, context: Tokens) -> ModelUse {
+        Self::used(self, context)
     }
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use loreloom_core::vault::{
     OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
 };
-use loreloom_memory::{ports::ChatModel, vault_select::AskRules};
+use loreloom_memory::vault_select::AskRules;
 use loreloom_server::Choosing;
 use serde_json::{Map, Value};
 
@@ -212,21 +212,21 @@ impl SelectorArguments {
         self.selector_model.is_some()
     }
 
-    /// The model, if these rules have one choose: the one named here, whose unnamed parts are
-    /// the upstream's, else the configured one.
+    /// How notes are chosen, and by the model named here, whose unnamed parts are the
+    /// upstream's; else by whoever is named while the server runs. `elsewhere`: somebody is
+    /// named by the configuration or the API.
     pub(crate) fn open(
         &self,
         rules: Option<&SelectionRules>,
         asking: AskRules,
-        configured: Option<Box<dyn ChatModel>>,
+        elsewhere: bool,
         (upstream, key_env, context): (&str, Option<&str>, u32),
-    ) -> anyhow::Result<Option<Choosing>> {
+    ) -> anyhow::Result<Choosing> {
         if rules.is_none() {
             anyhow::ensure!(
                 self.selector_model.is_none(),
                 "`--selector-model` chooses with `--vault-mode two-stage` or `ai-only`"
             );
-            return Ok(None);
         }
         let url = self.selector_url.as_deref().unwrap_or(upstream);
         let key_env = match (&self.selector_key_env, &self.selector_url) {
@@ -235,13 +235,12 @@ impl SelectorArguments {
             // A key is for the server it was given for.
             (None, Some(_)) => None,
         };
-        let model = match (&self.selector_model, configured) {
-            (Some(name), _) => ModelArguments::at(url, name, key_env, context).open()?,
-            (None, Some(model)) => model,
-            (None, None) => {
-                anyhow::bail!("say which model chooses notes with `--selector-model NAME`")
-            }
-        };
+        anyhow::ensure!(
+            rules.is_none() || elsewhere || self.is_named(),
+            "say which model chooses notes with `--selector-model NAME`"
+        );
+        let model = self.selector_model.as_deref();
+        let model = model.map(|name| ModelArguments::at(url, name, key_env, context).open());
         let mut asking = asking;
         if let Some(seconds) = self.selector_timeout {
             let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
@@ -256,7 +255,10 @@ impl SelectorArguments {
             );
             asking.narrow = Some(share);
         }
-        Ok(Some(Choosing::new(Arc::from(model), asking)))
+        Ok(match model.transpose()? {
+            Some(model) => Choosing::new(Arc::from(model), asking),
+            None => Choosing::nobody(asking),
+        })
     }
 }
 

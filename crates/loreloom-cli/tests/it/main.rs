@@ -12,6 +12,7 @@ mod care;
 mod connections;
 mod crossing;
 mod demo;
+mod features;
 mod help;
 mod hostile;
 mod hostile_files;

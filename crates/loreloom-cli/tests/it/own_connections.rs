@@ -2,6 +2,9 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
+use loreloom_core::{ids::TenantId, units::Timestamp};
+use loreloom_memory::ports::Change;
+use loreloom_store::StoreAddress;
 use loreloom_testkit::{
     model_server::{ModelServer, Reply, Script},
     postgres::Cluster,
@@ -71,7 +74,8 @@ async fn a_connection_that_is_set_up_serves_stays_over_a_restart_and_goes() {
         "features": {"extractor": "cloud"},
     });
     let (status, put) = server.api("PUT", "/routes", &routes).await;
-    assert_eq!((status, &put["item"]["restart"]), (200, &json!(["extractor"])), "{put}");
+    let now = &put["item"]["effective"]["features"];
+    assert_eq!((status, now), (200, &json!({"extractor": "cloud"})), "{put}");
     assert_eq!(says(&server, "gpt-1").await.1, "from the cloud");
     drop(server);
 
@@ -83,14 +87,15 @@ async fn a_connection_that_is_set_up_serves_stays_over_a_restart_and_goes() {
     let server = Server::started(command(home.path(), &[]));
     assert_eq!(says(&server, "gpt-1").await.1, "from the cloud");
     let (_, now) = server.api("GET", "/routes", &json!({})).await;
-    assert_eq!(now["restart"], json!([]), "{now}");
+    assert_eq!(now["pending"], json!([]), "{now}");
     assert_eq!(now["effective"]["features"]["extractor"], "cloud");
     let (status, refused) = server.api("DELETE", "/connections/cloud", &json!({})).await;
     assert_eq!(status, 409, "{refused}");
     let told = refused["detail"].as_str().unwrap();
     assert!(told.contains("route `gpt-*`, feature `extractor`"), "{told}");
     let (status, put) = server.api("PUT", "/routes", &json!({})).await;
-    assert_eq!((status, &put["item"]["restart"]), (200, &json!(["extractor"])), "{put}");
+    let now = &put["item"]["effective"]["features"];
+    assert_eq!((status, now), (200, &json!({})), "{put}");
     let (status, gone) = server.api("DELETE", "/connections/cloud", &json!({})).await;
     assert_eq!(status, 200, "{gone}");
     assert_ne!(says(&server, "gpt-1").await.1, "from the cloud");
@@ -124,7 +129,7 @@ async fn a_start_without_the_key_goes_on_and_says_what_is_missing() {
     let problem = now["problems"][0].as_str().unwrap();
     assert!(problem.starts_with("`extractor` does not work: "), "{problem}");
     assert!(problem.contains("`LORELOOM_CLOUD` is not set"), "{problem}");
-    assert_eq!(now["restart"], json!(["extractor"]));
+    assert_eq!(now["effective"]["features"], json!({"writer": "cloud"}));
     let (status, told) = says(&server, "m").await;
     assert_eq!(status, 502, "{told}");
     assert!(told.to_string().contains("LORELOOM_CLOUD"), "{told}");
@@ -180,7 +185,7 @@ async fn a_key_can_neither_reach_inside_nor_take_variables_and_files_out() {
     let (status, told) = call("PUT", "/api/v1/connections/other", body).await;
     assert!(status == 201 && !told.contains(SECRET), "{told}");
     drop(server);
-    // The next start opens the features, which are held to the same.
+    // The features are held to the same, also when the next start opens them.
     let server = Server::started(command(home.path(), &[]));
     let (_, now) = server.api("GET", "/routes", &json!({})).await;
     assert!(now["problems"].to_string().contains("`embedder` does not work"), "{now}");
@@ -208,6 +213,30 @@ async fn keys_are_made_and_revoked_through_the_api() {
     let (status, gone) = server.api("DELETE", &format!("/keys/{id}"), &json!({})).await;
     assert_eq!(status, 200, "{gone}");
     assert_eq!(look().await, 401);
+}
+
+#[tokio::test]
+async fn a_start_with_routes_that_cannot_be_read_goes_on_and_says_so() {
+    let (home, cloud) = (TempDir::new().unwrap(), model("from the cloud"));
+    let server = Server::started(command(home.path(), &[]));
+    let settings = json!({"url": format!("{}/v1", cloud.base_url())});
+    server.api("PUT", "/connections/cloud", &settings).await;
+    let (status, put) =
+        server.api("PUT", "/routes", &json!({"features": {"writer": "cloud"}})).await;
+    assert_eq!(status, 200, "{put}");
+    drop(server);
+    let store = StoreAddress::File(home.path().join("data/stories.sqlite")).open().await.unwrap();
+    let later =
+        Change { key: "routes".to_owned(), value: Some(json!({"features": {"seer": "x"}})) };
+    store.change(&TenantId::local(), &[later], None, Timestamp(1)).await.unwrap();
+    drop(store);
+    let server = Server::started(command(home.path(), &[]));
+    let (_, now) = server.api("GET", "/routes", &json!({})).await;
+    let problem = now["problems"][0].as_str().unwrap();
+    assert!(problem.contains("cannot be read") && problem.contains("`seer`"), "{problem}");
+    assert_ne!(says(&server, "m").await.1, "from the cloud");
+    let listed = printed(home.path(), &["connections", "list", "--data", "data"]);
+    assert!(listed.contains("cloud: openai"), "{listed}");
 }
 
 /// Two servers over one store: what one sets up, the other takes up, and the next start has.

@@ -60,6 +60,9 @@ const NEAR: usize = 96;
 /// to its end for each.
 const REMARK: usize = 512;
 
+/// How a remark begins that says how long a reply is to be.
+const LENGTH: &str = " (length = ";
+
 /// One turn of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
@@ -88,8 +91,10 @@ pub fn template_of(prompt: &str) -> Option<&'static Template> {
         let mut openings = own.map(|(_, opening)| *opening).chain(named);
         openings.any(|opening| prompt.contains(opening) || at_start(prompt, opening).is_some())
     };
-    let by_model = TEMPLATES.iter().find(|template| opens(template, Role::Assistant));
-    by_model.or_else(|| TEMPLATES.iter().find(|template| opens(template, Role::User)))
+    let fits = |template: &&Template| template.holds.is_none_or(|text| prompt.contains(text));
+    let known = || TEMPLATES.iter().filter(fits);
+    let by_model = known().find(|template| opens(template, Role::Assistant));
+    by_model.or_else(|| known().find(|template| opens(template, Role::User)))
 }
 
 /// What opens a turn: where it stands, where the text begins, who speaks.
@@ -122,6 +127,11 @@ pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers
         end = if apart { mark.end } else { end };
         apart
     });
+    for mark in &mut marks {
+        if let Some((name, end)) = heading(prompt, template, mark.end) {
+            (mark.name, mark.end) = (Some(name), end);
+        }
+    }
     let mut turns = Vec::with_capacity(marks.len() + 1);
     let first = marks.first().map_or(prompt.len(), |mark| mark.start);
     if !prompt[..first].trim().is_empty() {
@@ -133,6 +143,20 @@ pub(super) fn by_template(prompt: &str, template: &Template, speakers: &Speakers
         push_turns(&mut turns, prompt, range, (mark.role, mark.name), template);
     }
     turns
+}
+
+/// The name in the line that a turn begins with, if it is nothing else, and where that ends.
+fn heading<'prompt>(
+    prompt: &'prompt str,
+    template: &Template,
+    at: usize,
+) -> Option<(&'prompt str, usize)> {
+    let (before, after) = template.heading?;
+    let rest = prompt[at..].strip_prefix('\n')?.strip_prefix(before)?;
+    let line = rest.lines().next().unwrap_or_default();
+    let name = line.trim_end().strip_suffix(after)?;
+    let end = prompt.len() - rest.len() + name.len() + after.len();
+    only_a_name(&format!("{name}:")).then_some((name, end))
 }
 
 /// Where an opening that stands at the start of a line ends, if the prompt begins with it.
@@ -168,17 +192,25 @@ fn named_openings<'prompt>(
     found.collect()
 }
 
-/// Openings with a remark, as in `### Response (two paragraphs):`.
+/// Openings with a remark, as in `### Response (two paragraphs):` and
+/// `### Response: (length = long)`.
 fn annotated<'a>(
     prompt: &'a str,
     opening: &'a str,
 ) -> impl Iterator<Item = (usize, usize)> + use<'a> {
     let found = opening.strip_suffix(':').into_iter().flat_map(|name| prompt.match_indices(name));
     found.filter_map(move |(at, found)| {
-        let rest = prompt[at + found.len()..].strip_prefix(" (")?;
+        let rest = &prompt[at + found.len()..];
+        // What follows the colon is text, unless it is a length, which no story says.
+        let (begins, ends) = match rest.strip_prefix(':') {
+            Some(rest) if rest.starts_with(LENGTH) => (": (", ")"),
+            Some(_) => return None,
+            None => (" (", "):"),
+        };
+        let rest = rest.strip_prefix(begins)?;
         let line = rest[..rest.floor_char_boundary(REMARK)].lines().next().unwrap_or_default();
-        let length = line.find("):")?;
-        Some((at, at + found.len() + 2 + length + 2))
+        let length = line.find(ends)?;
+        Some((at, at + found.len() + begins.len() + length + ends.len()))
     })
 }
 
@@ -327,6 +359,11 @@ mod tests {
             "sys\nUSER: hi\nASSISTANT: ho</s>\nASSISTANT: ",
             "SYSTEM: sys\nUSER: hi\nASSISTANT: ho\nASSISTANT: ",
             "sys\n### Human:\nhi\n### Assistant:\nho\n### Assistant:\n",
+            "sys\nUSER: \nhi\nASSISTANT: \nho\nASSISTANT: ",
+            "sys\nUser: hi<|end_of_turn|>\nAssistant: ho<|end_of_turn|>\nAssistant: ",
+            "BEGINNING OF CONVERSATION: sysUSER: hiGPT: ho</s>GPT:",
+            "sys\n### Instruction:\nhi\n\n### Response:\nho\n\n### Response: (length = unlimited)\n",
+            "sys\n### Instruction:\n#### Wren:\nhi\n### Response:\n#### Mira:\nho\n### Response (2 paragraphs, natural):\n#### Mira:\n",
         ] {
             let template = template_of(prompt).unwrap();
             let found = by_template(prompt, template, &Speakers::default());
@@ -384,6 +421,26 @@ mod tests {
         assert_eq!(template.next_turn(prompt, hey), prompt.find("<|im_start|>Edda"));
         let frame = ("<|im_start|>system\n".to_owned(), "<|im_end|>\n".to_owned());
         assert_eq!(template.frame(prompt, Role::System), frame);
+    }
+
+    #[test]
+    fn a_turn_may_begin_with_a_line_that_names_its_speaker() {
+        let prompt = "### Instruction:\n#### Wren:\nhi\n### Response:\n#### Of bells: a list\n";
+        let turns = by_template(prompt, template_of(prompt).unwrap(), &Speakers::default());
+        let found: Vec<_> = turns
+            .iter()
+            .map(|turn| (turn.role, turn.name.as_deref(), &prompt[turn.range.clone()]))
+            .collect();
+        let expected =
+            [(Role::User, Some("Wren"), "hi"), (Role::Assistant, None, "#### Of bells: a list")];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn names_that_some_template_opens_turns_with_are_names() {
+        for prompt in ["User: hi\nAssistant: ho\nUser:", "Wren: hi\nGPT: ho\nWren:"] {
+            assert_eq!(template_of(prompt), None, "{prompt}");
+        }
     }
 
     #[test]

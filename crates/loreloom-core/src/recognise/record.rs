@@ -13,6 +13,8 @@ pub struct Ticket {
     slot: Option<Slot>,
     /// When the chat was made that was in this place: it may be forgotten before the reply.
     born: u64,
+    /// When the chat was written to with the request.
+    recorded: u64,
     at: Option<NodeAt>,
     kind: Kind,
     generation: GenerationType,
@@ -39,6 +41,7 @@ impl Memory {
         let mut ticket = Ticket {
             slot: found.slot,
             born: found.slot.map_or(0, |slot| self.story(slot).born),
+            recorded: 0,
             at: None,
             kind: found.kind,
             generation: found.generation,
@@ -80,8 +83,28 @@ impl Memory {
         if let Some(user) = &found.speakers.user {
             client.learn_user(user);
         }
-        (ticket.slot, ticket.at, ticket.born) = (Some(slot), tip, self.story(slot).born);
+        let story = self.story(slot);
+        (ticket.slot, ticket.at) = (Some(slot), tip);
+        (ticket.born, ticket.recorded) = (story.born, story.touched);
         ticket
+    }
+
+    /// Takes up that a recorded request got no reply: the model refused it, or could not be
+    /// asked. Sent again, it asks for the first reply and not for another version of one.
+    pub fn unanswered(&mut self, ticket: &Ticket) {
+        let Some(slot) = ticket.slot.filter(|slot| self.story(*slot).born == ticket.born) else {
+            return;
+        };
+        let story = self.story_mut(slot);
+        let answers = |at: NodeAt| {
+            let mut next = story.node(at).children.iter();
+            next.any(|next| story.node(*next).message.role == Role::Assistant)
+        };
+        // A request that came later may have its reply still before it.
+        let is_last = story.touched == ticket.recorded && story.asked == ticket.at;
+        if is_last && !ticket.at.is_some_and(answers) {
+            story.asked = None;
+        }
     }
 
     /// Takes up the reply to a recorded request: one text for each choice. Says what of it

@@ -20,6 +20,11 @@ pub struct Template {
     pub named: Option<(&'static str, &'static str)>,
     /// Whether text that follows the end of a turn is the model's next.
     pub model_unopened: bool,
+    /// What its prompts also hold, where its openings alone may be people's names.
+    pub holds: Option<&'static str>,
+    /// What stands before and after the name of who speaks, where a turn may begin with a
+    /// line that is only that.
+    pub heading: Option<(&'static str, &'static str)>,
 }
 
 /// Known templates; the first that opens a turn in a prompt is the prompt's.
@@ -35,6 +40,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: Some(("<|im_start|>", "\n")),
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Llama 3",
@@ -47,6 +54,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: Some(("<|start_header_id|>", "<|end_header_id|>")),
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Llama 4",
@@ -59,6 +68,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: Some(("<|header_start|>", "<|header_end|>")),
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Gemma",
@@ -71,6 +82,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Command R",
@@ -83,6 +96,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "DeepSeek",
@@ -91,6 +106,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Gemma 4",
@@ -103,6 +120,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Moonshot",
@@ -115,6 +134,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Harmony",
@@ -128,6 +149,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "dots",
@@ -140,6 +163,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Metharme",
@@ -152,6 +177,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Zephyr",
@@ -164,6 +191,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: false,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Mistral",
@@ -177,6 +206,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: true,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Alpaca",
@@ -189,6 +220,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: Some(("#### ", ":")),
     },
     Template {
         name: "Vicuna",
@@ -201,6 +234,8 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
     },
     Template {
         name: "Human and assistant",
@@ -209,5 +244,31 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
+        holds: None,
+        heading: None,
+    },
+    Template {
+        name: "OpenOrca",
+        openings: &[(Role::User, "\nUser:"), (Role::Assistant, "\nAssistant:")],
+        closings: &["<|end_of_turn|>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+        holds: Some("<|end_of_turn|>"),
+        heading: None,
+    },
+    Template {
+        name: "Koala",
+        openings: &[
+            (Role::System, "BEGINNING OF CONVERSATION:"),
+            (Role::User, "USER: "),
+            (Role::Assistant, "GPT:"),
+        ],
+        closings: &["</s>"],
+        system_as_user: true,
+        named: None,
+        model_unopened: false,
+        holds: Some("USER: "),
+        heading: None,
     },
 ];

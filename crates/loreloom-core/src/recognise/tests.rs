@@ -71,6 +71,32 @@ fn told(memory: &mut Memory, card: &str, turns: usize) -> (Teller, ChatId) {
 }
 
 #[test]
+fn a_request_that_got_no_reply_is_sent_again_and_is_no_swipe() {
+    let mut memory = Memory::new();
+    let (mut mira, _) = told(&mut memory, "Mira", 2);
+    mira.say("And now?");
+    let request = mira.request(0, &[]);
+    let sent = |memory: &mut Memory| {
+        let found = memory.recognise(&request);
+        (found.generation, memory.record(&request, &found))
+    };
+    let (first, failed) = sent(&mut memory);
+    assert_eq!(first, GenerationType::Normal);
+    memory.unanswered(&failed);
+    let (again, waiting) = sent(&mut memory);
+    assert_eq!(again, GenerationType::Normal, "there is no reply");
+    let (meanwhile, refused) = sent(&mut memory);
+    assert_eq!(meanwhile, GenerationType::Swipe, "a reply may be on its way");
+    memory.unanswered(&waiting);
+    assert_eq!(sent(&mut memory).0, GenerationType::Swipe, "a later one has not failed");
+    memory.reply(&refused, ["Now it rains."]);
+    let (another, failed) = sent(&mut memory);
+    assert_eq!(another, GenerationType::Swipe);
+    memory.unanswered(&failed);
+    assert_eq!(sent(&mut memory).0, GenerationType::Swipe, "there is a reply");
+}
+
+#[test]
 fn a_trimmed_window_is_put_back_under_its_ancestors() {
     let mut memory = Memory::new();
     let (mut mira, chat) = told(&mut memory, "Mira", 6);

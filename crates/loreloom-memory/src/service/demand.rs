@@ -61,12 +61,12 @@ impl MemoryService {
         let hasher = Hasher::new("demand").field(chat.as_str().as_bytes());
         let seed = hasher.number(now.0.unsigned_abs()).number(record.version).finish();
         let seed = seed.to_string()[..16].to_owned();
-        let model = self.options.model.as_ref();
+        let model = self.used();
         let occasion = Occasion {
             config: Config {
                 settings: &self.options.settings,
                 rules: &self.options.rules,
-                hardware: model.map_or(Hardware::A, |model| model.hardware),
+                hardware: model.as_ref().map_or(Hardware::A, |model| model.hardware),
             },
             path: &path,
             chat_id: chat.as_str(),

@@ -11,6 +11,7 @@ mod catch_up;
 mod demand;
 mod ears;
 mod embedder;
+mod employment;
 mod exchange;
 mod grounding;
 mod groups;
@@ -30,7 +31,7 @@ mod worker;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use loreloom_core::{
@@ -38,7 +39,7 @@ use loreloom_core::{
     ids::{ChatId, ConnectionId, PrefixHash, TenantId},
     units::Tokens,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 pub use crate::policy::Policy;
 
@@ -46,6 +47,7 @@ pub use self::{
     by_hand::{ByHandError, NewMemory, Since},
     demand::{Answered, DemandError},
     embedder::KeptEmbedder,
+    employment::Asked,
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,
     groups::groups,
@@ -58,12 +60,11 @@ pub use self::{
     view::{View, Who},
     worker::{Ran, Stop},
 };
-use self::{cache::Caches, recalled::Indexes};
+use self::{cache::Caches, employment::Employment, recalled::Indexes};
 use crate::{
-    cycle::Backend,
     hardware::Hardware,
     inject::Labels,
-    ports::{ChatModel, Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
+    ports::{Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
     recall::Weights,
     rules::Rules,
     settings::Settings,
@@ -85,6 +86,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The embedded embedder; without one, passages are found by their words alone.
     pub embed: Option<EmbedOne>,
+    /// What vectors are made with for what is asked of a model.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// The model that does memory's work.
@@ -117,7 +120,8 @@ pub struct Options {
     pub recall_least: f64,
     /// Passages kept in memory, over all chats.
     pub passages_most: usize,
-    /// The model; without one no jobs are made, and recall works all the same.
+    /// The model at the beginning; without one no jobs are made, and recall works all the
+    /// same. Another may be employed later ([`MemoryService::employ`]).
     pub model: Option<ModelUse>,
     /// What the memory of characters is used for, by id or name; else everything.
     pub policies: BTreeMap<String, Policy>,
@@ -142,12 +146,6 @@ impl Default for Options {
     }
 }
 
-/// What is asked where a person wants something now.
-struct Asked {
-    model: Arc<dyn ChatModel>,
-    embedder: Option<Arc<dyn Embedder>>,
-}
-
 /// Memory at work.
 pub struct MemoryService {
     ports: Ports,
@@ -155,7 +153,7 @@ pub struct MemoryService {
     caches: Mutex<Caches>,
     indexes: Mutex<Indexes>,
     queued: Notify,
-    asked: OnceLock<Asked>,
+    employment: watch::Sender<Employment>,
 }
 
 impl std::fmt::Debug for MemoryService {
@@ -173,27 +171,15 @@ impl MemoryService {
         if let (Some(model), Some(hardware)) = (&mut options.model, options.hardware) {
             model.hardware = hardware;
         }
+        let employment = watch::Sender::new(Employment::elsewhere(options.model.clone()));
         Self {
             ports,
             options,
             caches: Mutex::default(),
             indexes: Mutex::default(),
             queued: Notify::new(),
-            asked: OnceLock::new(),
+            employment,
         }
-    }
-
-    /// What is asked at once, where a person wants something now; none without a model.
-    pub fn backend(&self) -> Option<Backend<'_>> {
-        let asked = self.asked.get()?;
-        let embedder = asked.embedder.as_deref();
-        Some(Backend { model: asked.model.as_ref(), embedder })
-    }
-
-    /// Says what is asked at once. The first one stays.
-    pub fn use_model(&self, model: Arc<dyn ChatModel>, embedder: Option<Arc<dyn Embedder>>) {
-        // Whoever came first may have been asked already.
-        let _second = self.asked.set(Asked { model, embedder });
     }
 
     /// How it works.

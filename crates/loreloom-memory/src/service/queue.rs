@@ -42,7 +42,7 @@ impl MemoryService {
     pub async fn after_reply(&self, spoken: &Spoken<'_>) -> Result<Vec<JobId>, MemoryError> {
         // Also without a model: one may come back to jobs that were queued before.
         let open = self.story_moved(spoken.tenant, spoken.chat, spoken.path).await?;
-        let Some(model) = &self.options.model else { return Ok(Vec::new()) };
+        let Some(model) = &self.used() else { return Ok(Vec::new()) };
         let known = spoken.speakers.iter().map(|who| self.known_as(who.clone()));
         let speakers: Vec<Who> = known.filter(|who| who.policy.writes()).collect();
         if speakers.is_empty() || !ends_in_reply(spoken.path) {
@@ -130,7 +130,7 @@ impl MemoryService {
         chat: &ChatId,
         speakers: &[Who],
     ) -> Result<Option<JobId>, MemoryError> {
-        let Some(model) = &self.options.model else { return Ok(None) };
+        let Some(model) = &self.used() else { return Ok(None) };
         let open = self.ports.jobs.jobs(tenant, Some(chat), false).await?;
         if let Some(known) = open.iter().find(|job| job.kind == JobKind::CatchUp) {
             return Ok(Some(known.id));

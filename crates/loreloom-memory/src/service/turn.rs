@@ -162,8 +162,7 @@ impl MemoryService {
         let character = ears.character(&all, &seen, self.options.rules.keeps_secrets);
         let chat = ears.chat(&view.chat);
         let vectors = self.vectors(asked.path, &character.memories);
-        let model = self.options.model.as_ref();
-        let hardware = model.map_or(Hardware::A, |model| model.hardware);
+        let hardware = self.used().map_or(Hardware::A, |model| model.hardware);
         let context = TurnContext::of(
             asked.path,
             &entities,

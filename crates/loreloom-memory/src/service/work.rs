@@ -184,8 +184,10 @@ impl MemoryService {
         items: &'job [PathItem],
         who: &'job Who,
     ) -> Occasion<'job> {
-        let model = self.options.model.as_ref();
-        let hardware = model.map_or(Hardware::A, |model| model.hardware);
+        let model = self.used();
+        let hardware = model.as_ref().map_or(Hardware::A, |model| model.hardware);
+        // The job may have been queued for a model that reads more.
+        let context = model.map_or(job.body.context, |model| model.context.0.min(job.body.context));
         Occasion {
             config: Config {
                 settings: &self.options.settings,
@@ -196,7 +198,7 @@ impl MemoryService {
             chat_id: job.chat.as_str(),
             character: &who.name,
             card: &who.card,
-            context: Tokens(job.body.context),
+            context: Tokens(context),
             counter: &QuarterEstimate,
             now: self.ports.clock.now().0,
             seed: &job.body.seed,

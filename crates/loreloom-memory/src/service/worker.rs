@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loreloom_core::{ids::ConnectionId, units::Timestamp};
+use loreloom_core::units::Timestamp;
 use tokio::sync::watch;
 
 use super::{
@@ -46,8 +46,10 @@ impl MemoryService {
         backend: Backend<'_>,
         stop: &mut Stop,
     ) -> Result<Option<Ran>, MemoryError> {
-        let Some(model) = &self.options.model else { return Ok(None) };
-        let connections: Vec<(ConnectionId, u32)> = vec![(model.connection.clone(), model.at_once)];
+        let connections = self.employment.borrow().connections();
+        if connections.is_empty() {
+            return Ok(None);
+        }
         let now = self.ports.clock.now();
         let claiming = Claiming { worker: worker.to_owned(), now, until: after(now), connections };
         let Some(mut job) = self.ports.jobs.claim(&claiming).await? else { return Ok(None) };
@@ -128,22 +130,34 @@ impl MemoryService {
         Outcome::Again { body: job.body.clone(), due, error }
     }
 
-    /// Carries jobs out until told to stop. A failure of the store is waited out.
-    pub async fn work_until(&self, worker: &str, backend: Backend<'_>, mut stop: Stop) {
+    /// Carries jobs out until told to stop, with the model that does the work at the time. The
+    /// worker has a place among others, counted from 0: those whose place is beyond what the
+    /// model takes at once wait for another model. A failure of the store is waited out.
+    pub async fn work_until(&self, worker: &str, place: u32, mut stop: Stop) {
         let mut pruned: Option<Timestamp> = None;
+        let mut employment = self.employment.subscribe();
         while !*stop.borrow() {
+            let has_work = place < employment.borrow_and_update().at_once();
+            let Some(asked) = self.asked().filter(|_| has_work) else {
+                tokio::select! {
+                    // The service itself holds the other end.
+                    _another = employment.changed() => continue,
+                    () = stopped(&mut stop) => return,
+                }
+            };
             let now = self.ports.clock.now();
             if pruned.is_none_or(|last| now.0 - last.0 >= PRUNES_EVERY) {
                 pruned = Some(now);
                 // What could not be forgotten now is forgotten later.
                 let _later = self.ports.jobs.prune(Timestamp(now.0 - KEPT_FOR)).await;
             }
-            let ran = self.run_next_job(worker, backend, &mut stop).await;
+            let ran = self.run_next_job(worker, asked.backend(), &mut stop).await;
             if matches!(ran, Ok(Some(_))) {
                 continue;
             }
             tokio::select! {
                 () = self.queued.notified() => {}
+                _another = employment.changed() => {}
                 () = tokio::time::sleep(IDLE) => {}
                 () = stopped(&mut stop) => return,
             }

@@ -135,7 +135,7 @@ async fn put(
         let detail = format!("there may be {MOST} connections besides the configuration's");
         return Err(Problem::new(Code::Conflict, detail));
     }
-    let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?;
+    let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?.routing;
     for (feature, choice) in routing.features.all() {
         if *choice.connection() == one.name {
             let facts = (one.settings.kind, one.settings.model.as_deref());
@@ -170,7 +170,7 @@ async fn remove(
         not_configured(&app, &name)?;
         return Err(Problem::missing("connection", name.as_str()));
     }
-    let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?;
+    let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?.routing;
     let naming = routing.naming(&name);
     // One that the configuration hides is not what routes lead to.
     if !naming.is_empty() && !app.configured.has_configured(&name) {

@@ -5,11 +5,11 @@
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
 use loreloom_memory::{
-    cycle::{Backend, Demand},
+    cycle::Demand,
     event::{RecordKey, RecordKind},
     model_test::{self, Tried},
     ports::{ModelError, Owner},
-    service::{DemandError, RecapError, Who},
+    service::{Asked, DemandError, RecapError, Who},
     timeline::Timeline,
 };
 use serde::{Deserialize, Serialize};
@@ -39,9 +39,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 /// The model that memory asks.
-fn backend(app: &App) -> Result<Backend<'_>, Problem> {
+fn asked(app: &App) -> Result<Asked, Problem> {
     let none = || Problem::new(Code::SwitchedOff, "no model is set that memory could ask");
-    service(app)?.backend().ok_or_else(none)
+    service(app)?.asked().ok_or_else(none)
 }
 
 /// Whose timeline.
@@ -123,8 +123,8 @@ async fn recap(
     if body.if_away && away_hours.is_none() {
         return Ok(Json(RecapView { recap: None, away_hours }));
     }
-    let model = backend(&app)?.model;
-    let recap = memory.recap(&caller.tenant, &chat, messages, model).await?;
+    let asked = asked(&app)?;
+    let recap = memory.recap(&caller.tenant, &chat, messages, asked.backend().model).await?;
     Ok(Json(RecapView { recap, away_hours }))
 }
 
@@ -185,7 +185,8 @@ async fn now(
         Wanted::Repair => Demand::Repair,
     };
     let who = Who::named(&body.character);
-    let done = memory.demand(&caller.tenant, &chat, &who, demand, backend(&app)?).await?;
+    let asked = asked(&app)?;
+    let done = memory.demand(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
     if let Some(write) = &done.write {
         let happened = Happened::Memory { write: write.to_string() };
         app.api().events.tell(&caller.tenant, happened);
@@ -207,7 +208,8 @@ struct TriedView {
     responses((status = 200, body = TriedView))
 )]
 async fn try_model(State(app): State<App>, _caller: Caller) -> Result<Json<TriedView>, Problem> {
-    let items = model_test::run(backend(&app)?.model).await?;
+    let asked = asked(&app)?;
+    let items = model_test::run(asked.backend().model).await?;
     Ok(Json(TriedView { items }))
 }
 

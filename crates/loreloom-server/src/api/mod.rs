@@ -61,9 +61,9 @@ use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
 use crate::{
-    app::App, catalog::Firings, events::Events, live::LiveSettings, looking_back::LookingBack,
-    metrics::Metrics, own_connections::LiveConnections, replays::Replays, stacks::Changes,
-    timings::Timings,
+    app::App, catalog::Firings, events::Events, live::LiveSettings, live_features::LiveFeatures,
+    looking_back::LookingBack, metrics::Metrics, own_connections::LiveConnections,
+    replays::Replays, stacks::Changes, timings::Timings,
 };
 
 /// Where the API is.
@@ -78,6 +78,7 @@ pub(crate) struct ApiState {
     pub(crate) events: Events,
     pub(crate) calls: Calls,
     pub(crate) changes: Changes,
+    pub(crate) features: LiveFeatures,
     pub(crate) firings: Firings,
     pub(crate) connections: LiveConnections,
     pub(crate) live: LiveSettings,

@@ -19,8 +19,9 @@ use crate::{
     app::App,
     connection_settings::ConnectionKind,
     connections::{Connection, Connections},
+    features::{Feature, FeatureChoice, Features},
     own_connections::OwnConnection,
-    routing::{FeatureChoice, Features, Routing},
+    routing::{KeptRouting, Routing},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -48,7 +49,7 @@ struct EffectiveRoutes {
     routes: Vec<RouteView>,
     /// Where requests go that no route names.
     writer: ConnectionId,
-    /// The features that ask a model, as the server was started with them.
+    /// The features that ask a model.
     features: Features,
 }
 
@@ -59,35 +60,31 @@ struct RoutesView {
     set: Routing,
     /// What works now.
     effective: EffectiveRoutes,
-    /// The features that change when the server is started the next time.
-    restart: Vec<&'static str>,
-    /// Why features that were set here do not work.
+    /// The features that are being taken up: an embedder is asked for all lore first.
+    pending: Vec<&'static str>,
+    /// Why what was set here does not work.
     problems: Vec<String>,
 }
 
 async fn view(app: &App, caller: &Caller) -> Result<Tagged<RoutesView>, Problem> {
     app.take_up(&caller.tenant).await?;
     let revision = app.store.revision(&caller.tenant).await?;
-    let set = Routing::read(app.store.as_ref(), &caller.tenant).await?;
-    let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
-    let (connections, started) = (app.connections(), app.configured.start());
+    let KeptRouting { routing: set, problem } =
+        Routing::read(app.store.as_ref(), &caller.tenant).await?;
+    let (connections, now) = (app.connections(), app.features_now(&set.features));
     let routes = connections.all_routes().map(|(models, connection, set)| RouteView {
         models: models.to_owned(),
         connection: connection.clone(),
         set,
     });
-    let mut features = started.running.clone();
-    features.writer.clone_from(&set.features.over(&started.configured).writer);
-    let is_own = app.tenant == TenantId::local();
     let body = RoutesView {
         effective: EffectiveRoutes {
             routes: routes.collect(),
             writer: connections.default().name.clone(),
-            features,
+            features: now.working,
         },
-        // The features are the installation's: other tenants change none of them.
-        restart: if is_own { started.waiting(&set.features, &own) } else { Vec::new() },
-        problems: if is_own { started.problems.clone() } else { Vec::new() },
+        pending: now.pending,
+        problems: problem.into_iter().chain(now.problems).collect(),
         set,
     };
     Ok(Tagged::by_content(revision, body))
@@ -101,7 +98,7 @@ async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<RoutesVie
 
 /// Whether a connection can do what a feature needs.
 pub(super) fn checked_choice(
-    feature: &str,
+    feature: Feature,
     choice: &FeatureChoice,
     (kind, model): (ConnectionKind, Option<&str>),
 ) -> Result<(), Problem> {
@@ -109,13 +106,13 @@ pub(super) fn checked_choice(
     let wrong = |detail: String| Err(Problem::new(Code::WrongValue, detail).at(&at));
     let name = choice.connection();
     match (feature, kind) {
-        ("writer", _) if choice.model().is_some() => {
+        (Feature::Writer, _) if choice.model().is_some() => {
             wrong("`writer` names a connection alone: requests name their model".to_owned())
         }
-        ("embedder", ConnectionKind::Offline) => {
+        (Feature::Embedder, ConnectionKind::Offline) => {
             wrong(format!("`{name}` is the built-in storyteller, which makes no vectors"))
         }
-        ("writer", _) | (_, ConnectionKind::Offline) => Ok(()),
+        (Feature::Writer, _) | (_, ConnectionKind::Offline) => Ok(()),
         (_, ConnectionKind::Openai | ConnectionKind::Ollama) => {
             match choice.model().or(model).filter(|model| !model.is_empty()) {
                 Some(_) => Ok(()),
@@ -160,7 +157,7 @@ fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Pr
     }
     for (feature, choice) in routing.features.all() {
         let at = format!("features.{feature}");
-        if feature != "writer" && app.tenant != TenantId::local() {
+        if feature != Feature::Writer && app.tenant != TenantId::local() {
             let detail = format!("`{feature}` is the installation's, and of no other tenant");
             return Err(Problem::new(Code::Forbidden, detail).at(at));
         }
@@ -170,8 +167,8 @@ fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Pr
     Ok(())
 }
 
-/// Sets routes and features in place of those that were set before. Routes and the writer
-/// work at once; the other features when the server is started the next time (`restart`).
+/// Sets routes and features in place of those that were set before. All of them work at once,
+/// but for the embedder, which is asked for all lore first (`pending`).
 #[utoipa::path(
     put, path = "/routes", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),

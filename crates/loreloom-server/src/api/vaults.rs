@@ -252,7 +252,7 @@ fn setup(app: &App) -> Setup {
         let title = title.to_lowercase();
         lore.shelf().notes.iter().any(|note| note.title.to_lowercase() == title)
     };
-    let choosing = app.choosing.as_ref().filter(|_| selects);
+    let choosing = app.choosing.as_ref().filter(|one| selects && one.is_employed());
     Setup {
         sources: app.stacks.vault_keeper().map(|keeper| keeper.sources()).unwrap_or_default(),
         selector: match choosing {

@@ -191,11 +191,24 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
             let times = Times { weaving, asked, answered: asked.elapsed() };
             told(app, upstream.as_ref(), reply, framing, woven, times)
         }
-        Ok(reply) => answer(app, reply, framing, None),
-        Err(error) => unreachable(app, &error, reads),
+        Ok(reply) => {
+            unanswered(app, woven.as_ref());
+            answer(app, reply, framing, None)
+        }
+        Err(error) => {
+            unanswered(app, woven.as_ref());
+            unreachable(app, &error, reads)
+        }
     };
     response.headers_mut().extend(notes);
     response
+}
+
+/// Tells the recogniser that a request has no reply: the next like it asks for the first.
+fn unanswered(app: &App, woven: Option<&Woven>) {
+    if let Some(woven) = woven {
+        app.recogniser.unanswered(&woven.telling.ticket);
+    }
 }
 
 /// Tells whoever may know it the key that the front end sent. Other tenants' keys are their

@@ -24,7 +24,6 @@ use loreloom_llm::{
     upstream::HttpUpstream,
 };
 use loreloom_memory::{
-    cycle::Backend,
     hardware::Hardware,
     ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
@@ -176,11 +175,11 @@ impl Loreloom {
             let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
             let model =
                 OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
+            let used = memory.options().model.clone().unwrap();
+            memory.employ(used, Arc::new(model));
             app.tasks.spawn(async move {
                 let (_tell, stop) = tokio::sync::watch::channel(false);
-                let embedder = StaticEmbedder::embedded();
-                let backend = Backend { model: &model, embedder: Some(&embedder) };
-                memory.work_until("test", backend, stop).await;
+                memory.work_until("test", 0, stop).await;
             });
         }
         Self { address, store, app }
@@ -238,6 +237,7 @@ pub(crate) fn connection(
         cache: None,
         diagnosis: Arc::new(BuiltIn),
         holding: None,
+        questions: None,
         problem: None,
     }
 }
@@ -272,6 +272,7 @@ fn remembering(
         jobs: store.clone(),
         clock: Arc::new(Ticking::default()),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+        embedder: Some(Arc::new(StaticEmbedder::embedded())),
     };
     Arc::new(MemoryService::new(ports, Options { model, ..options }))
 }

@@ -175,6 +175,22 @@ async fn background_impersonation_edits_and_trimming_leave_the_right_tree() {
 }
 
 #[tokio::test]
+async fn a_try_after_one_that_failed_is_no_swipe() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::start(&model, Setup::default()).await;
+    let mut teller = Teller::new(&model);
+    teller.turn(&loreloom, "Is anybody there?", "Come in.", "Come in.").await;
+    teller.chat.push(("user", "It rains.".to_owned()));
+    let body = teller.body(&[], 99);
+    model.push(CHAT, Reply::status(500, "oops"));
+    let request = teller.client.post(loreloom.url(CHAT)).header("user-agent", "teller");
+    assert_eq!(request.json(&body).send().await.unwrap().status(), 500);
+    assert_eq!(teller.ask(&loreloom, &body, "It pours.").await, "normal");
+    loreloom.story(5).await;
+    assert_eq!(teller.ask(&loreloom, &body, "It drips.").await, "swipe");
+}
+
+#[tokio::test]
 async fn a_restarted_server_knows_its_stories() {
     let model = ModelServer::start(Script::new()).unwrap();
     let first = Loreloom::before(&model).await;

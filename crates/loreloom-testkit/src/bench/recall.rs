@@ -89,6 +89,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         jobs: store.clone(),
         clock: Arc::new(Still),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+        embedder: None,
     };
     let service = MemoryService::new(ports, Options::default());
     let (tenant, chat) = (TenantId::local(), ChatId::from("bench"));

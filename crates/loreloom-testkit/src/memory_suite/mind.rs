@@ -239,6 +239,7 @@ fn ports(store: &Arc<dyn Keeper>, clock: &Arc<Ticking>) -> Ports {
         jobs: store.clone(),
         clock: clock.clone(),
         embed: None,
+        embedder: None,
     }
 }
 

@@ -156,6 +156,7 @@ impl Desk {
             jobs: store.clone(),
             clock: Arc::new(SystemClock),
             embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+            embedder: None,
         };
         let service = MemoryService::new(ports, options);
         Self { store, service, tenant: TenantId::local(), json }

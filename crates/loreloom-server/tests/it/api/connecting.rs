@@ -181,7 +181,7 @@ async fn a_connection_in_use_stays_and_one_of_the_configuration_too() {
         "features": {"extractor": {"connection": "mine", "model": "m"}},
     });
     let put = api.call("PUT", "/routes", routing).await.good();
-    assert_eq!(put["item"]["restart"], json!(["extractor"]));
+    assert_eq!(put["item"]["effective"]["features"]["extractor"]["model"], "m");
     let (code, detail) = api.send(api.request("DELETE", "/connections/mine")).await.refused(409);
     assert_eq!(code, "conflict");
     assert!(detail.contains("route `gpt-*`, feature `extractor`"), "{detail}");
@@ -414,6 +414,30 @@ async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
     assert!(home.received().is_empty());
     api.call("PUT", "/connections/later", at(&own)).await.good();
     assert_eq!(api.says("later/m").await, (200, "own".to_owned()));
+}
+
+#[tokio::test]
+async fn routes_that_cannot_be_read_stop_nobody_and_are_replaced() {
+    let (home, own) = (model("home"), model("own"));
+    let api = server(&home, Arc::default()).await;
+    api.call("PUT", "/connections/mine", at(&own)).await.good();
+    let change = loreloom_memory::ports::Change {
+        key: "routes".to_owned(),
+        value: Some(json!({"routes": [{"models": "*", "connection": "mine", "mood": 1}]})),
+    };
+    let tenant = TenantId::local();
+    api.loreloom.store.change(&tenant, &[change], None, Timestamp(1)).await.unwrap();
+    api.loreloom.app.open().await.unwrap();
+    let shown = api.get("/routes").await.good();
+    let problem = shown["problems"][0].as_str().unwrap();
+    assert!(problem.starts_with("the routes that were set cannot be read"), "{problem}");
+    assert!(problem.contains("`mood`"), "{problem}");
+    assert_eq!(shown["set"], json!({"routes": [], "features": {}}));
+    assert_eq!(api.says("gpt-1").await, (200, "home".to_owned()));
+    let routes = json!({"routes": [{"models": "*", "connection": "mine"}]});
+    let put = api.call("PUT", "/routes", routes).await.good();
+    assert_eq!(put["item"]["problems"], json!([]));
+    assert_eq!(api.says("gpt-1").await, (200, "own".to_owned()));
 }
 
 #[tokio::test]

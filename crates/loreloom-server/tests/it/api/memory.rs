@@ -2,8 +2,15 @@
 
 use std::time::Duration;
 
-use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{JobBody, JobKind, JobQueue as _, NewJob};
+use loreloom_core::{
+    ids::TenantId,
+    units::{Timestamp, Tokens},
+};
+use loreloom_memory::{
+    hardware::Hardware,
+    ports::{JobBody, JobKind, JobQueue as _, NewJob},
+    service::ModelUse,
+};
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
@@ -325,7 +332,13 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
     let no_model = api.call("POST", "/chats/inn/recap", json!({})).await.refused(409);
     assert_eq!(no_model.1, "no model is set that memory could ask");
     let memory = api.loreloom.app.memory.clone().unwrap();
-    memory.use_model(std::sync::Arc::new(loreloom_llm::offline::OfflineModel), None);
+    let used = ModelUse {
+        connection: "offline".into(),
+        hardware: Hardware::A,
+        at_once: 1,
+        context: Tokens(8192),
+    };
+    memory.employ(used, std::sync::Arc::new(loreloom_llm::offline::OfflineModel));
     let away = api.call("POST", "/chats/inn/recap", json!({"if_away": true})).await.good();
     assert_eq!(away, json!({"recap": null, "away_hours": null}));
     let told = api.call("POST", "/chats/inn/recap", json!({})).await.good();

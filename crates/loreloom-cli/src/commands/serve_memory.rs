@@ -1,0 +1,55 @@
+//! Memory of a running server, and those who do its work.
+
+use std::sync::Arc;
+
+use loreloom_llm::embed::StaticEmbedder;
+use loreloom_memory::{
+    ports::Store,
+    service::{MemoryService, Options, Ports},
+};
+use loreloom_server::App;
+use tokio::sync::watch;
+
+use crate::clock::SystemClock;
+
+/// Memory over a store. Nobody does its work yet.
+pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
+    let ports = Ports {
+        story: store.clone(),
+        log: store.clone(),
+        jobs: store.clone(),
+        clock: Arc::new(SystemClock),
+        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+        embedder: Some(Arc::new(StaticEmbedder::embedded())),
+    };
+    Arc::new(MemoryService::new(ports, options))
+}
+
+/// Carries out memory's work until the server stops: as many jobs at once as the model takes
+/// that does it, which may be another from one moment to the next.
+pub(super) fn work(app: &App) {
+    let Some(memory) = app.memory.clone() else { return };
+    let (tell, stop) = watch::channel(false);
+    let stopping = app.stopping.clone();
+    // Another server on the same store has workers of its own.
+    let (process, begun) = (std::process::id(), app.clock.now().0);
+    let tasks = app.tasks.clone();
+    app.tasks.spawn(async move {
+        let (mut at_once, mut workers) = (0, 0);
+        loop {
+            at_once = tokio::select! {
+                () = stopping.cancelled() => break,
+                now = memory.next_at_once(at_once) => now,
+            };
+            // Those that are too many for another model wait for the next.
+            for place in workers..at_once.max(workers) {
+                let (memory, stop) = (Arc::clone(&memory), stop.clone());
+                let name = format!("server-{process}-{begun}-{place}");
+                tasks.spawn(async move { memory.work_until(&name, place, stop).await });
+            }
+            workers = workers.max(at_once);
+        }
+        // The workers have gone already if nobody hears this.
+        let _gone = tell.send(true);
+    });
+}

@@ -1,0 +1,313 @@
+//! Features that ask a model, kept in step with what is set.
+//!
+//! Whoever asks keeps the model it began with, and whoever comes next asks the newer one. The
+//! embedder is exchanged in the background: all lore is embedded anew with it, and until that
+//! is done entries are found with the one before. What was set through the API and cannot be
+//! used stops nobody: the stories go on without it, and it is told where it was set.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use loreloom_core::ids::TenantId;
+use tokio::sync::{Mutex, watch};
+
+use crate::{
+    app::App,
+    connections::{Connection, Connections},
+    events::Happened,
+    features::{Feature, FeatureChoice, Features},
+    stacks::Finder,
+};
+
+/// What a server was started with, besides its connections.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// What the configuration says.
+    pub configured: Features,
+    /// The features whose model was named at start, by the option that did: nothing that is
+    /// set elsewhere changes them.
+    pub fixed: Vec<(Feature, &'static str)>,
+    /// How long a turn waits for an embedder that is asked over the network.
+    pub patience: Duration,
+}
+
+impl Default for Started {
+    fn default() -> Self {
+        let (configured, fixed) = (Features::default(), Vec::new());
+        Self { configured, fixed, patience: Duration::from_secs(2) }
+    }
+}
+
+/// The features as they were taken up last.
+#[derive(Default)]
+pub(crate) struct LiveFeatures {
+    taken: RwLock<Vec<(Feature, Taken)>>,
+    /// Told whenever one changes.
+    changed: watch::Sender<()>,
+    /// Embedders are exchanged one after the other.
+    exchanging: Mutex<()>,
+}
+
+/// What was taken up for a feature, and what came of it.
+#[derive(Clone)]
+struct Taken {
+    wanted: Wanted,
+    outcome: Outcome,
+}
+
+/// What a feature is to ask.
+#[derive(Clone, Default)]
+struct Wanted {
+    choice: Option<FeatureChoice>,
+    /// Its connection, if there is one.
+    connection: Option<Arc<Connection>>,
+    /// Whether the configuration says so, and not the API.
+    configured: bool,
+}
+
+impl Wanted {
+    /// Whether that is the same model of the same connection. One that was exchanged has its
+    /// name still.
+    fn is_same(&self, other: &Self) -> bool {
+        let same_connection = match (&self.connection, &other.connection) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.choice == other.choice && same_connection
+    }
+}
+
+#[derive(Clone)]
+enum Outcome {
+    /// It works, or nothing is asked.
+    Works,
+    /// It is being taken up; meanwhile this works.
+    Pending(Option<FeatureChoice>),
+    /// It does not work, for this reason.
+    Fails(String),
+}
+
+/// What people are told of features.
+#[derive(Debug, Default)]
+pub(crate) struct FeaturesNow {
+    /// What works.
+    pub(crate) working: Features,
+    /// What is being taken up.
+    pub(crate) pending: Vec<&'static str>,
+    /// Why others do not work.
+    pub(crate) problems: Vec<String>,
+}
+
+impl LiveFeatures {
+    fn of(&self, feature: Feature) -> Option<Taken> {
+        let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().find(|(one, _)| *one == feature).map(|(_, taken)| taken.clone())
+    }
+
+    fn set(&self, feature: Feature, wanted: Wanted, outcome: Outcome) {
+        if let Outcome::Fails(reason) = &outcome {
+            tracing::warn!(%feature, %reason, "a feature cannot be used");
+        }
+        let mut all = self.taken.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(one, _)| *one != feature);
+        all.push((feature, Taken { wanted, outcome }));
+        drop(all);
+        self.changed.send_replace(());
+    }
+
+    fn is_pending(&self) -> bool {
+        let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().any(|(_, taken)| matches!(taken.outcome, Outcome::Pending(_)))
+    }
+
+    /// Waits until nothing is being taken up.
+    pub(crate) async fn settled(&self) {
+        let mut changed = self.changed.subscribe();
+        // The other end is here, too.
+        let _ended = changed.wait_for(|()| !self.is_pending()).await;
+    }
+}
+
+fn fails(feature: Feature, reason: &str) -> String {
+    format!("`{feature}` does not work: {reason}")
+}
+
+impl App {
+    /// What is to be told of features, with what is set through the API.
+    pub(crate) fn features_now(&self, set: &Features) -> FeaturesNow {
+        let mut now = FeaturesNow::default();
+        let writer = set.writer.as_ref().or(self.configured.start().configured.writer.as_ref());
+        now.working.writer = writer.cloned();
+        // The others are the installation's: other tenants change none of them.
+        if self.tenant != TenantId::local() {
+            return now;
+        }
+        for (feature, option) in &self.configured.start().fixed {
+            if set.of(*feature).is_some() {
+                let wins = format!("`{option}` on the command line wins over it");
+                now.problems.push(fails(*feature, &wins));
+            }
+        }
+        for feature in Feature::ASKING {
+            let Some(Taken { wanted, outcome }) = self.api().features.of(feature) else { continue };
+            *now.working.of_mut(feature) = match outcome {
+                Outcome::Works => wanted.choice,
+                Outcome::Pending(before) => {
+                    now.pending.push(feature.name());
+                    before
+                }
+                Outcome::Fails(reason) => {
+                    now.problems.push(fails(feature, &reason));
+                    None
+                }
+            };
+        }
+        now
+    }
+
+    /// Why what the configuration says of features cannot be used. A host does not start with
+    /// such a one: whoever wrote the file is there to mend it.
+    pub fn configured_problems(&self) -> Vec<String> {
+        let taken = self.api().features.taken.read().unwrap_or_else(PoisonError::into_inner);
+        let problem = |(feature, taken): &(Feature, Taken)| match &taken.outcome {
+            Outcome::Fails(reason) if taken.wanted.configured => {
+                Some(format!("the feature `{feature}`: {reason}"))
+            }
+            Outcome::Fails(_) | Outcome::Works | Outcome::Pending(_) => None,
+        };
+        taken.iter().filter_map(problem).collect()
+    }
+
+    /// Has features ask what they are to ask now, where that is something else than before.
+    pub(crate) fn take_up_features(&self, connections: &Connections, set: &Features) {
+        if self.tenant != TenantId::local() {
+            return;
+        }
+        let start = self.configured.start();
+        let all = set.over(&start.configured);
+        for feature in Feature::ASKING {
+            if start.fixed.iter().any(|(fixed, _)| *fixed == feature) {
+                continue;
+            }
+            let choice = all.of(feature).cloned();
+            let connection = choice.as_ref().map(FeatureChoice::connection);
+            let connection = connection.and_then(|name| connections.named(name).ok()).cloned();
+            let configured = set.of(feature).is_none();
+            let wanted = Wanted { choice, connection, configured };
+            let before = self.api().features.of(feature);
+            let known = before.as_ref().map(|taken| taken.wanted.clone()).unwrap_or_default();
+            if !known.is_same(&wanted) {
+                self.take_up_feature(feature, wanted, before);
+            }
+        }
+    }
+
+    fn take_up_feature(&self, feature: Feature, wanted: Wanted, before: Option<Taken>) {
+        let taken = match feature {
+            // Every request looks the writer up.
+            Feature::Writer => Ok(()),
+            Feature::Extractor => self.employ_extractor(&wanted),
+            Feature::Selector => self.employ_selector(&wanted),
+            Feature::Embedder => return self.begin_exchange(wanted, before),
+        };
+        let outcome = taken.map_or_else(Outcome::Fails, |()| Outcome::Works);
+        self.api().features.set(feature, wanted, outcome);
+    }
+
+    fn employ_extractor(&self, wanted: &Wanted) -> Result<(), String> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let employed = wanted.asked().map(|asked| {
+            let (connection, model) = asked?;
+            let questions = connection.questions()?;
+            Ok((questions.used(self.defaults.context), questions.model(model)?))
+        });
+        match employed {
+            Some(Ok((used, model))) => memory.employ(used, model),
+            Some(Err(reason)) => {
+                memory.dismiss();
+                return Err(reason);
+            }
+            None => memory.dismiss(),
+        }
+        Ok(())
+    }
+
+    fn employ_selector(&self, wanted: &Wanted) -> Result<(), String> {
+        let Some(choosing) = &self.choosing else { return Ok(()) };
+        let model = wanted.asked().map(|asked| {
+            let (connection, model) = asked?;
+            connection.questions()?.model(model)
+        });
+        let problem = model.as_ref().and_then(|model| model.as_ref().err().cloned());
+        choosing.employ(model);
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// Exchanges the embedder beside everything else: it has to be asked for all lore.
+    fn begin_exchange(&self, wanted: Wanted, before: Option<Taken>) {
+        let working = before.and_then(|taken| match taken.outcome {
+            Outcome::Works => taken.wanted.choice,
+            Outcome::Pending(working) => working,
+            Outcome::Fails(_) => None,
+        });
+        self.api().features.set(Feature::Embedder, wanted.clone(), Outcome::Pending(working));
+        let app = self.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = app.stopping.cancelled() => {}
+                () = app.exchange(wanted) => {}
+            }
+        });
+    }
+
+    async fn exchange(&self, wanted: Wanted) {
+        let features = &self.api().features;
+        let _one_at_a_time = features.exchanging.lock().await;
+        let is_wanted =
+            || features.of(Feature::Embedder).is_some_and(|taken| taken.wanted.is_same(&wanted));
+        // Somebody may have thought better of it, and has begun an exchange of his own.
+        if !is_wanted() {
+            return;
+        }
+        let mut outcome = Outcome::Works;
+        if let Err(reason) = self.find_with(&wanted).await {
+            outcome = Outcome::Fails(reason);
+            if let Err(error) = self.stacks.find_with_own().await {
+                tracing::warn!(%error, "the embedder stays as it was");
+            }
+        }
+        if is_wanted() {
+            features.set(Feature::Embedder, wanted.clone(), outcome);
+        }
+        let version = self.stacks.lore().library().version().to_string();
+        self.tell(Happened::Lore { version });
+    }
+
+    /// Finds entries with what is wanted, or with the server's own where nothing is.
+    async fn find_with(&self, wanted: &Wanted) -> Result<(), String> {
+        let found = match wanted.asked() {
+            None => self.stacks.find_with_own().await,
+            Some(asked) => {
+                let (connection, model) = asked?;
+                let embedder = connection.questions()?.embedder(model).await?;
+                let patience = Some(self.configured.start().patience);
+                self.stacks.find_with(Finder { embedder, patience }).await
+            }
+        };
+        found.map_err(|error| error.to_string())
+    }
+}
+
+impl Wanted {
+    /// The connection and the model to ask; `None` if nobody is.
+    fn asked(&self) -> Option<Result<(&Connection, Option<&str>), String>> {
+        let choice = self.choice.as_ref()?;
+        let connection = self.connection.as_ref();
+        let connection =
+            connection.ok_or_else(|| format!("there is no connection `{}`", choice.connection()));
+        Some(connection.map(|connection| (connection.as_ref(), choice.model())))
+    }
+}
