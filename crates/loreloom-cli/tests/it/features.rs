@@ -112,7 +112,6 @@ async fn a_connection_in_place_of_another_is_asked_at_once() {
 }
 
 fn vault(home: &Path) {
-    #[expect(clippy::disallowed_methods, reason = "the test's own folder")]
     std::fs::create_dir(home.join("vault")).unwrap();
     for (name, key) in [("Bell", "gong"), ("Tower", "tower")] {
         let note = format!("---\ntags: lorebook\nkeys: {key}\n---\nAll about the {key}.\n");
