@@ -438,7 +438,11 @@ mod tests {
 
     #[test]
     fn names_that_some_template_opens_turns_with_are_names() {
-        for prompt in ["User: hi\nAssistant: ho\nUser:", "Wren: hi\nGPT: ho\nWren:"] {
+        for prompt in [
+            "User: hi\nAssistant: ho\nUser:",
+            "Wren: hi\nGPT: ho\nWren:",
+            "Wren: The form says USER: me.\nChatGPT: ho\nWren:",
+        ] {
             assert_eq!(template_of(prompt), None, "{prompt}");
         }
     }

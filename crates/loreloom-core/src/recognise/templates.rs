@@ -268,7 +268,7 @@ pub const TEMPLATES: &[Template] = &[
         system_as_user: true,
         named: None,
         model_unopened: false,
-        holds: Some("USER: "),
+        holds: Some("BEGINNING OF CONVERSATION:"),
         heading: None,
     },
 ];
