@@ -162,13 +162,23 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     // One slot goes back to how it was started.
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
     await page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }).click();
+    await page.route('**/api/v1/settings', async (route) => {
+      if (route.request().method() === 'GET') await new Promise((done) => setTimeout(done, 1_000));
+      await route.continue();
+    });
+    const taken = page.waitForResponse((answer) => answer.url().endsWith('/settings') && answer.request().method() === 'GET');
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(async () => (await find('arcs')).position).toBe('IN_CHAT');
     // A field that is emptied stays, and means the usual budget.
     const budget = page.getByLabel('Budget of “Relationships”, tokens');
     await expect(budget).toHaveValue('33');
     await budget.fill('');
+    // Also while the page takes up what it saved.
+    await taken;
+    await page.unroute('**/api/v1/settings');
+    await expect(page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' })).toHaveCount(0);
     await expect(budget).toBeVisible();
+    await expect(budget).toHaveValue('');
     await expect(budget).toHaveAttribute('placeholder', /^[1-9]/);
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(async () => (await find('relationships')).budget).toBe(Number(await budget.getAttribute('placeholder')));
