@@ -12,17 +12,21 @@ use tokio::sync::watch;
 
 use crate::clock::SystemClock;
 
-/// Memory over a store. Nobody does its work yet.
-pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
-    let ports = Ports {
+/// What memory works with, over a store.
+pub(super) fn ports(store: &Arc<dyn Store>) -> Ports {
+    Ports {
         story: store.clone(),
         log: store.clone(),
         jobs: store.clone(),
         clock: Arc::new(SystemClock),
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: Some(Arc::new(StaticEmbedder::embedded())),
-    };
-    Arc::new(MemoryService::new(ports, options))
+    }
+}
+
+/// Memory over a store. Nobody does its work yet.
+pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
+    Arc::new(MemoryService::new(ports(store), options))
 }
 
 /// Carries out memory's work until the server stops: as many jobs at once as the model takes

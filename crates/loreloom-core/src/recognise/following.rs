@@ -9,7 +9,6 @@ use std::cell::Cell;
 use super::{
     memory::{Memory, NodeAt, Story},
     text::TextKey,
-    window::Known,
 };
 use crate::chat::Role;
 
@@ -26,18 +25,19 @@ impl<'memory> Following<'memory> {
     pub(super) fn new(memory: &'memory Memory, story: Option<&'memory Story>) -> Self {
         Self { memory, story, at: Cell::new(None) }
     }
-}
 
-impl Known for Following<'_> {
-    fn in_a_chat(&self, key: TextKey) -> bool {
+    /// Whether some chat has this message, or had it injected.
+    pub(super) fn in_a_chat(&self, key: TextKey) -> bool {
         self.memory.is_in_a_chat(key)
     }
 
-    fn in_a_preamble(&self, key: TextKey) -> bool {
+    /// Whether some preamble has this piece.
+    pub(super) fn in_a_preamble(&self, key: TextKey) -> bool {
         self.memory.has_preamble(key)
     }
 
-    fn key_of(&self, role: Role, words: &str) -> TextKey {
+    /// The key of the next piece's words.
+    pub(super) fn key_of(&self, role: Role, words: &str) -> TextKey {
         let Some(story) = self.story else { return TextKey::of(words) };
         let next = self.at.get().and_then(|at| story.child_as_told(at, role, words));
         if let Some(next) = next {

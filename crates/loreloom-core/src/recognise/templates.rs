@@ -27,6 +27,18 @@ pub struct Template {
     pub heading: Option<(&'static str, &'static str)>,
 }
 
+/// What most of them have.
+const PLAIN: Template = Template {
+    name: "",
+    openings: &[],
+    closings: &[],
+    system_as_user: false,
+    named: None,
+    model_unopened: false,
+    holds: None,
+    heading: None,
+};
+
 /// Known templates; the first that opens a turn in a prompt is the prompt's.
 pub const TEMPLATES: &[Template] = &[
     Template {
@@ -37,11 +49,8 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|im_start|>assistant"),
         ],
         closings: &["<|im_end|>"],
-        system_as_user: false,
         named: Some(("<|im_start|>", "\n")),
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Llama 3",
@@ -51,11 +60,8 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|start_header_id|>assistant<|end_header_id|>"),
         ],
         closings: &["<|eot_id|>"],
-        system_as_user: false,
         named: Some(("<|start_header_id|>", "<|end_header_id|>")),
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Llama 4",
@@ -65,11 +71,8 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|header_start|>assistant<|header_end|>"),
         ],
         closings: &["<|eot|>"],
-        system_as_user: false,
         named: Some(("<|header_start|>", "<|header_end|>")),
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Gemma",
@@ -80,10 +83,7 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["<end_of_turn>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Command R",
@@ -93,21 +93,14 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>"),
         ],
         closings: &["<|END_OF_TURN_TOKEN|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "DeepSeek",
         openings: &[(Role::User, "<｜User｜>"), (Role::Assistant, "<｜Assistant｜>")],
         closings: &["<｜end▁of▁sentence｜>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Gemma 4",
@@ -117,11 +110,7 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|turn>model"),
         ],
         closings: &["<turn|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Moonshot",
@@ -131,11 +120,7 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|im_assistant|>assistant<|im_middle|>"),
         ],
         closings: &["<|im_end|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Harmony",
@@ -146,11 +131,7 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|start|>assistant<|channel|>final<|message|>"),
         ],
         closings: &["<|end|>", "<|return|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "dots",
@@ -160,11 +141,7 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|response|>"),
         ],
         closings: &["<|endofsystem|>", "<|endofuserprompt|>", "<|endofresponse|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Metharme",
@@ -175,10 +152,7 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Zephyr",
@@ -188,11 +162,7 @@ pub const TEMPLATES: &[Template] = &[
             (Role::Assistant, "<|assistant|>"),
         ],
         closings: &["<|end|>", "</s>", "<|end_of_text|>", "<|endoftext|>"],
-        system_as_user: false,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Mistral",
@@ -204,10 +174,8 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
         model_unopened: true,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Alpaca",
@@ -218,10 +186,8 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
         heading: Some(("#### ", ":")),
+        ..PLAIN
     },
     Template {
         name: "Vicuna",
@@ -232,30 +198,22 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Human and assistant",
         openings: &[(Role::User, "### Human:"), (Role::Assistant, "### Assistant:")],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
-        holds: None,
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "OpenOrca",
         openings: &[(Role::User, "\nUser:"), (Role::Assistant, "\nAssistant:")],
         closings: &["<|end_of_turn|>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
         holds: Some("<|end_of_turn|>"),
-        heading: None,
+        ..PLAIN
     },
     Template {
         name: "Koala",
@@ -266,9 +224,7 @@ pub const TEMPLATES: &[Template] = &[
         ],
         closings: &["</s>"],
         system_as_user: true,
-        named: None,
-        model_unopened: false,
         holds: Some("BEGINNING OF CONVERSATION:"),
-        heading: None,
+        ..PLAIN
     },
 ];

@@ -13,6 +13,7 @@ use std::ops::Range;
 use self::glue::Cut;
 use super::{
     Body, Request, WireMessage,
+    following::Following,
     speakers::Speakers,
     text::{TextKey, bracketed, speaker},
 };
@@ -92,19 +93,9 @@ pub struct Window {
     pub shape: Shape,
 }
 
-/// What is known of texts before the request is cut.
-pub(super) trait Known {
-    /// Whether some chat has this message, or had it injected.
-    fn in_a_chat(&self, key: TextKey) -> bool;
-    /// Whether some preamble has this piece.
-    fn in_a_preamble(&self, key: TextKey) -> bool;
-    /// The key of the next piece's words.
-    fn key_of(&self, role: Role, words: &str) -> TextKey;
-}
-
 impl Window {
     /// Cuts a request.
-    pub(super) fn of(request: &Request, speakers: &Speakers, known: &dyn Known) -> Self {
+    pub(super) fn of(request: &Request, speakers: &Speakers, known: &Following<'_>) -> Self {
         match &request.body {
             Body::Messages(messages) => of_messages(messages, speakers, known),
             Body::Prompt(prompt) => prompt::read(prompt, speakers, known),
@@ -119,7 +110,7 @@ impl Part {
         text: &str,
         spot: Spot,
         speakers: &Speakers,
-        known: &dyn Known,
+        known: &Following<'_>,
     ) -> Self {
         let (prefix, words) = speakers.split(text);
         Self {
@@ -145,7 +136,7 @@ pub(super) fn is_example_marker(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("[example chat]")
 }
 
-fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &dyn Known) -> Window {
+fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &Following<'_>) -> Window {
     let shape = shape_of(messages, known);
     if let (Shape::Single, Some(message)) = (shape, messages.first()) {
         return glue::single(message, speakers, known);
@@ -171,7 +162,7 @@ impl Window {
         message: &WireMessage,
         index: usize,
         speakers: &Speakers,
-        known: &dyn Known,
+        known: &Following<'_>,
     ) {
         for range in glue::paragraphs(&message.text) {
             let text = &message.text[range.clone()];
@@ -186,7 +177,7 @@ impl Window {
         message: &WireMessage,
         index: usize,
         speakers: &Speakers,
-        known: &dyn Known,
+        known: &Following<'_>,
     ) {
         let name = message.name.as_deref();
         let told = message.told.as_deref().unwrap_or(&message.text);
@@ -220,7 +211,7 @@ impl Window {
 
 /// Roles were merged if a marker, which front ends send as its own message, stands inside
 /// a longer one, or if pieces of a preamble seen before do.
-fn shape_of(messages: &[WireMessage], known: &dyn Known) -> Shape {
+fn shape_of(messages: &[WireMessage], known: &Following<'_>) -> Shape {
     let marked = |message: &WireMessage| {
         let ranges = glue::paragraphs(&message.text);
         let is_marker = |range: &Range<usize>| {

@@ -168,6 +168,26 @@ pub async fn a_reopened_store_remembers(opener: &dyn KeeperOpener) -> Checked {
     Ok(())
 }
 
+/// What is new is told once anybody has written it, however often there was nothing.
+pub async fn news_are_what_anybody_remembered_since(opener: &dyn KeeperOpener) -> Checked {
+    let (store, other, tenant) = (opener.keeper().await?, opener.keeper().await?, tenant());
+    let asked = |mara, lis| [(character("Mara"), mara), (character("Lis"), lis)];
+    for (seen, writer) in [(0, &other), (1, &store)] {
+        for _again in 0..2 {
+            let none = store.news(&tenant, &asked(seen, 0)).await?;
+            assert_eq!(none, [Vec::new(), Vec::new()]);
+        }
+        let id = format!("w{seen}");
+        let given = write(&id, vec![of(character("Mara"), Some(seen), vec![noted(&id, "x", &[])])]);
+        MemoryLog::write(&**writer, &tenant, &given).await?;
+        let [mara, lis] = &store.news(&tenant, &asked(seen, 0)).await?[..] else {
+            return Err("an answer for each owner".into());
+        };
+        assert_eq!((contents(mara), lis), (vec![(seen + 1, id)], &Vec::new()));
+    }
+    Ok(())
+}
+
 /// Of writers that saw the same events one wins; those that read again all get through.
 pub async fn writers_of_one_owner_lose_nothing(opener: &dyn KeeperOpener) -> Checked {
     const WRITERS: usize = 6;

@@ -53,6 +53,7 @@ macro_rules! memory_cases {
             tenants_do_not_remember_for_each_other
             vectors_of_two_models_never_meet
             a_reopened_store_remembers
+            news_are_what_anybody_remembered_since
             writers_of_one_owner_lose_nothing
             a_lane_runs_one_job_at_a_time
             priority_goes_before_age_and_time_before_both

@@ -19,14 +19,13 @@ use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, TenantId},
 };
-use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
     ports::{Owner, Store},
     service::{MemoryService, Options, Ports},
 };
 
-use super::serve::runtime;
-use crate::{clock::SystemClock, files, store::StoreArguments};
+use super::{serve::runtime, serve_memory};
+use crate::{files, store::StoreArguments};
 
 /// Look at what is remembered, and change it.
 ///
@@ -150,14 +149,7 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
-        let ports = Ports {
-            story: store.clone(),
-            log: store.clone(),
-            jobs: store.clone(),
-            clock: Arc::new(SystemClock),
-            embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
-            embedder: None,
-        };
+        let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
         let service = MemoryService::new(ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }

@@ -7,12 +7,13 @@
 use std::ops::Range;
 
 use super::{
-    End, Known, Part, Shape, Spot, Window, WireMessage, bracketed, is_example_marker,
-    is_start_marker, speaker,
+    End, Part, Shape, Spot, Window, WireMessage, bracketed, is_example_marker, is_start_marker,
+    speaker,
 };
 use crate::{
     chat::Role,
     recognise::{
+        following::Following,
         instruct::trimmed,
         speakers::Speakers,
         text::{TextKey, only_a_name},
@@ -56,7 +57,7 @@ pub(super) fn pieces(
     text: &str,
     separator: &str,
     cut: Cut,
-    known: &dyn Known,
+    known: &Following<'_>,
 ) -> Vec<Range<usize>> {
     pieces_within(text, 0..text.len(), separator, cut, known)
 }
@@ -66,7 +67,7 @@ pub(super) fn pieces_within(
     within: Range<usize>,
     separator: &str,
     cut: Cut,
-    known: &dyn Known,
+    known: &Following<'_>,
 ) -> Vec<Range<usize>> {
     let whole = trimmed(text, within.clone());
     let ranges = split(text, within, separator);
@@ -104,7 +105,7 @@ pub(super) fn pieces_within(
 }
 
 /// How many paragraphs from the first on are one known message; the longest run wins.
-fn known_run(text: &str, ranges: &[Range<usize>], known: &dyn Known) -> Option<usize> {
+fn known_run(text: &str, ranges: &[Range<usize>], known: &Following<'_>) -> Option<usize> {
     let longest = ranges.len().min(LONGEST_RUN);
     (1..=longest).rev().find(|length| {
         let run = ranges[0].start..ranges[length - 1].end;
@@ -113,7 +114,7 @@ fn known_run(text: &str, ranges: &[Range<usize>], known: &dyn Known) -> Option<u
 }
 
 /// A request whose whole chat is one message of the user: names tell who speaks.
-pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &dyn Known) -> Window {
+pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &Following<'_>) -> Window {
     let text = &message.text;
     let ranges = paragraphs(text);
     let marker = ranges.iter().rposition(|range| is_start_marker(&text[range.clone()]));

@@ -5,12 +5,13 @@
 //! last example meets the greeting, two turns of the model in a row.
 
 use super::{
-    End, Known, Part, Shape, Spot, Window,
+    End, Part, Shape, Spot, Window,
     glue::{Cut, pieces_within},
 };
 use crate::{
     chat::Role,
     recognise::{
+        following::Following,
         instruct::{Template, Turn, by_names, by_template, template_of},
         speakers::Speakers,
         text::{TextKey, only_a_name, speaker},
@@ -24,7 +25,7 @@ const FILLERS: [&str; 2] = [
 ];
 
 /// Cuts a text prompt.
-pub(super) fn read(prompt: &str, speakers: &Speakers, known: &dyn Known) -> Window {
+pub(super) fn read(prompt: &str, speakers: &Speakers, known: &Following<'_>) -> Window {
     let template = template_of(prompt);
     let (mut turns, shape) = match template {
         Some(template) => {
@@ -105,7 +106,12 @@ fn after_story_string(prompt: &str, turns: &[Turn], template: &Template) -> usiz
 }
 
 /// How many turns are examples.
-fn examples_length(prompt: &str, turns: &[Turn], speakers: &Speakers, known: &dyn Known) -> usize {
+fn examples_length(
+    prompt: &str,
+    turns: &[Turn],
+    speakers: &Speakers,
+    known: &Following<'_>,
+) -> usize {
     let key = |turn: &Turn| TextKey::of(&prompt[turn.range.clone()]);
     let unknown = |turn: &Turn| !known.in_a_chat(key(turn));
     if turns.first().is_none_or(|turn| turn.role != Role::User) {
@@ -132,7 +138,7 @@ fn examples_length(prompt: &str, turns: &[Turn], speakers: &Speakers, known: &dy
 
 /// Where the chat begins in a prompt without a template: its last section, or the first
 /// that has a known message.
-fn chat_section(prompt: &str, turns: &[Turn], known: &dyn Known) -> usize {
+fn chat_section(prompt: &str, turns: &[Turn], known: &Following<'_>) -> usize {
     let last = turns.iter().map(|turn| turn.section).max().unwrap_or(0);
     let key = |turn: &Turn| TextKey::of(&prompt[turn.range.clone()]);
     let found = turns.iter().find(|turn| turn.section > 0 && known.in_a_chat(key(turn)));
