@@ -11,7 +11,7 @@ use std::{
 
 use axum::{
     Router,
-    extract::Request,
+    extract::{Request, State},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -29,8 +29,8 @@ use crate::{
     assets,
     guard::{Origins, Stranger},
     keys::{KeyRecord, Keys, PREFIX, Scope},
-    limits,
-    router::routes,
+    limits, proxy,
+    router::{TEXT, routes},
     stacks::StacksError,
 };
 
@@ -71,17 +71,42 @@ const HEALTH: &str = "/health";
 const OWN_KEY: &str = "x-loreloom-key";
 const API_KEY: &str = "x-api-key";
 
+/// A tenant's part of the server.
+#[derive(Clone)]
+struct Served {
+    app: App,
+    routes: Router,
+}
+
+impl Served {
+    fn new(app: App) -> Self {
+        Self { routes: routes(app.clone()), app }
+    }
+
+    /// Answers a request. One for text comes where its route leads without being looked up among
+    /// all of them: somebody waits for its first word.
+    async fn answer(self, request: Request) -> Response {
+        if TEXT.contains(&request.uri().path()) {
+            return proxy::forward(State(self.app), request).await;
+        }
+        match self.routes.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
+
 /// The server's door.
 pub(crate) struct Gate {
     app: App,
-    own: Router,
-    others: RwLock<HashMap<TenantId, Router>>,
+    own: Served,
+    others: RwLock<HashMap<TenantId, Served>>,
     opening: tokio::sync::Mutex<()>,
 }
 
 impl Gate {
     pub(crate) fn new(app: App) -> Self {
-        let (own, opening) = (routes(app.clone()), tokio::sync::Mutex::default());
+        let (own, opening) = (Served::new(app.clone()), tokio::sync::Mutex::default());
         Self { app, own, others: RwLock::default(), opening }
     }
 
@@ -115,10 +140,10 @@ impl Gate {
             Err(refused) => return refused.response(),
         };
         without_own_keys(request.headers_mut());
-        let routes = match &pass {
+        let served = match &pass {
             Pass::Open => self.own.clone(),
-            Pass::Key(record) => match self.routes_of(&record.tenant).await {
-                Ok(routes) => routes,
+            Pass::Key(record) => match self.served(&record.tenant).await {
+                Ok(served) => served,
                 Err(error) => {
                     tracing::error!(%error, tenant = %record.tenant, "a tenant cannot be served");
                     return Problem::new(Code::Failed, "the store failed").into_response();
@@ -128,14 +153,11 @@ impl Gate {
         request.extensions_mut().insert(pass);
         let stall = self.app.limits.stall;
         let request = request.map(|body| limits::steady(body, stall));
-        match routes.oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        served.answer(request).await
     }
 
-    /// The routes of a tenant, which are made when it first asks.
-    async fn routes_of(&self, tenant: &TenantId) -> Result<Router, StacksError> {
+    /// The part of a tenant, which is made when it first asks.
+    async fn served(&self, tenant: &TenantId) -> Result<Served, StacksError> {
         if *tenant == self.app.tenant {
             return Ok(self.own.clone());
         }
@@ -143,19 +165,19 @@ impl Gate {
             let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
             others.get(tenant).cloned()
         };
-        if let Some(routes) = known() {
-            return Ok(routes);
+        if let Some(served) = known() {
+            return Ok(served);
         }
         let _one_at_a_time = self.opening.lock().await;
-        if let Some(routes) = known() {
-            return Ok(routes);
+        if let Some(served) = known() {
+            return Ok(served);
         }
         let app = self.app.for_tenant(tenant.clone())?;
         app.open().await?;
-        let routes = routes(app);
+        let served = Served::new(app);
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
-        others.insert(tenant.clone(), routes.clone());
-        Ok(routes)
+        others.insert(tenant.clone(), served.clone());
+        Ok(served)
     }
 }
 

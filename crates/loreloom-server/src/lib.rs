@@ -77,7 +77,6 @@ pub use self::{
     own_connections::{OwnConnection, Reach},
     questions::Questions,
     recogniser::Recogniser,
-    router::router,
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stacks::{Stacks, StacksError},

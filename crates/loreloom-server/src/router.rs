@@ -1,14 +1,11 @@
 //! Path to handler, nothing else.
 
-use std::sync::Arc;
-
 use axum::{
     Router,
-    extract::Request,
     routing::{any, get},
 };
 
-use crate::{App, api, assets, gate, gate::Gate, models, pages, proxy};
+use crate::{App, api, assets, gate, models, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
@@ -35,17 +32,12 @@ const UPSTREAM: [&str; 20] = [
     "/lora-adapters",
 ];
 
+/// Those of them that ask for text, as most front ends do. All lead to the proxy.
+pub(crate) const TEXT: [&str; 5] =
+    ["/v1/chat/completions", "/v1/completions", "/v1/responses", "/api/chat", "/api/generate"];
+
 /// Where servers list their models.
 const MODELS: [&str; 3] = ["/v1/models", "/models", "/api/tags"];
-
-/// The server: a gate, and behind it the routes of each tenant.
-pub fn router(app: App) -> Router {
-    let gate = Arc::new(Gate::new(app));
-    Router::new().fallback(move |request: Request| {
-        let gate = Arc::clone(&gate);
-        async move { gate.handle(request).await }
-    })
-}
 
 /// All routes of one tenant.
 pub(crate) fn routes(app: App) -> Router {

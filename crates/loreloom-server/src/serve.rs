@@ -1,22 +1,20 @@
 //! Listening.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{body::Body, extract::Request};
-use hyper::{body::Incoming, server::conn::http1};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
-    service::TowerToHyperService,
 };
 use loreloom_memory::bell::Bell;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
 };
-use tower::ServiceExt as _;
 
-use crate::{App, Limits, guard::Peer, limits::Patient, router};
+use crate::{App, Limits, gate::Gate, guard::Peer, limits::Patient};
 
 /// What a connection too many is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
@@ -33,7 +31,7 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let room = Arc::new(Semaphore::new(app.limits.connections));
-    let (graceful, routes) = (GracefulShutdown::new(), router(app.clone()));
+    let (graceful, gate) = (GracefulShutdown::new(), Arc::new(Gate::new(app.clone())));
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -53,12 +51,7 @@ pub async fn serve(
             let _unread = stream.try_write(FULL);
             continue;
         };
-        let routes = routes.clone().map_request(move |request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Peer(peer));
-            request
-        });
-        let serving = converse(stream, routes, app.limits, graceful.watcher());
+        let serving = converse(stream, peer, &gate, app.limits, graceful.watcher());
         app.tasks.spawn(async move {
             serving.await;
             drop(place);
@@ -72,23 +65,19 @@ pub async fn serve(
 /// Serves one connection.
 ///
 /// The kernel must not gather small writes: each is a word of a story that somebody waits for.
-fn converse<S>(
+fn converse(
     stream: TcpStream,
-    routes: S,
+    peer: SocketAddr,
+    gate: &Arc<Gate>,
     limits: Limits,
     watcher: Watcher,
-) -> impl Future<Output = ()> + Send
-where
-    S: tower::Service<
-            Request<Incoming>,
-            Response = axum::response::Response,
-            Error = std::convert::Infallible,
-            Future: Send,
-        > + Clone
-        + Send
-        + Sync
-        + 'static,
-{
+) -> impl Future<Output = ()> + Send + use<> {
+    let gate = Arc::clone(gate);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let (gate, mut request) = (Arc::clone(&gate), request.map(Body::new));
+        request.extensions_mut().insert(Peer(peer));
+        async move { Ok::<_, Infallible>(gate.handle(request).await) }
+    });
     // A socket that refuses is only slower.
     drop(stream.set_nodelay(true));
     let stream = TokioIo::new(Patient::new(stream, limits.stall));
@@ -97,7 +86,7 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head.max(LEAST_HEAD));
-    let serving = watcher.watch(builder.serve_connection(stream, TowerToHyperService::new(routes)));
+    let serving = watcher.watch(builder.serve_connection(stream, answer));
     async move {
         // A request and its body are handed over within the one task.
         if let Err(error) = Bell::drive(serving).await {
