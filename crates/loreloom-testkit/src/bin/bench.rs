@@ -1,6 +1,7 @@
 //! `bench [NAME…] [--json]`: runs benchmarks. `bench proxy` with `--only PART`, `--growth N` or
 //! `--peers PROGRAM` measures one thing of the proxy instead: a part of its benchmark, its memory
-//! over N requests, or its time beside `LiteLLM`'s, which is PROGRAM.
+//! over N requests, or its time beside `LiteLLM`'s, which is PROGRAM; `--order FILE` writes down
+//! which functions it runs, which is what the linker orders.
 
 use std::{
     io::{self, Write},
@@ -11,8 +12,7 @@ use std::{
 
 use loreloom_testkit::bench::{self, Figure, Printer};
 
-const USAGE: &str =
-    "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM]";
+const USAGE: &str = "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM] [--order FILE]";
 
 /// What is asked for.
 #[derive(Default)]
@@ -22,6 +22,7 @@ struct Asked {
     only: Option<String>,
     growth: Option<u64>,
     peers: Option<PathBuf>,
+    order: Option<PathBuf>,
     /// Where to relay to: what the benchmark of the proxy starts beside it.
     relay: Option<SocketAddr>,
 }
@@ -42,6 +43,7 @@ impl Asked {
                     asked.growth = Some(number.ok_or_else(wrong)?);
                 }
                 "--peers" => asked.peers = Some(PathBuf::from(value()?)),
+                "--order" => asked.order = Some(PathBuf::from(value()?)),
                 "--relay" => {
                     let text = value()?;
                     let wrong = |_| format!("`--relay` must be an address, found `{text}`");
@@ -54,7 +56,7 @@ impl Asked {
             }
         }
         if asked.is_of_the_proxy() && asked.names != ["proxy"] {
-            let options = "`--only`, `--growth` and `--peers`";
+            let options = "`--only`, `--growth`, `--peers` and `--order`";
             return Err(format!("{options} are for `proxy` alone; {USAGE}"));
         }
         if asked.names.is_empty() {
@@ -64,7 +66,7 @@ impl Asked {
     }
 
     fn is_of_the_proxy(&self) -> bool {
-        self.only.is_some() || self.growth.is_some() || self.peers.is_some()
+        self.only.is_some() || self.growth.is_some() || self.peers.is_some() || self.order.is_some()
     }
 
     fn run(&self, name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -77,7 +79,10 @@ impl Asked {
         if let Some(requests) = self.growth {
             bench::run_growth(requests, print)?;
         }
-        self.peers.as_ref().map_or(Ok(()), |program| bench::run_peers(program, print))
+        if let Some(program) = &self.peers {
+            bench::run_peers(program, print)?;
+        }
+        self.order.as_ref().map_or(Ok(()), |file| bench::run_order(file, print))
     }
 }
 

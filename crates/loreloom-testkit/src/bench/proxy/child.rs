@@ -30,8 +30,28 @@ impl Server {
         Self::with(&format!("http://{upstream}/v1"), &book_of(entries), more)
     }
 
+    /// The same as what another program runs, which is given the server's program and arguments.
+    pub(super) fn start_by(
+        mut program: Command,
+        upstream: SocketAddr,
+        entries: usize,
+        more: &[&str],
+    ) -> Result<Self, String> {
+        program.arg(binary()?);
+        Self::with_book(program, &format!("http://{upstream}/v1"), &book_of(entries), more)
+    }
+
     /// Starts a server before an upstream, with a book and arguments.
     pub(in crate::bench) fn with(
+        upstream: &str,
+        lore: &str,
+        more: &[&str],
+    ) -> Result<Self, String> {
+        Self::with_book(Command::new(binary()?), upstream, lore, more)
+    }
+
+    fn with_book(
+        program: Command,
         upstream: &str,
         lore: &str,
         more: &[&str],
@@ -40,7 +60,7 @@ impl Server {
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
         std::fs::write(&book, lore).map_err(|error| error.to_string())?;
-        let mut server = Self::spawn(upstream, folder.path(), |command| {
+        let mut server = Self::run(program, upstream, folder.path(), |command| {
             command.arg("--book").arg(&book).args(more);
         })?;
         server.folder = Some(folder);
@@ -53,18 +73,25 @@ impl Server {
         folder: &Path,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<Self, String> {
-        let binary = binary()?;
-        let mut command = Command::new(&binary);
+        Self::run(Command::new(binary()?), upstream, folder, arguments)
+    }
+
+    fn run(
+        mut command: Command,
+        upstream: &str,
+        folder: &Path,
+        arguments: impl FnOnce(&mut Command),
+    ) -> Result<Self, String> {
         command
             .arg("serve")
             .args(["--port", "0", "--upstream", upstream])
             .arg("--data")
             .arg(folder.join("stories"));
         arguments(&mut command);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("`{}` cannot be started: {error}", binary.display()))?;
+        let started = command.stdout(Stdio::piped()).spawn();
+        let program = command.get_program().to_string_lossy();
+        let mut child =
+            started.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
@@ -72,6 +99,11 @@ impl Server {
         let address = line.trim().rsplit("http://").next().and_then(|text| text.parse().ok());
         let address = address.ok_or_else(|| format!("the server said `{}`", line.trim()))?;
         Ok(Self { child, address, folder: None })
+    }
+
+    /// The number of its process.
+    pub(super) fn number(&self) -> u32 {
+        self.child.id()
     }
 
     /// The memory it has in use, in megabytes; `None` where the system does not tell.

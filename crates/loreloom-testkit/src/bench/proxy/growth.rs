@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::task::JoinSet;
 
 use super::{
     Story,
@@ -34,10 +34,7 @@ pub(super) async fn run(
     requests: u64,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let bare = listener.local_addr()?;
-    #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
-    let upstream = tokio::spawn(wire::upstream(listener));
+    let bare = wire::upstream().await?;
     // What a busy machine does not weave in time would not be measured.
     let server = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
     let (told, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -62,7 +59,6 @@ pub(super) async fn run(
     }
     let broken = u32::try_from(broken.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
     print(Figure::new("answers that were not as they should be", f64::from(broken), ""));
-    upstream.abort();
     Ok(())
 }
 

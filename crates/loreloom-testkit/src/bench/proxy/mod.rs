@@ -7,13 +7,14 @@
 
 pub(super) mod child;
 mod growth;
+mod order;
 mod peers;
 pub(super) mod relay;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
 
-use tokio::{net::TcpListener, task::JoinSet, time::Instant};
+use tokio::{task::JoinSet, time::Instant};
 
 use self::{
     child::Server,
@@ -166,6 +167,11 @@ pub(super) fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)
     runtime()?.block_on(peers::run(litellm, print)).map_err(|error| error.to_string())
 }
 
+/// Writes down which functions a request runs.
+pub(super) fn run_order(file: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(order::run(file, print)).map_err(|error| error.to_string())
+}
+
 fn runtime() -> Measured<tokio::runtime::Runtime> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -176,10 +182,7 @@ async fn measure(
     asked: &dyn Fn(&str) -> bool,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let bare = listener.local_addr()?;
-    #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
-    let upstream = tokio::spawn(wire::upstream(listener));
+    let bare = wire::upstream().await?;
     let server = Server::start(bare, 1000)?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     memory(print, &server, "memory idle", 60.0);
@@ -210,7 +213,6 @@ async fn measure(
     if asked("growth") {
         growth(&server, print).await?;
     }
-    upstream.abort();
     Ok(())
 }
 

@@ -38,10 +38,7 @@ pub(super) async fn run(
     litellm: &Path,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let bare = listener.local_addr()?;
-    #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
-    let upstream = tokio::spawn(wire::upstream(listener));
+    let bare = wire::upstream().await?;
     let server = Server::start(bare, 1000)?;
     let folder = tempfile::tempdir()?;
     let (peer, there) = start(litellm, folder.path(), bare).await?;
@@ -79,7 +76,6 @@ pub(super) async fn run(
     let figure = Figure::new("passed on, requests a second at c=16", ours, "/s");
     print(figure.against(ours / their, "times LiteLLM's"));
     drop(peer);
-    upstream.abort();
     Ok(())
 }
 

@@ -92,13 +92,18 @@ fn number(body: &str, field: &str) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-/// Answers every request, for as long as the runtime runs.
-pub(super) async fn upstream(listener: TcpListener) {
-    while let Ok((mut socket, _)) = listener.accept().await {
-        drop(socket.set_nodelay(true));
-        #[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
-        tokio::spawn(async move { while answer(&mut socket).await.unwrap_or(false) {} });
-    }
+/// Starts an upstream that answers every request, for as long as the runtime runs.
+#[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
+pub(super) async fn upstream() -> std::io::Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            drop(socket.set_nodelay(true));
+            tokio::spawn(async move { while answer(&mut socket).await.unwrap_or(false) {} });
+        }
+    });
+    Ok(address)
 }
 
 async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
