@@ -11,7 +11,10 @@ mod replay;
 mod store;
 mod vault;
 
-pub use self::figure::{Figure, Printer};
+pub use self::{
+    figure::{Figure, Printer},
+    proxy::beside::Part,
+};
 
 /// The names of all benchmarks.
 pub const NAMES: [&str; 8] =
@@ -22,10 +25,9 @@ pub fn run_part(part: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String>
     proxy::run(Some(part), print)
 }
 
-/// Copies bytes between clients and an upstream, for as long as the process runs: what the proxy
-/// is measured beside.
-pub fn relay(upstream: std::net::SocketAddr) -> Result<(), String> {
-    proxy::relay::run(upstream)
+/// Plays a part in the benchmark of the proxy, for as long as the process runs.
+pub fn play(part: Part) -> Result<(), String> {
+    proxy::beside::play(part)
 }
 
 /// Sends so many requests through the proxy and prints its memory at intervals.

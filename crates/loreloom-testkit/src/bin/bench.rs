@@ -5,12 +5,11 @@
 
 use std::{
     io::{self, Write},
-    net::SocketAddr,
     path::PathBuf,
     process::ExitCode,
 };
 
-use loreloom_testkit::bench::{self, Figure, Printer};
+use loreloom_testkit::bench::{self, Figure, Part, Printer};
 
 const USAGE: &str = "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM] [--order FILE]";
 
@@ -23,8 +22,8 @@ struct Asked {
     growth: Option<u64>,
     peers: Option<PathBuf>,
     order: Option<PathBuf>,
-    /// Where to relay to: what the benchmark of the proxy starts beside it.
-    relay: Option<SocketAddr>,
+    /// What the benchmark of the proxy starts this program as.
+    part: Option<Part>,
 }
 
 impl Asked {
@@ -44,10 +43,11 @@ impl Asked {
                 }
                 "--peers" => asked.peers = Some(PathBuf::from(value()?)),
                 "--order" => asked.order = Some(PathBuf::from(value()?)),
+                "--upstream" => asked.part = Some(Part::Upstream),
                 "--relay" => {
                     let text = value()?;
                     let wrong = |_| format!("`--relay` must be an address, found `{text}`");
-                    asked.relay = Some(text.parse().map_err(wrong)?);
+                    asked.part = Some(Part::Relay(text.parse().map_err(wrong)?));
                 }
                 flag if flag.starts_with('-') => {
                     return Err(format!("unknown option `{flag}`; {USAGE}"));
@@ -91,8 +91,8 @@ fn main() -> ExitCode {
         Ok(asked) => asked,
         Err(error) => return fail(&error),
     };
-    if let Some(upstream) = asked.relay {
-        return bench::relay(upstream).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
+    if let Some(part) = asked.part {
+        return bench::play(part).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
     let mut printer = Printer::new(io::stdout().lock(), asked.json);
     for name in &asked.names {

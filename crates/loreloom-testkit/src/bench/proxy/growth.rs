@@ -17,8 +17,9 @@ use tokio::task::JoinSet;
 
 use super::{
     Story,
+    beside::{Beside, Part},
     child::Server,
-    wire::{self, Client, Order},
+    wire::{Client, Order},
 };
 use crate::bench::figure::Figure;
 
@@ -34,7 +35,8 @@ pub(super) async fn run(
     requests: u64,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let bare = wire::upstream().await?;
+    let upstream = Beside::start(Part::Upstream)?;
+    let bare = upstream.address;
     // What a busy machine does not weave in time would not be measured.
     let server = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
     let (told, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

@@ -1,15 +1,15 @@
 //! What the proxy adds to a bare upstream on loopback, and what it holds in memory.
 //!
-//! The binary runs as it ships, in a process of its own; upstream and clients are in this
-//! one. Requests to the proxy and to the upstream itself take turns, so that both see the
+//! The binary runs as it ships, in a process of its own, and so does the upstream; clients are
+//! in this one. Requests to the proxy and to the upstream itself take turns, so that both see the
 //! same machine; a figure is the difference. Numbers of a machine that does something else
 //! at the same time say little.
 
+pub(super) mod beside;
 pub(super) mod child;
 mod growth;
 mod order;
 mod peers;
-pub(super) mod relay;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
@@ -17,8 +17,8 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
 
 use self::{
+    beside::{Beside, Part},
     child::Server,
-    relay::Relay,
     wire::{Answered, Client, Order},
 };
 use super::figure::Figure;
@@ -182,7 +182,8 @@ async fn measure(
     asked: &dyn Fn(&str) -> bool,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let bare = wire::upstream().await?;
+    let upstream = Beside::start(Part::Upstream)?;
+    let bare = upstream.address;
     let server = Server::start(bare, 1000)?;
     tokio::time::sleep(Duration::from_millis(300)).await;
     memory(print, &server, "memory idle", 60.0);
@@ -330,7 +331,7 @@ async fn streams(
     bare: SocketAddr,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let relay = Relay::start(bare)?;
+    let relay = Beside::start(Part::Relay(bare))?;
     let copied = Streamed::measure(relay.address, bare, "copied by a relay", false).await?;
     copied.print(print, None);
     for (name, woven) in [("passed on", false), ("1,000 entries", true)] {

@@ -10,8 +10,9 @@ use std::{
 
 use super::{
     Story,
+    beside::{Beside, Part},
     child::Server,
-    wire::{self, Client, Order},
+    wire::{Client, Order},
 };
 use crate::bench::figure::Figure;
 
@@ -23,7 +24,8 @@ pub(super) async fn run(
     file: &Path,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let bare = wire::upstream().await?;
+    let upstream = Beside::start(Part::Upstream)?;
+    let bare = upstream.address;
     let folder = tempfile::tempdir()?;
     let counted = folder.path().join("counted");
     let mut valgrind = Command::new("valgrind");

@@ -11,8 +11,9 @@ use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 
 use super::{
     at_share,
+    beside::{Beside, Part},
     child::Server,
-    wire::{self, Client},
+    wire::Client,
 };
 use crate::bench::figure::Figure;
 
@@ -38,7 +39,8 @@ pub(super) async fn run(
     litellm: &Path,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let bare = wire::upstream().await?;
+    let upstream = Beside::start(Part::Upstream)?;
+    let bare = upstream.address;
     let server = Server::start(bare, 1000)?;
     let folder = tempfile::tempdir()?;
     let (peer, there) = start(litellm, folder.path(), bare).await?;

@@ -2,23 +2,19 @@
 
 use std::{
     net::SocketAddr,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
 };
 
-/// Nanoseconds since the first call: the upstream's and the client's clock.
+/// Nanoseconds on the system's clock, which the upstream and the client share.
 pub(super) fn nanos() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let elapsed = START.get_or_init(Instant::now).elapsed();
-    u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+    let told = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(told.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What a request asks of the upstream, written into its body as unknown fields.
@@ -92,18 +88,10 @@ fn number(body: &str, field: &str) -> u64 {
     digits.parse().unwrap_or_default()
 }
 
-/// Starts an upstream that answers every request, for as long as the runtime runs.
-#[expect(clippy::disallowed_methods, reason = "the benchmark's runtime ends with it")]
-pub(super) async fn upstream() -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            drop(socket.set_nodelay(true));
-            tokio::spawn(async move { while answer(&mut socket).await.unwrap_or(false) {} });
-        }
-    });
-    Ok(address)
+/// Answers every request of a connection.
+pub(super) async fn answer_all(mut socket: TcpStream) -> std::io::Result<()> {
+    while answer(&mut socket).await? {}
+    Ok(())
 }
 
 async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {

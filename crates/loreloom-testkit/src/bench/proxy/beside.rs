@@ -1,0 +1,90 @@
+//! What stands beside the proxy in a process of its own, as it does where somebody uses it: this
+//! program once more, as an upstream or as a relay. Were the upstream in the process of the
+//! clients, a call to it would wake nobody, and all that waking costs would be told as the
+//! proxy's.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+};
+
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+};
+
+use super::wire;
+
+/// What this program can be beside itself.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// A model's server.
+    Upstream,
+    /// The least that anything between a client and an upstream adds: it copies bytes and does
+    /// nothing else. How quick a machine is just now shows in its figures.
+    Relay(SocketAddr),
+}
+
+/// A running process; it ends with this value.
+pub(super) struct Beside {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+impl Beside {
+    /// Starts this program once more.
+    pub(super) fn start(part: Part) -> Result<Self, String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = Command::new(own);
+        match part {
+            Part::Upstream => command.arg("--upstream"),
+            Part::Relay(upstream) => command.args(["--relay", &upstream.to_string()]),
+        };
+        let started = command.stdout(Stdio::piped()).spawn();
+        let mut child = started.map_err(|error| error.to_string())?;
+        let mut line = String::new();
+        if let Some(out) = child.stdout.take() {
+            BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
+        }
+        let address = line.trim().parse();
+        let address = address.map_err(|_| format!("what stands beside said `{}`", line.trim()))?;
+        Ok(Self { child, address })
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _gone = self.child.kill();
+        let _gone = self.child.wait();
+    }
+}
+
+/// Plays a part for as long as the process runs.
+pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
+    let playing = async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
+        loop {
+            let (client, _) = listener.accept().await?;
+            client.set_nodelay(true)?;
+            #[expect(clippy::disallowed_methods, reason = "the process ends with its parent")]
+            tokio::spawn(async move {
+                match part {
+                    Part::Upstream => wire::answer_all(client).await,
+                    Part::Relay(upstream) => copy(client, upstream).await,
+                }
+            });
+        }
+    };
+    let ended: std::io::Result<()> = super::runtime()?.block_on(playing);
+    ended.map_err(|error| error.to_string())
+}
+
+async fn copy(mut client: TcpStream, upstream: SocketAddr) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(upstream).await?;
+    server.set_nodelay(true)?;
+    copy_bidirectional(&mut client, &mut server).await?;
+    Ok(())
+}
