@@ -6,7 +6,10 @@
 //! disk. A write that is refused takes back only itself.
 
 use std::{
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
     thread::{Builder, JoinHandle},
 };
 
@@ -16,6 +19,7 @@ use tokio::sync::oneshot;
 
 use super::{
     checkpoint::Checkpointer,
+    findings::{Findings, Touches},
     rows::{failed, is_full},
     unit::{Unit, run},
 };
@@ -31,8 +35,8 @@ type Write = Box<dyn FnOnce(Option<Unit<'_>>) -> Tell + Send>;
 
 /// Something to do.
 enum Job {
-    /// A write.
-    Write(Write),
+    /// A write, and what it touches.
+    Write(Write, Touches),
     /// Something that begins its own transactions.
     Alone(Box<dyn FnOnce(&mut Connection) + Send>),
 }
@@ -49,11 +53,12 @@ impl Writer {
     pub(super) fn start(
         connection: Connection,
         checkpointer: Option<Checkpointer>,
+        findings: Arc<Findings>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = channel();
         let thread = Builder::new()
             .name("loreloom-writer".to_owned())
-            .spawn(move || work_off(connection, checkpointer, &waiting))
+            .spawn(move || work_off(connection, checkpointer, &findings, &waiting))
             .map_err(|error| StoreError::Database {
                 doing: "starting the writing thread",
                 source: error.into(),
@@ -65,6 +70,7 @@ impl Writer {
     /// be finished.
     pub(super) async fn write<T: Send + 'static>(
         &self,
+        touches: Touches,
         write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
@@ -81,7 +87,7 @@ impl Writer {
                 drop(answer.send(result));
             })
         };
-        self.ask(Job::Write(Box::new(job)))?;
+        self.ask(Job::Write(Box::new(job), touches))?;
         answered.await.map_err(|error| stopped(error.into()))?
     }
 
@@ -119,13 +125,16 @@ fn stopped(source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
 fn work_off(
     mut connection: Connection,
     mut checkpointer: Option<Checkpointer>,
+    findings: &Findings,
     jobs: &Receiver<Job>,
 ) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.recv().ok()) {
         match job {
             Job::Alone(work) => work(&mut connection),
-            Job::Write(first) => next = together(&connection, first, jobs),
+            Job::Write(first, touches) => {
+                next = together(&connection, findings, (first, touches), jobs);
+            }
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.committed();
@@ -134,11 +143,17 @@ fn work_off(
 }
 
 /// Carries out a write and those that wait behind it; a job that is none of them comes back.
-fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Option<Job> {
+fn together(
+    connection: &Connection,
+    findings: &Findings,
+    (first, mut touches): (Write, Touches),
+    jobs: &Receiver<Job>,
+) -> Option<Job> {
     if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
         first(None)(Err(failed(BEGINNING, error)));
         return None;
     }
+    let before = findings.stand();
     let tell = first(Some(Unit::first(connection)));
     if connection.is_autocommit() {
         // It was refused, and knows why.
@@ -150,8 +165,11 @@ fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Opti
     // A failing disk makes SQLite end the transaction: nothing more belongs to it.
     while told.len() < TOGETHER && !connection.is_autocommit() {
         match jobs.try_recv() {
-            Ok(Job::Write(write)) => match Unit::after_others(connection) {
-                Ok(unit) => told.push(write(Some(unit))),
+            Ok(Job::Write(write, also)) => match Unit::after_others(connection) {
+                Ok(unit) => {
+                    touches = touches.max(also);
+                    told.push(write(Some(unit)));
+                }
                 Err(error) => write(None)(Err(failed(BEGINNING, error))),
             },
             Ok(alone @ Job::Alone(_)) => {
@@ -164,6 +182,9 @@ fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Opti
     let ended = run(connection, "COMMIT").err();
     if ended.is_some() && !connection.is_autocommit() {
         drop(run(connection, "ROLLBACK"));
+    }
+    if ended.is_none() {
+        findings.committed(before, touches);
     }
     for tell in told {
         tell(match &ended {
