@@ -210,7 +210,8 @@ fn make_room<T>(all: &mut Vec<T>) {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

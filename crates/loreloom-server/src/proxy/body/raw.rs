@@ -8,25 +8,46 @@ use std::{borrow::Cow, ops::Range};
 use super::scan;
 
 /// The fields of an object, in order, as they are written.
-pub(super) struct Fields<'text>(Vec<(Cow<'text, str>, &'text str)>);
+pub(super) struct Fields<'text>(Vec<Field<'text>>);
+
+/// A field, as it is written.
+struct Field<'text> {
+    name: Cow<'text, str>,
+    value: &'text str,
+    /// The items of a value that is a list.
+    items: Option<Vec<&'text str>>,
+}
 
 impl<'text> Fields<'text> {
     /// Reads an object; `None` if the text is none.
     pub(super) fn of(text: &'text str) -> Option<Self> {
-        let fields = scan::fields(text)?.into_iter();
-        let read = fields.map(|(name, value)| Some((unquoted(&text[name])?, &text[value])));
-        read.collect::<Option<_>>().map(Self)
+        let read = |scan::Field { name, value, items }| {
+            let items = items.map(|items| items.into_iter().map(|item| &text[item]).collect());
+            Some(Field { name: unquoted(&text[name])?, value: &text[value], items })
+        };
+        scan::fields(text)?.into_iter().map(read).collect::<Option<_>>().map(Self)
     }
 
-    /// A field's value. Of several, the last counts, as with most readers.
+    /// A field. Of several, the last counts, as with most readers.
+    fn field(&self, name: &str) -> Option<&Field<'text>> {
+        self.0.iter().rfind(|field| field.name == name)
+    }
+
+    /// A field's value.
     pub(super) fn get(&self, name: &str) -> Option<&'text str> {
-        self.0.iter().rfind(|(key, _)| key == name).map(|(_, value)| *value)
+        self.field(name).map(|field| field.value)
+    }
+
+    /// A field that is a list, and its items.
+    pub(super) fn list(&self, name: &str) -> Option<(&'text str, &[&'text str])> {
+        let field = self.field(name)?;
+        Some((field.value, field.items.as_deref()?))
     }
 
     /// Where in their text the fields of a name stand, each with the comma that goes with it.
     pub(super) fn places_of(&self, name: &str, text: &str) -> Vec<Range<usize>> {
-        let found = self.0.iter().filter(|(key, _)| key == name);
-        found.map(|(_, value)| field_range(text, range_of(value, text))).collect()
+        let found = self.0.iter().filter(|field| field.name == name);
+        found.map(|field| field_range(text, range_of(field.value, text))).collect()
     }
 }
 
@@ -148,7 +169,7 @@ mod tests {
     fn patches_leave_every_other_byte() {
         let text = r#"{"a": [1.50, "x"]}"#;
         let fields = Fields::of(text).unwrap();
-        let list = items(fields.get("a").unwrap()).unwrap();
+        let (_, list) = fields.list("a").unwrap();
         let mut patches = Patches::default();
         patches.put(range_of(list[1], text), quoted("y\n"));
         let at = range_of(list[0], text).start;

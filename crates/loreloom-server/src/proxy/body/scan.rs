@@ -7,18 +7,31 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-/// The fields of an object, in order: where each name and its value stand. `None` if the text is
-/// no object.
-pub(super) fn fields(text: &str) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+/// A field of an object: where its name and its value stand, and if that is a list, where its
+/// items do.
+pub(super) struct Field {
+    pub(super) name: Range<usize>,
+    pub(super) value: Range<usize>,
+    pub(super) items: Option<Vec<Range<usize>>>,
+}
+
+/// The fields of an object, in order. `None` if the text is no object.
+pub(super) fn fields(text: &str) -> Option<Vec<Field>> {
+    let bytes = text.as_bytes();
     let mut found = Vec::new();
-    list(text, (b'{', b'}'), |from| {
-        let name = from..string(text.as_bytes(), from)?;
-        let colon = blanks(text.as_bytes(), name.end);
-        let from = (text.as_bytes().get(colon) == Some(&b':')).then_some(colon + 1)?;
-        let from = blanks(text.as_bytes(), from);
-        let value = from..value(text.as_bytes(), from)?;
-        let end = value.end;
-        found.push((name, value));
+    whole(bytes, (b'{', b'}'), |from| {
+        let name = from..string(bytes, from)?;
+        let colon = blanks(bytes, name.end);
+        let from = (bytes.get(colon) == Some(&b':')).then_some(colon + 1)?;
+        let from = blanks(bytes, from);
+        let (end, items) = if bytes.get(from) == Some(&b'[') {
+            let mut items = Vec::new();
+            let one = |from| value(bytes, from).inspect(|end| items.push(from..*end));
+            (list(bytes, from, (b'[', b']'), one)?, Some(items))
+        } else {
+            (value(bytes, from)?, None)
+        };
+        found.push(Field { name, value: from..end, items });
         Some(end)
     })?;
     Some(found)
@@ -26,28 +39,30 @@ pub(super) fn fields(text: &str) -> Option<Vec<(Range<usize>, Range<usize>)>> {
 
 /// Where the items of a list stand. `None` if the text is none.
 pub(super) fn items(text: &str) -> Option<Vec<Range<usize>>> {
+    let bytes = text.as_bytes();
     let mut found = Vec::new();
-    list(text, (b'[', b']'), |from| {
-        let end = value(text.as_bytes(), from)?;
-        found.push(from..end);
-        Some(end)
-    })?;
+    whole(bytes, (b'[', b']'), |from| value(bytes, from).inspect(|end| found.push(from..*end)))?;
     Some(found)
 }
 
-/// Walks over what stands between two brackets, which are all of the text; `one` says where what
-/// begins at a place ends.
+/// Walks over what stands between two brackets, which are all of the text.
+fn whole(bytes: &[u8], brackets: (u8, u8), one: impl FnMut(usize) -> Option<usize>) -> Option<()> {
+    let end = list(bytes, blanks(bytes, 0), brackets, one)?;
+    (blanks(bytes, end) == bytes.len()).then_some(())
+}
+
+/// Walks over what stands between two brackets, of which the first is at `from`; `one` says where
+/// what begins at a place ends. Gives where the last bracket ends.
 fn list(
-    text: &str,
+    bytes: &[u8],
+    from: usize,
     (open, close): (u8, u8),
     mut one: impl FnMut(usize) -> Option<usize>,
-) -> Option<()> {
-    let bytes = text.as_bytes();
-    let mut at = blanks(bytes, 0);
-    if *bytes.get(at)? != open {
+) -> Option<usize> {
+    if *bytes.get(from)? != open {
         return None;
     }
-    at = blanks(bytes, at + 1);
+    let mut at = blanks(bytes, from + 1);
     if *bytes.get(at)? != close {
         loop {
             at = blanks(bytes, one(at)?);
@@ -58,7 +73,7 @@ fn list(
             }
         }
     }
-    (blanks(bytes, at + 1) == bytes.len()).then_some(())
+    Some(at + 1)
 }
 
 /// Where the value ends that begins at a place.
@@ -146,9 +161,19 @@ mod tests {
             let seen: Option<Vec<&str>> =
                 seen.map(|items| items.into_iter().map(|item| &text[item]).collect());
             prop_assert_eq!(seen, read);
-            let seen = fields(&text).map(|fields| {
+            let seen = fields(&text);
+            for field in seen.iter().flatten() {
+                let start = field.value.start;
+                let alone = items(&text[field.value.clone()]);
+                let alone: Option<Vec<_>> = alone.map(|items| {
+                    items.into_iter().map(|item| item.start + start..item.end + start).collect()
+                });
+                prop_assert_eq!(&field.items, &alone);
+            }
+            let seen = seen.map(|fields| {
                 let name = |range: Range<usize>| serde_json::from_str::<Value>(&text[range]).unwrap();
-                fields.into_iter().map(|(named, value)| (name(named), name(value))).collect::<Vec<_>>()
+                let pair = |field: Field| (name(field.name), name(field.value));
+                fields.into_iter().map(pair).collect::<Vec<_>>()
             });
             let read = value.as_object().map(|fields| {
                 let fields = fields.iter();
@@ -159,7 +184,10 @@ mod tests {
 
         #[test]
         fn nothing_makes_it_fail(text in "[\"\\\\{}\\[\\],: a1\u{e9}]{0,20}") {
-            let all = fields(&text).into_iter().flatten().flat_map(|(name, value)| [name, value]);
+            let ranges = |field: Field| {
+                [field.name, field.value].into_iter().chain(field.items.into_iter().flatten())
+            };
+            let all = fields(&text).into_iter().flatten().flat_map(ranges);
             for range in all.chain(items(&text).into_iter().flatten()) {
                 prop_assert!(text.get(range).is_some());
             }

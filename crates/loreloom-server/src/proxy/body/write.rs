@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     OWN_FIELD, message,
-    raw::{Fields, Patches, items, quoted, range_of, without},
+    raw::{Fields, Patches, quoted, range_of, without},
 };
 
 /// The body with the plan carried out, without our own field.
@@ -25,14 +25,14 @@ pub(super) fn woven(body: &str, field: PromptField, plan: &Plan) -> String {
         match field {
             PromptField::Messages { developer } => {
                 let system = if developer { "developer" } else { "system" };
-                if let Some(list) = fields.get("messages") {
+                if let Some(list) = fields.list("messages") {
                     weave_list(&mut patches, body, list, plan, 0, system);
                 }
             }
             PromptField::Prompt => {
                 if let Some(prompt) = fields.get("prompt") {
-                    let only = items(prompt).and_then(|items| items.first().copied());
-                    weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
+                    let only = fields.list("prompt").and_then(|(_, items)| items.first());
+                    weave_string(&mut patches, body, only.unwrap_or(&prompt), plan, 0);
                 }
             }
             PromptField::Input { instructed } => {
@@ -40,7 +40,9 @@ pub(super) fn woven(body: &str, field: PromptField, plan: &Plan) -> String {
                 if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
                     weave_string(&mut patches, body, instructions, plan, 0);
                 }
-                if let Some(input) = fields.get("input") {
+                if let Some(list) = fields.list("input") {
+                    weave_list(&mut patches, body, list, plan, first, "system");
+                } else if let Some(input) = fields.get("input") {
                     weave_input(&mut patches, body, input, plan, first);
                 }
             }
@@ -67,12 +69,11 @@ fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
 fn weave_list(
     patches: &mut Patches,
     body: &str,
-    list: &str,
+    (list, messages): (&str, &[&str]),
     plan: &Plan,
     first: usize,
     system: &str,
 ) {
-    let Some(messages) = items(list) else { return };
     for (index, one) in messages.iter().enumerate() {
         let edits: Vec<_> = plan.edits_of(first + index).collect();
         if !edits.is_empty() {
@@ -103,13 +104,9 @@ fn is_first(plan: &Plan, insertion: &Insertion) -> bool {
     plan.insertions.first().is_some_and(|first| std::ptr::eq(first, insertion))
 }
 
-/// The input of the responses API: a list, or a text that becomes one if a message must
-/// stand beside it.
+/// A text that is the input of the responses API, and becomes a list if a message must stand
+/// beside it.
 fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, first: usize) {
-    if items(input).is_some() {
-        weave_list(patches, body, input, plan, first, "system");
-        return;
-    }
     if plan.insertions.is_empty() {
         weave_string(patches, body, input, plan, first);
         return;
@@ -135,8 +132,8 @@ pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Op
     if breakpoints.is_empty() || body.contains("\"cache_control\"") {
         return None;
     }
-    let list = Fields::of(body)?.get("messages")?;
-    let messages = items(list)?;
+    let fields = Fields::of(body)?;
+    let (_, messages) = fields.list("messages")?;
     let mut patches = Patches::default();
     for Mark { message, .. } in breakpoints {
         let content = messages.get(*message).and_then(|one| Fields::of(one)?.get("content"));
