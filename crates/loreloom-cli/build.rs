@@ -19,6 +19,8 @@ const ORDER: &str = "turn-order.txt";
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={ORDER}");
+    let target = said("TARGET")?.to_uppercase().replace('-', "_");
+    println!("cargo::rerun-if-env-changed=CARGO_TARGET_{target}_LINKER");
     let order = Path::new(&said("CARGO_MANIFEST_DIR")?).join(ORDER);
     let flags = [
         format!("-Wl,--symbol-ordering-file={}", order.display()),

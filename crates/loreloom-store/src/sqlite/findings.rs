@@ -9,7 +9,10 @@ use std::{
     fs::File,
     io,
     mem::ManuallyDrop,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
@@ -59,6 +62,9 @@ struct Index(ManuallyDrop<File>);
 
 impl Index {
     fn of(connection: &Connection) -> Option<Self> {
+        if !cfg!(unix) {
+            return None;
+        }
         let path = connection.path().filter(|path| !path.is_empty())?;
         File::open(format!("{path}-shm")).ok().map(|file| Self(ManuallyDrop::new(file)))
     }
@@ -105,19 +111,22 @@ struct Found {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     index: Option<Index>,
+    /// Whether the file has been seen not to show what SQLite has in memory of it.
+    is_blind: AtomicBool,
     found: Mutex<Found>,
 }
 
 impl Findings {
     /// Those of a database that is open. One that has no log shows nothing.
     pub(super) fn of(connection: &Connection) -> Self {
-        Self { index: Index::of(connection), found: Mutex::default() }
+        Self { index: Index::of(connection), ..Self::default() }
     }
 
     /// Where the database stands now, if that can be told. Whoever reads afterwards sees what
     /// was committed up to there, or more.
     pub(super) fn stand(&self) -> Option<Stand> {
-        self.index.as_ref()?.stand()
+        let sees = !self.is_blind.load(Ordering::Acquire);
+        self.index.as_ref().filter(|_| sees)?.stand()
     }
 
     /// Whether this is known to be a chat's last write.
@@ -173,15 +182,24 @@ impl Findings {
         }
     }
 
-    /// Takes note of a commit: what it did not touch is as it was. `before` is where the database
-    /// stood while nobody else could write.
+    /// Takes note of a commit that wrote something: what it did not touch is as it was. `before`
+    /// is where the database stood while nobody else could write.
     pub(super) fn committed(&self, before: Option<Stand>, touches: Touches) {
-        if touches == Touches::Anything {
+        let now = self.stand();
+        let mut found = self.lock();
+        if now.is_some() && now == before {
+            // On some file systems of other machines a file is not what others have mapped of it.
+            self.is_blind.store(true, Ordering::Release);
+        } else if now.is_some() && now == found.at {
+            // Noted since.
             return;
         }
-        let (Some(before), Some(now)) = (before, self.stand()) else { return };
-        let mut found = self.lock();
-        if found.at == Some(before) && now.is_the_next_after(&before) {
+        let carries = touches < Touches::Anything && found.at == before && now != before;
+        let (Some(before), Some(now), true) = (before, now, carries) else {
+            *found = Found::default();
+            return;
+        };
+        if now.is_the_next_after(&before) {
             found.at = Some(now);
             if touches == Touches::Stories {
                 found.last_writes.clear();
@@ -189,9 +207,10 @@ impl Findings {
         }
     }
 
-    /// What holds at a stand, with which everything ends that held at another.
+    /// What holds at a stand, with which everything ends that held at another. `None` if the
+    /// database stands elsewhere by now.
     fn found_at(&self, at: Option<Stand>) -> Option<MutexGuard<'_, Found>> {
-        at?;
+        at.filter(|_| self.stand() == at)?;
         let mut found = self.lock();
         if found.at != at {
             *found = Found { at, ..Found::default() };
@@ -253,9 +272,9 @@ mod tests {
 
         /// A commit of ours, in which others have the middle.
         fn commit(&self, touches: Touches, then: impl FnOnce()) {
-            self.ours.execute_batch("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)").unwrap();
+            self.ours.execute_batch("BEGIN IMMEDIATE").unwrap();
             let before = self.findings.stand();
-            self.ours.execute_batch("COMMIT").unwrap();
+            self.ours.execute_batch("INSERT INTO t VALUES (1); COMMIT").unwrap();
             then();
             self.findings.committed(before, touches);
         }
@@ -317,6 +336,27 @@ mod tests {
         world.note_all();
         world.others_commit();
         world.commit(Touches::Neither, || ());
+        assert_eq!(world.knows(), (false, false));
+    }
+
+    #[test]
+    fn what_was_read_before_another_commit_is_not_noted() {
+        let world = World::new();
+        let before = world.findings.stand();
+        world.others_commit();
+        world.note_all();
+        world.findings.note_up_to_date(before, &world.tenant, &[]);
+        assert_eq!(world.knows(), (true, true), "what holds now is not forgotten for it");
+    }
+
+    #[test]
+    fn a_file_that_does_not_show_a_commit_is_not_looked_into_again() {
+        let world = World::new();
+        world.note_all();
+        world.findings.committed(world.findings.stand(), Touches::Neither);
+        assert_eq!(world.findings.stand(), None);
+        world.others_commit();
+        world.note_all();
         assert_eq!(world.knows(), (false, false));
     }
 

@@ -153,7 +153,7 @@ fn together(
         first(None)(Err(failed(BEGINNING, error)));
         return None;
     }
-    let before = findings.stand();
+    let (before, changes) = (findings.stand(), connection.total_changes());
     let tell = first(Some(Unit::first(connection)));
     if connection.is_autocommit() {
         // It was refused, and knows why.
@@ -183,7 +183,8 @@ fn together(
     if ended.is_some() && !connection.is_autocommit() {
         drop(run(connection, "ROLLBACK"));
     }
-    if ended.is_none() {
+    // A transaction that changes no row is no commit: the next one would be taken for it.
+    if ended.is_none() && connection.total_changes() != changes {
         findings.committed(before, touches);
     }
     for tell in told {

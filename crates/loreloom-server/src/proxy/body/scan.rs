@@ -19,36 +19,35 @@ pub(super) struct Field {
 pub(super) fn fields(text: &str) -> Option<Vec<Field>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    whole(bytes, (b'{', b'}'), |from| {
+    let end = list(bytes, blanks(bytes, 0), (b'{', b'}'), |from| {
         let name = from..string(bytes, from)?;
         let colon = blanks(bytes, name.end);
         let from = (bytes.get(colon) == Some(&b':')).then_some(colon + 1)?;
         let from = blanks(bytes, from);
-        let (end, items) = if bytes.get(from) == Some(&b'[') {
-            let mut items = Vec::new();
-            let one = |from| value(bytes, from).inspect(|end| items.push(from..*end));
-            (list(bytes, from, (b'[', b']'), one)?, Some(items))
-        } else {
-            (value(bytes, from)?, None)
+        let (end, items) = match items_from(bytes, from) {
+            Some((end, items)) => (end, Some(items)),
+            // Also a list that is none: its outline may still show where it ends.
+            None => (value(bytes, from)?, None),
         };
         found.push(Field { name, value: from..end, items });
         Some(end)
     })?;
-    Some(found)
+    (blanks(bytes, end) == bytes.len()).then_some(found)
 }
 
 /// Where the items of a list stand. `None` if the text is none.
 pub(super) fn items(text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    whole(bytes, (b'[', b']'), |from| value(bytes, from).inspect(|end| found.push(from..*end)))?;
-    Some(found)
+    let (end, items) = items_from(bytes, blanks(bytes, 0))?;
+    (blanks(bytes, end) == bytes.len()).then_some(items)
 }
 
-/// Walks over what stands between two brackets, which are all of the text.
-fn whole(bytes: &[u8], brackets: (u8, u8), one: impl FnMut(usize) -> Option<usize>) -> Option<()> {
-    let end = list(bytes, blanks(bytes, 0), brackets, one)?;
-    (blanks(bytes, end) == bytes.len()).then_some(())
+/// Where the list ends that begins at a place, and its items.
+fn items_from(bytes: &[u8], from: usize) -> Option<(usize, Vec<Range<usize>>)> {
+    let mut items = Vec::new();
+    let one = |from| value(bytes, from).inspect(|end| items.push(from..*end));
+    let end = list(bytes, from, (b'[', b']'), one)?;
+    Some((end, items))
 }
 
 /// Walks over what stands between two brackets, of which the first is at `from`; `one` says where

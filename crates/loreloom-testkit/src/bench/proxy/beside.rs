@@ -41,7 +41,7 @@ impl Beside {
             Part::Upstream => command.arg("--upstream"),
             Part::Relay(upstream) => command.args(["--relay", &upstream.to_string()]),
         };
-        let started = command.stdout(Stdio::piped()).spawn();
+        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = started.map_err(|error| error.to_string())?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
@@ -61,14 +61,20 @@ impl Drop for Beside {
     }
 }
 
-/// Plays a part for as long as the process runs.
+/// Plays a part until nothing more can come in: whoever started this has ended then, however.
 pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
+    std::thread::spawn(|| {
+        // It says nothing, so that reading ends with it.
+        let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(0);
+    });
     let playing = async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
         loop {
             let (client, _) = listener.accept().await?;
-            client.set_nodelay(true)?;
+            // One that is gone already is nobody's loss.
+            drop(client.set_nodelay(true));
             #[expect(clippy::disallowed_methods, reason = "the process ends with its parent")]
             tokio::spawn(async move {
                 match part {

@@ -11,7 +11,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Nanoseconds on the system's clock, which the upstream and the client share.
+/// Nanoseconds on the system's clock: the one that two processes share.
 #[expect(clippy::disallowed_methods, reason = "what is measured is the time")]
 fn nanos() -> u64 {
     let told = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
