@@ -3,13 +3,14 @@
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{ChatRecord, StoreError};
+use loreloom_memory::ports::{ChatRecord, ChatSummary, StoreError};
 
 use super::problem::{Code, Problem};
 use crate::{
     app::App,
     gate::Pass,
     keys::{KeyRecord, Scope},
+    labels::Labels,
 };
 
 /// Who calls, and what they may do.
@@ -61,6 +62,18 @@ impl Caller {
     pub(super) async fn chat(&self, app: &App, chat: &ChatId) -> Result<ChatRecord, StoreError> {
         let no_chat = || StoreError::NoChat { chat: chat.clone() };
         app.store.chat(&self.tenant, chat).await?.ok_or_else(no_chat)
+    }
+
+    /// Their chats by the names they gave them: those that are there, or those that they deleted.
+    pub(super) async fn chats(
+        &self,
+        app: &App,
+        deleted: bool,
+    ) -> Result<Vec<ChatSummary>, StoreError> {
+        let mut chats = app.store.chats(&self.tenant).await?;
+        let labels = Labels::read(app.store.as_ref(), &self.tenant).await?;
+        chats.retain_mut(|one| labels.apply(&mut one.chat) == deleted);
+        Ok(chats)
     }
 }
 

@@ -24,10 +24,7 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{
-    app::App,
-    labels::{Label, Labels},
-};
+use crate::{app::App, labels::Label};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -96,9 +93,7 @@ async fn list(
     caller: Caller,
     Query(params): Query<ChatsParams>,
 ) -> Result<Json<Page<ChatView>>, Problem> {
-    let mut chats = app.store.chats(&caller.tenant).await?;
-    let labels = Labels::read(app.store.as_ref(), &caller.tenant).await?;
-    chats.retain_mut(|one| labels.apply(&mut one.chat) == params.deleted);
+    let mut chats = caller.chats(&app, params.deleted).await?;
     if let Some(wanted) = params.q.as_deref().map(str::to_lowercase) {
         chats.retain(|one| {
             one.chat.title.to_lowercase().contains(&wanted)

@@ -151,7 +151,7 @@ async fn woven(
     let chats = if let Some(chat) = chat {
         vec![caller.chat(app, chat).await?.id]
     } else {
-        let mut all = app.store.chats(&caller.tenant).await?;
+        let mut all = caller.chats(app, false).await?;
         all.sort_by_key(|one| std::cmp::Reverse(one.chat.updated));
         all.into_iter().map(|one| one.chat.id).collect()
     };

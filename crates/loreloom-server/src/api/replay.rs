@@ -71,7 +71,7 @@ async fn begin(
     Json(body): Json<ReplayBody>,
 ) -> Result<Response, Problem> {
     app.take_up(&caller.tenant).await?;
-    let known = app.store.chats(&caller.tenant).await?;
+    let known = caller.chats(&app, false).await?;
     let known: Vec<ChatId> = known.into_iter().map(|one| one.chat.id).collect();
     let chats = match body.chats {
         Some(chats) => {

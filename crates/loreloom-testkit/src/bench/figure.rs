@@ -58,7 +58,7 @@ impl<W: io::Write> Printer<W> {
         };
         writeln!(
             self.out,
-            "{:<44} {:>12} {:<8}{ratio}",
+            "{:<66} {:>12} {:<8}{ratio}",
             figure.name,
             significant(figure.value),
             figure.unit

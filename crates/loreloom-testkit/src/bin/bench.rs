@@ -44,6 +44,7 @@ impl Asked {
                 "--peers" => asked.peers = Some(PathBuf::from(value()?)),
                 "--order" => asked.order = Some(PathBuf::from(value()?)),
                 "--upstream" => asked.part = Some(Part::Upstream),
+                "--wake" => asked.part = Some(Part::Wake),
                 "--relay" => {
                     let text = value()?;
                     let wrong = |_| format!("`--relay` must be an address, found `{text}`");

@@ -153,6 +153,10 @@ async fn a_deleted_chat_is_nowhere_until_it_is_undone_or_told_on() {
         items.iter().map(|chat| chat["id"].as_str().unwrap().to_owned()).collect()
     };
     let deleted = api.send(api.request("DELETE", "/chats/inn")).await.good();
+    // What is gone is not told again with other lore, whether it is named or all are meant.
+    let (_, detail) = api.call("POST", "/replay", json!({"chats": ["inn"]})).await.refused(404);
+    assert_eq!(detail, "there is no chat `inn`");
+    assert_eq!(api.call("POST", "/replay", json!({})).await.good()["chats"], 0);
     assert_eq!(deleted["item"], json!({"id": "inn"}));
     assert!(ids(api.get("/chats").await.good()).is_empty());
     assert_eq!(ids(api.get("/chats?deleted=true").await.good()), ["inn"]);

@@ -24,6 +24,19 @@ pub enum Part {
     /// The least that anything between a client and an upstream adds: it copies bytes and does
     /// nothing else. How quick a machine is just now shows in its figures.
     Relay(SocketAddr),
+    /// Something that never sleeps, and gives way to everything else.
+    Wake,
+}
+
+impl Part {
+    /// How this program is told to play it.
+    fn words(self) -> Vec<String> {
+        match self {
+            Self::Upstream => vec!["--upstream".to_owned()],
+            Self::Relay(upstream) => vec!["--relay".to_owned(), upstream.to_string()],
+            Self::Wake => vec!["--wake".to_owned()],
+        }
+    }
 }
 
 /// A running process; it ends with this value.
@@ -36,13 +49,7 @@ impl Beside {
     /// Starts this program once more.
     pub(super) fn start(part: Part) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut command = Command::new(own);
-        match part {
-            Part::Upstream => command.arg("--upstream"),
-            Part::Relay(upstream) => command.args(["--relay", &upstream.to_string()]),
-        };
-        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = started.map_err(|error| error.to_string())?;
+        let mut child = start(Command::new(own).args(part.words()))?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
@@ -61,6 +68,39 @@ impl Drop for Beside {
     }
 }
 
+/// A machine that is kept awake until this value ends.
+pub(super) struct Awake(Vec<Child>);
+
+impl Awake {
+    /// Keeps every processor awake with a process that runs only where nothing else does. `None`
+    /// where the system has no such processes.
+    pub(super) fn start() -> Option<Self> {
+        let own = std::env::current_exe().ok()?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut awake = Self(Vec::new());
+        for _ in 0..processors {
+            let mut idle = Command::new("chrt");
+            idle.args(["--idle", "0"]).arg(&own).args(Part::Wake.words());
+            awake.0.push(start(&mut idle).ok()?);
+        }
+        Some(awake)
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _gone = child.kill();
+            let _gone = child.wait();
+        }
+    }
+}
+
+fn start(command: &mut Command) -> Result<Child, String> {
+    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    started.map_err(|error| error.to_string())
+}
+
 /// Plays a part until nothing more can come in: whoever started this has ended then, however.
 pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
     std::thread::spawn(|| {
@@ -68,6 +108,11 @@ pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
         let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(0);
     });
+    if matches!(part, Part::Wake) {
+        loop {
+            std::hint::spin_loop();
+        }
+    }
     let playing = async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
@@ -80,6 +125,8 @@ pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
                 match part {
                     Part::Upstream => wire::answer_all(client).await,
                     Part::Relay(upstream) => copy(client, upstream).await,
+                    // It has no clients.
+                    Part::Wake => Ok(()),
                 }
             });
         }

@@ -17,7 +17,7 @@ use std::{net::SocketAddr, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
 
 use self::{
-    beside::{Beside, Part},
+    beside::{Awake, Beside, Part},
     child::Server,
     wire::{Answered, Client, Order},
 };
@@ -325,18 +325,30 @@ async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<
 }
 
 /// Time to the first token, and how much longer each chunk is under way: of replies that a relay
-/// copies, that are only passed on, and of a story's turns.
+/// copies, that are only passed on, and of a story's turns. All of it as the machine is, and then
+/// with processors that do not sleep: on a virtual machine a processor that wakes may take longer
+/// than all the rest, and has lost what it had in its caches.
 async fn streams(
     ours: SocketAddr,
     bare: SocketAddr,
     print: &mut dyn FnMut(Figure),
 ) -> Result<(), Box<dyn std::error::Error>> {
     let relay = Beside::start(Part::Relay(bare))?;
-    let copied = Streamed::measure(relay.address, bare, "copied by a relay", false).await?;
-    copied.print(print, None);
-    for (name, woven) in [("passed on", false), ("1,000 entries", true)] {
-        let streamed = Streamed::measure(ours, bare, name, woven).await?;
-        streamed.print(print, Some(&copied));
+    for is_kept_awake in [false, true] {
+        let awake = is_kept_awake.then(Awake::start).flatten();
+        if is_kept_awake && awake.is_none() {
+            break;
+        }
+        let when = if is_kept_awake { ", kept awake" } else { "" };
+        let name = |name: &str| format!("{name}{when}");
+        let copied = Streamed::measure(relay.address, bare, name("copied by a relay"), false);
+        let copied = copied.await?;
+        copied.print(print, None);
+        for (kind, woven) in [("passed on", false), ("1,000 entries", true)] {
+            let streamed = Streamed::measure(ours, bare, name(kind), woven).await?;
+            streamed.print(print, Some(&copied));
+        }
+        drop(awake);
     }
     Ok(())
 }
@@ -344,7 +356,7 @@ async fn streams(
 /// What streams of one kind took. Everything is asked for twice: by a reader who takes his time,
 /// when every cache has gone cold in between, and back to back.
 struct Streamed {
-    name: &'static str,
+    name: String,
     paused: Pair,
     quick: Pair,
     chunks: Pair,
@@ -354,7 +366,7 @@ impl Streamed {
     async fn measure(
         ours: SocketAddr,
         bare: SocketAddr,
-        name: &'static str,
+        name: String,
         woven: bool,
     ) -> std::io::Result<Self> {
         let (mut paused, mut quick, mut chunks) =
@@ -378,7 +390,7 @@ impl Streamed {
     /// Tells what it took, beside the bars and beside what a relay took at the same time, where
     /// this is none itself: a machine that is slow at this minute is slow for both.
     fn print(&self, print: &mut dyn FnMut(Figure), relay: Option<&Self>) {
-        let name = self.name;
+        let name = &self.name;
         let mut tell =
             |what: &str, unit: &'static str, times: f64, bar: f64, of: fn(&Self) -> f64| {
                 let added = of(self) * times;
