@@ -335,6 +335,11 @@ impl Transcript {
         }
     }
 
+    /// Whether both are made in the same way, so that one can go on for the other.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.include_names == other.include_names && self.lines.is_some() == other.lines.is_some()
+    }
+
     /// No messages yet, to be scanned by vaults too.
     #[must_use]
     pub fn for_vaults(self) -> Self {

@@ -1,10 +1,15 @@
 //! What all requests share.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
     place::Provenance,
+    recognise::wire::Known,
     told::Told,
     turn::Speaker,
     units::Tokens,
@@ -41,6 +46,7 @@ struct Shared {
     parts: AppParts,
     api: ApiState,
     paths: Paths,
+    known_messages: Mutex<Known>,
     /// Of all tenants: they share the threads.
     pace: Arc<Pace>,
 }
@@ -138,7 +144,8 @@ impl App {
 
     fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
         let (api, paths) = (ApiState::default(), Paths::default());
-        Self(Arc::new(Shared { parts, api, paths, pace }))
+        let known_messages = Mutex::default();
+        Self(Arc::new(Shared { parts, api, paths, known_messages, pace }))
     }
 }
 
@@ -146,6 +153,11 @@ impl App {
     /// Tells watchers what happened to the data it serves.
     pub(crate) fn tell(&self, what: events::Happened) {
         self.api().events.tell(&self.tenant, what);
+    }
+
+    /// Messages of earlier requests, as they were written.
+    pub(crate) fn known_messages(&self) -> &Mutex<Known> {
+        &self.0.known_messages
     }
 
     /// The stories that were told lately.

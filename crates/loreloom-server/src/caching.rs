@@ -49,7 +49,7 @@ impl Decided {
             return Placed { injections: self.woven.injections.clone(), moving };
         };
         let arrangement = Arrangement { settings: settings.clone(), before };
-        let canvas = Canvas { prompt, layout, path: &self.path };
+        let canvas = Canvas { prompt, layout, path: &self.track.path };
         let planned = arrangement.place(canvas, self.lore.library(), &self.ledger, &mut self.woven);
         self.given.arrangement = Some(arrangement);
         let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);

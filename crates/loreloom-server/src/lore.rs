@@ -222,12 +222,14 @@ impl Lore {
         &self.shelf.rules
     }
 
-    /// The messages of a path as they are scanned; vaults scan them in their own way.
-    pub(crate) fn transcript(&self, path: &Path) -> Transcript {
-        let transcript = Transcript::new(self.rules().world_info.include_names);
-        let vault = self.library.vault().is_some();
-        let mut transcript = if vault { transcript.for_vaults() } else { transcript };
-        path.items().iter().for_each(|item| transcript.add(&item.message));
+    /// The messages of a path as they are scanned; vaults scan them in their own way. `known` is
+    /// a transcript and how many of the path's first messages it has right.
+    pub(crate) fn transcript(&self, path: &Path, known: Option<(Transcript, usize)>) -> Transcript {
+        let none = Transcript::new(self.rules().world_info.include_names);
+        let none = if self.library.vault().is_some() { none.for_vaults() } else { none };
+        let known = known.filter(|(known, _)| known.is_like(&none));
+        let (mut transcript, right) = known.unwrap_or((none, 0));
+        transcript.retell(path, right);
         transcript
     }
 

@@ -1,14 +1,14 @@
 //! Stories that were told lately, ready for their next turn.
 //!
-//! A request brings the whole story again, and naming its messages means to hash them all. The
-//! path of the last turn has done that for all but the newest.
+//! A request brings the whole story again. To name its messages means to hash them all, and to
+//! scan them each is prepared; the last turn has done both for all but the newest.
 
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use loreloom_core::{chat::Path, ids::ChatId, units::Timestamp};
+use loreloom_core::{chat::Path, ids::ChatId, turn::Transcript, units::Timestamp};
 
 /// Bytes of all paths that are kept; the story not told for longest goes first. The newest
 /// stays, however long it is.
@@ -17,21 +17,29 @@ const MOST_BYTES: usize = 8 << 20;
 /// What a message takes besides its text.
 const MESSAGE: usize = 256;
 
+/// A path and its messages as they are scanned.
+#[derive(Clone, Debug)]
+pub(crate) struct Track {
+    pub(crate) path: Path,
+    pub(crate) transcript: Transcript,
+}
+
 /// A story as its last turn left it.
 #[derive(Debug)]
 struct Left {
     chat: ChatId,
     /// `None` while a turn has it.
-    path: Option<Arc<Path>>,
+    track: Option<Arc<Track>>,
     /// When its last message was written.
     at: Timestamp,
-    /// What the path takes, also while a turn has it.
+    /// What that takes, also while a turn has it.
     bytes: usize,
 }
 
-/// What a path takes.
+/// What a path and its transcript take.
 fn size(path: &Path) -> usize {
-    MESSAGE + path.items().iter().map(|item| MESSAGE + item.message.text.len()).sum::<usize>()
+    let texts = path.items().iter().map(|item| MESSAGE + 2 * item.message.text.len());
+    MESSAGE + texts.sum::<usize>()
 }
 
 /// The stories of the last turns, the newest last.
@@ -47,25 +55,24 @@ struct Kept {
 impl Paths {
     /// The path of a chat's last turn, unless another turn has it, and when its last message
     /// was written. Whoever takes the path puts back the next one.
-    pub(crate) fn take(&self, chat: &ChatId) -> Option<(Option<Path>, Timestamp)> {
+    pub(crate) fn take(&self, chat: &ChatId) -> Option<(Option<Track>, Timestamp)> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.stories.iter_mut().rfind(|left| left.chat == *chat)?;
-        let (path, at) = (left.path.take(), left.at);
+        let (track, at) = (left.track.take(), left.at);
         drop(kept);
-        Some((path.map(Arc::unwrap_or_clone), at))
+        Some((track.map(Arc::unwrap_or_clone), at))
     }
 
     /// Keeps a story, whose last message was written just now, for the next turn.
-    pub(crate) fn put(&self, path: Arc<Path>, at: Timestamp) {
-        let bytes = size(&path);
+    pub(crate) fn put(&self, track: Arc<Track>, at: Timestamp) {
+        let (bytes, chat) = (size(&track.path), track.path.chat().clone());
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.stories.iter().rposition(|left| left.chat == *path.chat())
+        if let Some(known) = kept.stories.iter().rposition(|left| left.chat == chat)
             && let Some(gone) = kept.stories.remove(known)
         {
             kept.bytes -= gone.bytes;
         }
-        let chat = path.chat().clone();
-        kept.stories.push_back(Left { chat, path: Some(path), at, bytes });
+        kept.stories.push_back(Left { chat, track: Some(track), at, bytes });
         kept.bytes += bytes;
         while kept.bytes > MOST_BYTES && kept.stories.len() > 1 {
             let Some(oldest) = kept.stories.pop_front() else { break };
@@ -86,7 +93,8 @@ mod tests {
     }
 
     fn put(paths: &Paths, path: Path) {
-        paths.put(Arc::new(path), Timestamp(7));
+        let transcript = Transcript::of(&path, true);
+        paths.put(Arc::new(Track { path, transcript }), Timestamp(7));
     }
 
     #[test]
@@ -96,7 +104,11 @@ mod tests {
         for (chat, length) in [("a", 1), ("b", 1), ("a", 2)] {
             put(&paths, of(chat, length));
         }
-        let take = |chat: &str| paths.take(&ChatId::from(chat));
+        let take = |chat: &str| {
+            let (track, at) = paths.take(&ChatId::from(chat))?;
+            assert!(track.iter().all(|track| track.transcript.len() == track.path.items().len()));
+            Some((track.map(|track| track.path), at))
+        };
         assert_eq!(take("a"), Some((Some(of("a", 2)), Timestamp(7))));
         assert_eq!(take("a"), Some((None, Timestamp(7))));
         assert_eq!(take("b"), Some((Some(of("b", 1)), Timestamp(7))));
@@ -107,13 +119,13 @@ mod tests {
     fn the_story_not_told_for_longest_makes_room() {
         let paths = Paths::default();
         let long = |chat: &str, bytes: usize| path(chat, ["x".repeat(bytes)]);
-        for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES - 2500)] {
+        for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES / 2 - 2000)] {
             put(&paths, long(chat, bytes));
         }
-        assert_eq!(paths.take(&ChatId::from("a")), None);
+        assert!(paths.take(&ChatId::from("a")).is_none());
         assert!(paths.take(&ChatId::from("b")).is_some());
         put(&paths, long("huge", MOST_BYTES));
-        assert_eq!(paths.take(&ChatId::from("b")), None);
+        assert!(paths.take(&ChatId::from("b")).is_none());
         assert!(paths.take(&ChatId::from("huge")).is_some(), "the newest stays");
     }
 }

@@ -1,6 +1,6 @@
 //! One turn of a recognised story: decided, then stored with its reply.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     assemble::Seams,
@@ -24,13 +24,13 @@ use loreloom_memory::ports::{Node, Reply, StoreError, StoredTurn, TurnId, TurnRe
 
 use crate::{
     app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
-    remembering::budget,
+    paths::Track, remembering::budget,
 };
 
 /// A turn that was decided but not yet stored.
 pub(crate) struct Decided {
     pub(crate) lore: Arc<Lore>,
-    pub(crate) path: Path,
+    pub(crate) track: Track,
     pub(crate) woven: Woven,
     /// Where texts stood in earlier turns.
     pub(crate) ledger: Ledger,
@@ -44,6 +44,8 @@ pub(crate) struct Decided {
 /// Everything a turn is decided from, besides the lore.
 pub(crate) struct Wish {
     pub(crate) path: Arc<Path>,
+    /// What was transcribed of it, and how many of its first messages that is right for.
+    pub(crate) transcribed: Option<(Transcript, usize)>,
     /// The state before the newest message.
     pub(crate) state: StoryState,
     pub(crate) speaker: Option<Speaker>,
@@ -64,6 +66,17 @@ pub(crate) struct Wish {
     pub(crate) seen_from: usize,
     /// When the message before the newest was written, where that is known.
     pub(crate) left_at: Option<Timestamp>,
+}
+
+/// A story up to its newest message.
+struct SoFar {
+    path: Path,
+    /// What was transcribed of it, and how many of its first messages that is right for.
+    transcribed: Option<(Transcript, usize)>,
+    /// The state before the newest message.
+    state: StoryState,
+    /// When the message before it was written, where that is known.
+    left_at: Option<Timestamp>,
 }
 
 /// Who tells the story.
@@ -118,6 +131,13 @@ pub struct LastTurn {
     pub reply: Option<String>,
 }
 
+impl Decided {
+    /// The story that it is a turn of.
+    pub(crate) fn path(&self) -> &Path {
+        &self.track.path
+    }
+}
+
 impl App {
     /// Decides a turn, taking the story out of what was recognised. `None` if the request
     /// belongs to no story. `text` says whether its prompt is a text to be completed.
@@ -130,10 +150,12 @@ impl App {
     ) -> Result<Option<Decided>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let story = std::mem::take(&mut found.path);
-        let (path, state, left_at) = self.told_so_far(chat, story, found).await?;
+        let SoFar { path, transcribed, state, left_at } =
+            self.told_so_far(chat, story, found).await?;
         let (speaker, names) = self.cast(found);
         let wish = Wish {
             path: Arc::new(path),
+            transcribed,
             state,
             speaker,
             names,
@@ -153,14 +175,14 @@ impl App {
 
     /// Decides a turn of which everything is known.
     pub(crate) async fn decide_on(&self, wish: Wish, line: &Line, waiting: &Waiting) -> Decided {
-        let Wish { path, state, speaker, names, generation, is_story, .. } = wish;
+        let Wish { path, transcribed, state, speaker, names, generation, is_story, .. } = wish;
         let remembering = is_story.then(|| self.remembering(&path, &names, wish.seen_from, line));
         // A preview is no turn.
         if wish.asks {
             self.stacks.count_turn();
         }
         let lore = self.stacks.lore();
-        let transcript = lore.transcript(&path);
+        let transcript = lore.transcript(&path, transcribed);
         let near = self.near(&lore, &transcript, waiting).await;
         let telling = wish.told.after(&state.told);
         let holds = telling.after(&self.live().defaults.told_in(path.chat()));
@@ -210,7 +232,7 @@ impl App {
             generation,
             is_story,
             names,
-            path: Arc::unwrap_or_clone(path),
+            track: Track { path: Arc::unwrap_or_clone(path), transcript },
         }
     }
 
@@ -252,16 +274,21 @@ impl App {
         chat: ChatId,
         mut story: Vec<Message>,
         found: &Recognition,
-    ) -> Result<(Path, StoryState, Option<Timestamp>), StoreError> {
+    ) -> Result<SoFar, StoreError> {
         for message in story.iter_mut().filter(|message| message.role == Role::User) {
             name(message, found.speakers.user.as_deref());
         }
         let newest = story.pop();
         let (known, left_at) = match self.paths().take(&chat) {
-            Some((path, at)) => (path.unwrap_or_else(|| Path::new(chat)), Some(at)),
+            Some((track, at)) => (track, Some(at)),
+            None => (None, None),
+        };
+        let (known, transcript) = match known {
+            Some(Track { path, transcript }) => (path, Some(transcript)),
             None => (Path::new(chat), None),
         };
-        let (mut path, _taken_over) = known.grown(story);
+        let (mut path, taken_over) = known.grown(story);
+        let transcribed = transcript.map(|transcript| (transcript, taken_over));
         let mut state = StoryState::default();
         if let Some(newest) = newest {
             match self.ask_store(self.store.state(&self.tenant, &path)).await {
@@ -271,7 +298,7 @@ impl App {
             }
             path.push(newest);
         }
-        Ok((path, state, left_at))
+        Ok(SoFar { path, transcribed, state, left_at })
     }
 
     /// Has the store fold the state that the next turn of a story begins with, so that it is
@@ -306,28 +333,27 @@ impl App {
             card: Arc::default(),
         };
         let Body::Messages(messages) = &mut request.body else { return };
+        let echoes = self.echoes(&names);
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
-            let told = self.without_echo(&message.text, &names);
-            if told != message.text {
+            if let Cow::Owned(told) = echoes.taken_out(&message.text) {
                 message.told = Some(told);
             }
         }
     }
 
-    fn without_echo(&self, text: &str, names: &Names) -> String {
+    fn echoes<'names>(&self, names: &'names Names) -> Echoes<'names> {
         let char = names.speaker.as_deref().unwrap_or_default();
         let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
-        let lore = self.stacks.lore();
-        let told = strip_echo(text, lore.rules(), lore.library(), &macros);
-        lore.rules().notebooks.read(&told).1
+        Echoes { lore: self.stacks.lore(), macros }
     }
 
     /// Tells the recogniser the reply; what of it is story, and what the model noted.
     pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
         let rules = self.stacks.lore().rules().notebooks.clone();
         let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
+        let echoes = self.echoes(&telling.names);
         let texts: Vec<String> =
-            texts.iter().map(|text| self.without_echo(text, &telling.names)).collect();
+            texts.iter().map(|text| echoes.taken_out(text).into_owned()).collect();
         let answers = self.recogniser.reply(&telling.ticket, &texts);
         let notes = notes.into_iter().chain(std::iter::repeat(None));
         answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
@@ -342,7 +368,8 @@ impl App {
         spoken: &[Spoken],
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, path, woven, given, generation, names, .. } = decided;
+        let Decided { lore, track, woven, given, generation, names, .. } = decided;
+        let path = &track.path;
         let Woven { injections, delta, mut report, .. } = woven;
         let Sent { prompt, spans, already, seams, moving, line } = sent;
         report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
@@ -362,11 +389,11 @@ impl App {
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
-        let reply = only_reply(&path, spoken);
-        let (stored, answered) = match self.write(&path, &record, reply.as_ref()).await {
+        let reply = only_reply(path, spoken);
+        let (stored, answered) = match self.write(path, &record, reply.as_ref()).await {
             Err(StoreError::NoChat { .. }) => {
-                self.store.open_chat(&self.tenant, path.chat(), &title(&path), now).await?;
-                self.write(&path, &record, reply.as_ref()).await?
+                self.store.open_chat(&self.tenant, path.chat(), &title(path), now).await?;
+                self.write(path, &record, reply.as_ref()).await?
             }
             written => written?,
         };
@@ -374,7 +401,7 @@ impl App {
         self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
         let (chat, version) = (path.chat().to_string(), stored.write.0);
         self.tell(events::Happened::Chat { chat, version });
-        Ok(Committed { path, turn: stored.id, version, names, answered })
+        Ok(Committed { track, turn: stored.id, version, names, answered })
     }
 
     /// Writes a turn, and the reply to it if there is one.
@@ -400,7 +427,8 @@ impl App {
         committed: Committed,
         spoken: Vec<Spoken>,
     ) -> Result<(), StoreError> {
-        let Committed { path, turn, names, mut answered, .. } = committed;
+        let Committed { track, turn, names, mut answered, .. } = committed;
+        let Track { path, transcript } = track;
         let mut told = None;
         let spoken: Vec<Spoken> = spoken.into_iter().filter(says_something).collect();
         // A long story is copied for choices only.
@@ -427,11 +455,14 @@ impl App {
         }
         if let Some(path) = told {
             // The reply is stored: its reader need not wait for what memory makes of it.
-            let (app, path) = (self.clone(), Arc::new(path));
-            self.paths().put(Arc::clone(&path), self.clock.now());
+            let mut track = Track { path, transcript };
+            // All but the reply is transcribed, and a message that it goes on with.
+            track.transcript.retell(&track.path, track.path.items().len().saturating_sub(1));
+            let (app, track) = (self.clone(), Arc::new(track));
+            self.paths().put(Arc::clone(&track), self.clock.now());
             self.tasks.spawn(async move {
-                app.look_ahead(&path).await;
-                app.remember(&path, &names).await;
+                app.look_ahead(&track.path).await;
+                app.remember(&track.path, &names).await;
             });
         }
         Ok(())
@@ -471,6 +502,27 @@ fn macros(told: &Told, left_at: Option<Timestamp>, now: Timestamp) -> BTreeMap<S
     macros
 }
 
+/// What a model may repeat of its prompt, and what it notes for itself.
+struct Echoes<'names> {
+    lore: Arc<Lore>,
+    macros: MacroValues<'names>,
+}
+
+impl Echoes<'_> {
+    /// A text of the model's without all that; borrowed if there is none of it.
+    fn taken_out<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        let rules = self.lore.rules();
+        let told = strip_echo(text, rules, self.lore.library(), &self.macros);
+        if rules.notebooks.cutter().is_none() {
+            return told;
+        }
+        match rules.notebooks.read(&told).1 {
+            same if same == *text => Cow::Borrowed(text),
+            other => Cow::Owned(other),
+        }
+    }
+}
+
 /// What a chat is called that nobody has named: how it begins.
 fn title(path: &Path) -> String {
     let first = path.items().first().map_or("", |item| item.message.text.as_str());
@@ -501,7 +553,7 @@ fn only_reply(path: &Path, spoken: &[Spoken]) -> Option<Node> {
 
 /// A stored turn that waits for its reply.
 pub(crate) struct Committed {
-    path: Path,
+    track: Track,
     turn: TurnId,
     version: u64,
     names: Names,
@@ -521,7 +573,7 @@ impl Committed {
     }
 
     pub(crate) fn chat(&self) -> &ChatId {
-        self.path.chat()
+        self.track.path.chat()
     }
 }
 

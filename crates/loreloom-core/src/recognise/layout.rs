@@ -55,7 +55,7 @@ impl Layout {
             name: message.name.clone(),
             text: message.content.clone(),
             tool: message.role == Role::Tool,
-            told: None,
+            ..WireMessage::default()
         };
         let body = Body::Messages(prompt.iter().map(message).collect());
         let request = Request { body, ..Request::default() };

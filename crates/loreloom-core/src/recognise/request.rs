@@ -59,6 +59,8 @@ pub struct WireMessage {
     /// Its text as the story has it, where that is another: without lore that the model
     /// repeated.
     pub told: Option<String>,
+    /// Whether it is known that its text has none of the phrases that name speakers.
+    pub nameless: bool,
     /// Whether it calls tools or answers a call: such messages stay together.
     pub tool: bool,
 }

@@ -40,7 +40,9 @@ impl Speakers {
         match &request.body {
             Body::Messages(messages) => {
                 for message in messages {
-                    speakers.read(&message.text);
+                    if !message.nameless {
+                        speakers.read(&message.text);
+                    }
                     let name = message.name.as_deref();
                     if let Some(name) = name.filter(|name| !name.starts_with("example_")) {
                         speakers.add(&name.replace('_', " "));
@@ -111,9 +113,6 @@ impl Speakers {
         if let Some(members) = between(text, &MEMBERS, "]") {
             members.split(", ").for_each(|member| self.add(member));
         }
-        if REPLY.find(text.as_bytes()).is_none() {
-            return;
-        }
         if let Some(name) = between(text, &NEXT, ".]") {
             self.add(name);
             self.next.get_or_insert_with(|| name.to_owned());
@@ -127,6 +126,11 @@ impl Speakers {
             self.next.get_or_insert_with(|| char.to_owned());
         }
     }
+}
+
+/// Whether a text may have phrases that name speakers. Tells it of most texts that they have none.
+pub(super) fn may_name(text: &str) -> bool {
+    MEMBERS.find(text.as_bytes()).is_some() || REPLY.find(text.as_bytes()).is_some()
 }
 
 /// Whether a prompt ends with a turn of the user that is only opened.
@@ -155,8 +159,7 @@ mod tests {
             role: Role::System,
             name: name.map(str::to_owned),
             text: text.to_owned(),
-            tool: false,
-            told: None,
+            ..WireMessage::default()
         };
         let request = Request {
             stop: vec!["\nWren:".to_owned(), "###".to_owned()],

@@ -127,6 +127,9 @@ impl Part {
 /// Whether a text is the line that front ends put before a chat.
 pub(super) fn is_start_marker(text: &str) -> bool {
     let text = text.trim_start();
+    if !text.starts_with('[') {
+        return false;
+    }
     let begins =
         |with: &str| text.get(..with.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(with));
     begins("[start a new chat") || begins("[start a new group chat")
@@ -187,7 +190,7 @@ impl Window {
             self.parts.push(Part { tool: true, ..part });
             return;
         }
-        if told.trim().is_empty() {
+        if told.chars().all(char::is_whitespace) {
             return;
         }
         let (separator, cut) = match (self.shape, message.role) {

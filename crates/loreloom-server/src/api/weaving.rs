@@ -164,6 +164,7 @@ async fn weave(
     let connection = connections.of(body.model.as_deref());
     let line = app.line(connection, body.model.as_deref());
     let wish = Wish {
+        transcribed: None,
         path: Arc::clone(&path),
         state,
         speaker,
@@ -190,13 +191,13 @@ async fn weave(
     let prompt: Vec<PromptMessage> = match &body.prompt {
         Some(prompt) => prompt.iter().map(Said::prompt).collect(),
         None => {
-            decided.path.items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
+            decided.path().items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
         }
     };
     let (injections, sent) = sewn(&mut decided, &live.weaving.placement, prompt, line);
     let mut view = WovenView::of(&app, &decided, &injections, &sent);
     if !body.dry_run {
-        let chat = decided.path.chat().clone();
+        let chat = decided.path().chat().clone();
         let committed = app.commit(decided, sent, &[]).await?;
         view.turn = Some(committed.turn());
         view.undo = Some(undoing::of_chat(&chat, committed.version()));
@@ -255,8 +256,8 @@ impl WovenView {
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
         Self {
-            chat: decided.path.chat().clone(),
-            node: decided.path.prefix(),
+            chat: decided.path().chat().clone(),
+            node: decided.path().prefix(),
             slots: slots(injections),
             threads: of_report(injections, &decided.woven.report, is_note),
             budgets: decided.woven.report.budgets.clone(),

@@ -236,7 +236,7 @@ fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
     let mut notes = HeaderMap::new();
     if let Some(woven) = woven {
         notes.insert(headers::WOVEN, woven.sent.spans.len().into());
-        headers::tell(&mut notes, headers::CHAT, woven.decided.path.chat().as_str());
+        headers::tell(&mut notes, headers::CHAT, woven.decided.path().chat().as_str());
         headers::tell(&mut notes, headers::TYPE, woven.decided.generation.as_str());
     }
     if let Some(complaint) = complaint {

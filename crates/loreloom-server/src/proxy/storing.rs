@@ -77,7 +77,7 @@ async fn store(
 /// Stores a turn and its reply.
 async fn keep(app: App, turn: Box<(Decided, Sent)>, mut ended: oneshot::Receiver<Ended>) {
     let (decided, sent) = *turn;
-    let chat = decided.path.chat().clone();
+    let chat = decided.path().chat().clone();
     let failed = |what: &str, error: &StoreError| {
         tracing::error!(%error, "{what} was not stored");
         app.notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });

@@ -2,20 +2,20 @@
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::Arc,
+    sync::{Arc, TryLockError},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
-use loreloom_core::assemble::Assembled;
+use loreloom_core::{assemble::Assembled, recognise::wire::Known};
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::{block_in_place, spawn_blocking},
 };
 
-use super::body::Body;
+use super::body::{Body, Unreadable};
 use crate::{
     app::App,
     caching::{Placed, breakpoints},
@@ -175,6 +175,20 @@ impl Drop for Noting<'_> {
     }
 }
 
+/// Reads a body. While another one is being read nobody waits for what is known.
+fn read(app: &App, path: &str, headers: &HeaderMap, came: &[u8]) -> Result<Body, Unreadable> {
+    match app.known_messages().try_lock() {
+        Ok(mut known) => Body::read(path, headers, came, &mut known),
+        Err(TryLockError::Poisoned(known)) => {
+            // A panic may have left half of it behind.
+            let mut known = known.into_inner();
+            *known = Known::default();
+            Body::read(path, headers, came, &mut known)
+        }
+        Err(TryLockError::WouldBlock) => Body::read(path, headers, came, &mut Known::default()),
+    }
+}
+
 /// Reads, recognises, decides and writes.
 async fn prepare(
     app: &App,
@@ -183,7 +197,7 @@ async fn prepare(
     ways: Ways,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
-    let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
+    let mut body = read(app, path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
     let model = body.model.as_deref();
     let connection = ways.of(model);

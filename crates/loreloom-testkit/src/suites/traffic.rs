@@ -9,7 +9,6 @@ mod judge;
 use std::cell::RefCell;
 
 use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 pub use self::judge::Judge;
@@ -24,6 +23,7 @@ pub(super) struct Traffic(RefCell<Scenario>);
 struct Scenario {
     name: String,
     memory: Memory,
+    known: wire::Known,
     judge: Judge,
 }
 
@@ -47,7 +47,7 @@ impl Suite for Traffic {
         if scenario.name != name {
             *scenario = Scenario { name: name.to_owned(), ..Scenario::default() };
         }
-        Ok(recognise(&mut scenario.memory, &case["recorded"]))
+        Ok(scenario.recognise(&case["recorded"]))
     }
 
     fn difference(&self, case: &Value, actual: &Value) -> Option<String> {
@@ -55,24 +55,27 @@ impl Suite for Traffic {
     }
 }
 
-/// Plays one recorded request and its reply.
-fn recognise(memory: &mut Memory, recorded: &Value) -> Value {
-    let endpoint = recorded["endpoint"].as_str().unwrap_or_default();
-    let (method, path) = endpoint.split_once(' ').unwrap_or(("", endpoint));
-    let header = |name: &str| {
-        let headers = recorded["headers"].as_object()?;
-        let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-        found.1.as_str()
-    };
-    let body = wire::WireBody::deserialize(&recorded["body"]).unwrap_or_default();
-    let Some(request) = wire::read(method, path, header, body) else {
-        return json!({ "kind": "pass", "tree": null, "extracted": [], "path": [] });
-    };
-    let found = memory.recognise(&request);
-    let ticket = memory.record(&request, &found);
-    let replies = recorded.pointer("/ground_truth/reply").and_then(Value::as_array);
-    memory.reply(&ticket, replies.into_iter().flatten().filter_map(Value::as_str));
-    output(&found)
+impl Scenario {
+    /// Plays one recorded request and its reply.
+    fn recognise(&mut self, recorded: &Value) -> Value {
+        let endpoint = recorded["endpoint"].as_str().unwrap_or_default();
+        let (method, path) = endpoint.split_once(' ').unwrap_or(("", endpoint));
+        let header = |name: &str| {
+            let headers = recorded["headers"].as_object()?;
+            let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+            found.1.as_str()
+        };
+        let body = wire::WireBody::read(&recorded["body"].to_string(), &mut self.known);
+        let body = body.map(|(body, _)| body).unwrap_or_default();
+        let Some(request) = wire::read(method, path, header, body) else {
+            return json!({ "kind": "pass", "tree": null, "extracted": [], "path": [] });
+        };
+        let found = self.memory.recognise(&request);
+        let ticket = self.memory.record(&request, &found);
+        let replies = recorded.pointer("/ground_truth/reply").and_then(Value::as_array);
+        self.memory.reply(&ticket, replies.into_iter().flatten().filter_map(Value::as_str));
+        output(&found)
+    }
 }
 
 fn output(found: &Recognition) -> Value {

@@ -8,7 +8,7 @@ use super::{
     BETWEEN_PARTS, WireMessage,
     lenient::{Any, Lenient},
 };
-use crate::chat::Role;
+use crate::{chat::Role, recognise::speakers::may_name};
 
 /// An item of a list of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,13 @@ impl Default for Item {
     fn default() -> Self {
         let message = WireMessage { role: Role::Tool, tool: true, ..WireMessage::default() };
         Self { message, is_object: false, is_developers: false }
+    }
+}
+
+impl Item {
+    /// Reads a message; `None` if it is no JSON.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str::<Any<Self>>(text).ok().map(|item| item.0)
     }
 }
 
@@ -49,7 +56,8 @@ impl<'de> Lenient<'de> for Item {
         }
         let Speaks { role, is_developers } = speaks;
         let tool = calls || role == Role::Tool || function;
-        let message = WireMessage { role, name, text, tool, told: None };
+        let nameless = !may_name(&text);
+        let message = WireMessage { role, name, text, tool, told: None, nameless };
         Ok(Self { message, is_object: true, is_developers })
     }
 }

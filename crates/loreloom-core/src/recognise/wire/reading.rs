@@ -1,76 +1,67 @@
-//! A body read field by field: messages at once into what they are, the few others as values.
+//! A body read field by field: its outline says where they are, and messages that were read before
+//! need not be read again.
 
-use std::{borrow::Cow, fmt};
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::{
     WireBody,
-    item::{Item, Text},
-    lenient::{Any, Lenient},
+    item::Text,
+    known::{Along, Known},
+    lenient::Any,
+    outline::{Field, Outline, value},
 };
 
-impl<'de> Deserialize<'de> for WireBody {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = WireBody;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WireBody, A::Error> {
-                let mut body = WireBody::default();
-                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-                    body.take(&name, &mut map)?;
-                }
-                Ok(body)
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
-}
-
 impl WireBody {
-    /// Takes up the value of a field.
-    fn take<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
-        match name {
-            "messages" => self.messages = map.next_value::<Any<Items>>()?.0.0,
-            "model" => self.model = map.next_value::<Any<Text>>()?.0.0,
-            "instructions" => self.instructions = map.next_value::<Any<Text>>()?.0.0,
-            "loreloom" => self.own = Some(map.next_value()?),
-            "prompt" => self.prompt = Some(map.next_value()?),
-            "input" => self.input = Some(map.next_value()?),
-            "stream" => self.stream = map.next_value::<Value>()?.as_bool(),
-            "response_format" => self.response_format = Some(map.next_value()?),
-            "stop" => self.stop = Some(map.next_value()?),
-            "stopping_strings" => self.stopping_strings = Some(map.next_value()?),
-            "stop_sequence" => self.stop_sequence = Some(map.next_value()?),
-            "options" => self.options = Some(map.next_value()?),
+    /// Reads a body, and where its parts are; `None` if it is no JSON object.
+    pub fn read(text: &str, known: &mut Known) -> Option<(Self, Outline)> {
+        let mut along = known.along(text);
+        let outline = Outline::by(text, |name, from| match name {
+            "\"messages\"" => along.end(from),
+            _ => value(text.as_bytes(), from),
+        })?;
+        let mut body = Self::default();
+        for field in outline.fields() {
+            body.take(field, text, &mut along)?;
+        }
+        Some((body, outline))
+    }
+
+    /// Takes up a field; `None` if its value is no JSON.
+    fn take(&mut self, field: &Field, text: &str, along: &mut Along<'_>) -> Option<()> {
+        let value = text.get(field.value.clone())?;
+        match &*field.name(text)? {
+            "messages" => {
+                self.messages = if let Some(places) = &field.items {
+                    Some(along.items(places)?)
+                } else {
+                    read::<IgnoredAny>(value)?;
+                    None
+                }
+            }
+            "model" => self.model = read::<Any<Text>>(value)?.0.0,
+            "instructions" => self.instructions = read::<Any<Text>>(value)?.0.0,
+            "loreloom" => self.own = Some(read(value)?),
+            "prompt" => self.prompt = Some(read(value)?),
+            "input" => self.input = Some(read(value)?),
+            "stream" => self.stream = read::<Value>(value)?.as_bool(),
+            "response_format" => self.response_format = Some(read(value)?),
+            "stop" => self.stop = Some(read(value)?),
+            "stopping_strings" => self.stopping_strings = Some(read(value)?),
+            "stop_sequence" => self.stop_sequence = Some(read(value)?),
+            "options" => self.options = Some(read(value)?),
             "json_schema" => {
                 self.has_schema = true;
-                map.next_value::<IgnoredAny>()?;
+                read::<IgnoredAny>(value)?;
             }
             _ => {
-                map.next_value::<IgnoredAny>()?;
+                read::<IgnoredAny>(value)?;
             }
         }
-        Ok(())
+        Some(())
     }
 }
 
-/// A list of messages, if it is one.
-#[derive(Default)]
-struct Items(Option<Vec<Item>>);
-
-impl<'de> Lenient<'de> for Items {
-    fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
-        let mut items = Vec::new();
-        while let Some(Any(item)) = list.next_element()? {
-            items.push(item);
-        }
-        Ok(Self(Some(items)))
-    }
+fn read<T: DeserializeOwned>(value: &str) -> Option<T> {
+    serde_json::from_str(value).ok()
 }

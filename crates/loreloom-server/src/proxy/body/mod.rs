@@ -3,7 +3,6 @@
 mod message;
 mod own;
 mod raw;
-mod scan;
 mod write;
 
 use bytes::Bytes;
@@ -14,7 +13,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     recognise::{
         Body as Prompt, Request, WireMessage,
-        wire::{self, PromptField, WireBody},
+        wire::{self, Known, PromptField, WireBody, outline::Outline},
     },
     stable::Mark,
     told::Told,
@@ -28,6 +27,8 @@ const OWN_FIELD: &str = "loreloom";
 pub(super) struct Body {
     /// Whether it has our own field.
     has_own: bool,
+    /// Where its parts are.
+    outline: Outline,
     /// Where the prompt is.
     field: PromptField,
     /// The request as the recogniser reads it.
@@ -55,13 +56,18 @@ pub(super) enum Unreadable {
 }
 
 impl Body {
-    /// Reads a body.
-    pub(super) fn read(path: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Unreadable> {
+    /// Reads a body, along the messages that are known.
+    pub(super) fn read(
+        path: &str,
+        headers: &HeaderMap,
+        bytes: &[u8],
+        known: &mut Known,
+    ) -> Result<Self, Unreadable> {
         if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
             return Err(Unreadable::Compressed);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
-        let body: WireBody = serde_json::from_str(text).map_err(|_| Unreadable::NotAnObject)?;
+        let (body, outline) = WireBody::read(text, known).ok_or(Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
         // Names of chats are anything, and clients write them as they are.
@@ -73,7 +79,7 @@ impl Body {
         let (told, mistold) = own.as_ref().map(own::told).unwrap_or_default();
         let complaint = own.as_ref().and_then(own::complaint).or(mistold);
         let complaint = complaint.or_else(|| own::misheaded(headers));
-        Ok(Self { has_own: own.is_some(), field, request, model, told, complaint })
+        Ok(Self { has_own: own.is_some(), outline, field, request, model, told, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.
@@ -109,7 +115,7 @@ impl Body {
         // It was read as text.
         let text = std::str::from_utf8(came).unwrap_or_default();
         let changes = self.has_own || !plan.is_empty();
-        let woven = changes.then(|| write::woven(text, self.field, plan));
+        let woven = changes.then(|| write::woven(text, &self.outline, self.field, plan));
         let marked = write::marked(woven.as_deref().unwrap_or(text), self.field, breakpoints);
         match marked.or(woven) {
             Some(text) => Bytes::from(text),

@@ -5,63 +5,46 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::scan;
+use loreloom_core::recognise::wire::outline::{self, Outline};
 
-/// The fields of an object, in order, as they are written.
-pub(super) struct Fields<'text>(Vec<Field<'text>>);
-
-/// A field, as it is written.
-struct Field<'text> {
-    name: Cow<'text, str>,
-    value: &'text str,
-    /// The items of a value that is a list.
-    items: Option<Vec<&'text str>>,
+/// The fields of an object, as they are written.
+pub(super) struct Fields<'text> {
+    text: &'text str,
+    outline: Cow<'text, Outline>,
 }
 
 impl<'text> Fields<'text> {
     /// Reads an object; `None` if the text is none.
     pub(super) fn of(text: &'text str) -> Option<Self> {
-        let read = |scan::Field { name, value, items }| {
-            let items = items.map(|items| items.into_iter().map(|item| &text[item]).collect());
-            Some(Field { name: unquoted(&text[name])?, value: &text[value], items })
-        };
-        scan::fields(text)?.into_iter().map(read).collect::<Option<_>>().map(Self)
+        Some(Self { text, outline: Cow::Owned(Outline::of(text)?) })
     }
 
-    /// A field. Of several, the last counts, as with most readers.
-    fn field(&self, name: &str) -> Option<&Field<'text>> {
-        self.0.iter().rfind(|field| field.name == name)
+    /// Those of a text whose outline is known.
+    pub(super) fn over(text: &'text str, outline: &'text Outline) -> Self {
+        Self { text, outline: Cow::Borrowed(outline) }
     }
 
     /// A field's value.
     pub(super) fn get(&self, name: &str) -> Option<&'text str> {
-        self.field(name).map(|field| field.value)
+        self.text.get(self.outline.field(self.text, name)?.value.clone())
     }
 
-    /// A field that is a list, and its items.
-    pub(super) fn list(&self, name: &str) -> Option<(&'text str, &[&'text str])> {
-        let field = self.field(name)?;
-        Some((field.value, field.items.as_deref()?))
+    /// Where a field that is a list stands, and where its items do.
+    pub(super) fn list(&self, name: &str) -> Option<(Range<usize>, &[Range<usize>])> {
+        let field = self.outline.field(self.text, name)?;
+        Some((field.value.clone(), field.items.as_deref()?))
     }
 
     /// Where in their text the fields of a name stand, each with the comma that goes with it.
-    pub(super) fn places_of(&self, name: &str, text: &str) -> Vec<Range<usize>> {
-        let found = self.0.iter().filter(|field| field.name == name);
-        found.map(|field| field_range(text, range_of(field.value, text))).collect()
-    }
-}
-
-/// What a JSON string says.
-fn unquoted(string: &str) -> Option<Cow<'_, str>> {
-    match string.get(1..string.len() - 1)? {
-        plain if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
-        _ => serde_json::from_str(string).ok().map(Cow::Owned),
+    pub(super) fn places_of(&self, name: &str) -> Vec<Range<usize>> {
+        let found = self.outline.named(self.text, name);
+        found.map(|field| field_range(self.text, &field.value)).collect()
     }
 }
 
 /// The items of a list, as they are written; `None` if the text is none.
 pub(super) fn items(text: &str) -> Option<Vec<&str>> {
-    Some(scan::items(text)?.into_iter().map(|item| &text[item]).collect())
+    Some(outline::items(text)?.into_iter().map(|item| &text[item]).collect())
 }
 
 /// The bytes of `part` in the text that it was read from.
@@ -106,7 +89,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let mut left: Option<String> = None;
     loop {
         let text = left.as_deref().unwrap_or(text);
-        let places = Fields::of(text)?.places_of(name, text);
+        let places = Fields::of(text)?.places_of(name);
         let Some(range) = places.last() else { return left };
         left = Some([&text[..range.start], &text[range.end..]].concat());
         if places.len() == 1 {
@@ -116,7 +99,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
 }
 
 /// The bytes of a field with the comma that parts it from its neighbours.
-fn field_range(text: &str, value: Range<usize>) -> Range<usize> {
+fn field_range(text: &str, value: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let back = |from: usize| bytes[..from].trim_ascii_end().len();
     // `"name"` stands before the colon; an object's value has both before it.
@@ -172,8 +155,8 @@ mod tests {
         let fields = Fields::of(text).unwrap();
         let (_, list) = fields.list("a").unwrap();
         let mut patches = Patches::default();
-        patches.put(range_of(list[1], text), quoted("y\n"));
-        let at = range_of(list[0], text).start;
+        patches.put(list[1].clone(), quoted("y\n"));
+        let at = list[0].start;
         patches.put(at..at, "0,".to_owned());
         assert_eq!(patches.apply(text), r#"{"a": [0,1.50, "y\n"]}"#);
     }

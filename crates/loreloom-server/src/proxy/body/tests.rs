@@ -10,7 +10,11 @@ use super::*;
 const CHAT: &str = "/v1/chat/completions";
 
 fn read(path: &str, text: &str) -> Body {
-    Body::read(path, &HeaderMap::new(), text.as_bytes()).unwrap()
+    Body::read(path, &HeaderMap::new(), text.as_bytes(), &mut Known::default()).unwrap()
+}
+
+fn unread(headers: &HeaderMap, text: &str) -> Unreadable {
+    Body::read(CHAT, headers, text.as_bytes(), &mut Known::default()).err().unwrap()
 }
 
 fn lore(place: Place, text: &str) -> Injection {
@@ -89,7 +93,8 @@ fn our_headers_are_read_as_utf_8_and_what_they_cannot_say_is_told() {
     let read = |name: &'static str, value: &[u8]| {
         let value = http::HeaderValue::from_bytes(value).unwrap();
         let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), value)]);
-        let body = Body::read(CHAT, &headers, br#"{"messages":[]}"#).unwrap();
+        let body =
+            Body::read(CHAT, &headers, br#"{"messages":[]}"#, &mut Known::default()).unwrap();
         (body.request.explicit.chat, body.request.explicit.generation, body.complaint)
     };
     let chat = "Märchen 7";
@@ -154,12 +159,12 @@ fn what_has_no_prompt_says_why() {
         (r#"{"prompt":["a","b"]}"#, "the body has neither `messages` nor one `prompt` or `input`"),
         (r#"{"prompt":[1,2]}"#, "the body has neither `messages` nor one `prompt` or `input`"),
     ] {
-        let error = Body::read(CHAT, &HeaderMap::new(), body.as_bytes()).err().unwrap();
+        let error = unread(&HeaderMap::new(), body);
         assert_eq!(error.to_string(), reason, "{body}");
     }
     let mut headers = HeaderMap::new();
     headers.insert("content-encoding", "gzip".parse().unwrap());
-    let error = Body::read(CHAT, &headers, json!({}).to_string().as_bytes()).err().unwrap();
+    let error = unread(&headers, &json!({}).to_string());
     assert_eq!(error.to_string(), "the body is compressed");
 }
 

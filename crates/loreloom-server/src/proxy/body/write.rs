@@ -1,8 +1,10 @@
 //! A plan carried out in the JSON of a body.
 
+use std::ops::Range;
+
 use loreloom_core::{
     assemble::{Insertion, Plan},
-    recognise::wire::PromptField,
+    recognise::wire::{PromptField, outline::Outline},
     stable::Mark,
 };
 use serde_json::{Value, json};
@@ -12,39 +14,42 @@ use super::{
     raw::{Fields, Patches, quoted, range_of, without},
 };
 
-/// The body with the plan carried out, without our own field.
-pub(super) fn woven(body: &str, field: PromptField, plan: &Plan) -> String {
+/// The body, whose parts stand there, with the plan carried out and without our own field.
+pub(super) fn woven(body: &str, outline: &Outline, field: PromptField, plan: &Plan) -> String {
+    let fields = Fields::over(body, outline);
     let mut patches = Patches::default();
-    if let Some(fields) = Fields::of(body) {
-        match *fields.places_of(OWN_FIELD, body) {
-            [] => (),
-            [ref only] => patches.put(only.clone(), String::new()),
-            // Their commas are one another's.
-            [..] => return woven(&without(body, OWN_FIELD).unwrap_or_default(), field, plan),
+    match *fields.places_of(OWN_FIELD) {
+        [] => (),
+        [ref only] => patches.put(only.clone(), String::new()),
+        // Their commas are one another's.
+        [..] => {
+            let body = without(body, OWN_FIELD).unwrap_or_default();
+            return woven(&body, &Outline::of(&body).unwrap_or_default(), field, plan);
         }
-        match field {
-            PromptField::Messages { developer } => {
-                let system = if developer { "developer" } else { "system" };
-                if let Some(list) = fields.list("messages") {
-                    weave_list(&mut patches, body, list, plan, 0, system);
-                }
+    }
+    match field {
+        PromptField::Messages { developer } => {
+            let system = if developer { "developer" } else { "system" };
+            if let Some(list) = fields.list("messages") {
+                weave_list(&mut patches, body, list, plan, 0, system);
             }
-            PromptField::Prompt => {
-                if let Some(prompt) = fields.get("prompt") {
-                    let only = fields.list("prompt").and_then(|(_, items)| items.first());
-                    weave_string(&mut patches, body, only.unwrap_or(&prompt), plan, 0);
-                }
+        }
+        PromptField::Prompt => {
+            if let Some(prompt) = fields.get("prompt") {
+                let only = fields.list("prompt").and_then(|(_, items)| items.first());
+                let only = only.map(|only| &body[only.clone()]);
+                weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
             }
-            PromptField::Input { instructed } => {
-                let first = usize::from(instructed);
-                if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
-                    weave_string(&mut patches, body, instructions, plan, 0);
-                }
-                if let Some(list) = fields.list("input") {
-                    weave_list(&mut patches, body, list, plan, first, "system");
-                } else if let Some(input) = fields.get("input") {
-                    weave_input(&mut patches, body, input, plan, first);
-                }
+        }
+        PromptField::Input { instructed } => {
+            let first = usize::from(instructed);
+            if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
+                weave_string(&mut patches, body, instructions, plan, 0);
+            }
+            if let Some(list) = fields.list("input") {
+                weave_list(&mut patches, body, list, plan, first, "system");
+            } else if let Some(input) = fields.get("input") {
+                weave_input(&mut patches, body, input, plan, first);
             }
         }
     }
@@ -69,7 +74,7 @@ fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
 fn weave_list(
     patches: &mut Patches,
     body: &str,
-    (list, messages): (&str, &[&str]),
+    (list, messages): (Range<usize>, &[Range<usize>]),
     plan: &Plan,
     first: usize,
     system: &str,
@@ -77,23 +82,21 @@ fn weave_list(
     for (index, one) in messages.iter().enumerate() {
         let edits: Vec<_> = plan.edits_of(first + index).collect();
         if !edits.is_empty() {
-            message::edit(patches, body, one, &edits);
+            message::edit(patches, body, &body[one.clone()], &edits);
         }
     }
-    let range = range_of(list, body);
     for insertion in &plan.insertions {
         let new = inserted(insertion, system);
         // Those before the first message of the list stand before it, too.
         match messages.get(insertion.before.saturating_sub(first)) {
             Some(next) => {
-                let at = range_of(next, body).start;
-                patches.put(at..at, format!("{new},"));
+                patches.put(next.start..next.start, format!("{new},"));
             }
             None if messages.is_empty() && is_first(plan, insertion) => {
-                patches.put(range.start + 1..range.start + 1, new);
+                patches.put(list.start + 1..list.start + 1, new);
             }
             None => {
-                let last = messages.last().map_or(range.start + 1, |last| range_of(last, body).end);
+                let last = messages.last().map_or(list.start + 1, |last| last.end);
                 patches.put(last..last, format!(",{new}"));
             }
         }
@@ -136,7 +139,8 @@ pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Op
     let (_, messages) = fields.list("messages")?;
     let mut patches = Patches::default();
     for Mark { message, .. } in breakpoints {
-        let content = messages.get(*message).and_then(|one| Fields::of(one)?.get("content"));
+        let one = messages.get(*message).and_then(|one| body.get(one.clone()));
+        let content = one.and_then(|one| Fields::of(one)?.get("content"));
         if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {
             patches.put(range_of(content, body), marked);
         }

@@ -1,51 +1,102 @@
 //! Where the parts of a JSON text are, found without reading what is in them.
 //!
-//! A body was read before, or goes on as it is: only its seams are looked for. What is no JSON
-//! is told as far as its outline shows it.
+//! A body is read part by part and goes on as it is but for the lore: both need its seams, which
+//! are looked for once. What is no JSON is told as far as its outline shows it.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use memchr::memchr2;
 
 /// A field of an object: where its name and its value stand, and if that is a list, where its
 /// items do.
-pub(super) struct Field {
-    pub(super) name: Range<usize>,
-    pub(super) value: Range<usize>,
-    pub(super) items: Option<Vec<Range<usize>>>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name, with the quotes.
+    pub name: Range<usize>,
+    /// Its value.
+    pub value: Range<usize>,
+    /// The items of a list.
+    pub items: Option<Vec<Range<usize>>>,
 }
 
-/// The fields of an object, in order. `None` if the text is no object.
-pub(super) fn fields(text: &str) -> Option<Vec<Field>> {
-    let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let end = list(bytes, blanks(bytes, 0), (b'{', b'}'), |from| {
-        let name = from..string(bytes, from)?;
-        let colon = blanks(bytes, name.end);
-        let from = (bytes.get(colon) == Some(&b':')).then_some(colon + 1)?;
-        let from = blanks(bytes, from);
-        let (end, items) = match items_from(bytes, from) {
-            Some((end, items)) => (end, Some(items)),
-            // Also a list that is none: its outline may still show where it ends.
-            None => (value(bytes, from)?, None),
-        };
-        found.push(Field { name, value: from..end, items });
-        Some(end)
-    })?;
-    (blanks(bytes, end) == bytes.len()).then_some(found)
+impl Field {
+    /// What its name says; `None` if that is no JSON.
+    pub fn name<'text>(&self, text: &'text str) -> Option<Cow<'text, str>> {
+        let quoted = text.get(self.name.clone())?;
+        let plain = quoted.get(1..quoted.len().checked_sub(1)?)?;
+        if plain.bytes().any(|byte| byte == b'\\' || byte < b' ') {
+            return serde_json::from_str(quoted).ok().map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(plain))
+    }
+}
+
+/// The fields of an object, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline(Vec<Field>);
+
+impl Outline {
+    /// The outline of a text; `None` if it is no object.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::by(text, |_, from| value(text.as_bytes(), from))
+    }
+
+    /// The same by somebody who says where an item ends that begins at a place, in the list of a
+    /// field whose quoted name is given; [`value`] tells it of any.
+    pub(super) fn by(
+        text: &str,
+        mut item: impl FnMut(&str, usize) -> Option<usize>,
+    ) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let mut found = Vec::new();
+        let end = list(bytes, blanks(bytes, 0), (b'{', b'}'), |from| {
+            let name = from..string(bytes, from)?;
+            let colon = blanks(bytes, name.end);
+            let from = (bytes.get(colon) == Some(&b':')).then_some(colon + 1)?;
+            let from = blanks(bytes, from);
+            let own = text.get(name.clone())?;
+            let (end, items) = match items_from(bytes, from, |from| item(own, from)) {
+                Some((end, items)) => (end, Some(items)),
+                // Also a list that is none: its outline may still show where it ends.
+                None => (value(bytes, from)?, None),
+            };
+            found.push(Field { name, value: from..end, items });
+            Some(end)
+        })?;
+        (blanks(bytes, end) == bytes.len()).then_some(Self(found))
+    }
+
+    /// The fields, in order.
+    pub fn fields(&self) -> &[Field] {
+        &self.0
+    }
+
+    /// The fields of a name, in order.
+    pub fn named<'a>(&'a self, text: &'a str, name: &'a str) -> impl Iterator<Item = &'a Field> {
+        self.0.iter().filter(move |field| field.name(text).as_deref() == Some(name))
+    }
+
+    /// The field of a name. Of several, the last counts, as with most readers.
+    pub fn field(&self, text: &str, name: &str) -> Option<&Field> {
+        self.0.iter().rfind(|field| field.name(text).as_deref() == Some(name))
+    }
 }
 
 /// Where the items of a list stand. `None` if the text is none.
-pub(super) fn items(text: &str) -> Option<Vec<Range<usize>>> {
+pub fn items(text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
-    let (end, items) = items_from(bytes, blanks(bytes, 0))?;
+    let (end, items) = items_from(bytes, blanks(bytes, 0), |from| value(bytes, from))?;
     (blanks(bytes, end) == bytes.len()).then_some(items)
 }
 
 /// Where the list ends that begins at a place, and its items.
-fn items_from(bytes: &[u8], from: usize) -> Option<(usize, Vec<Range<usize>>)> {
+fn items_from(
+    bytes: &[u8],
+    from: usize,
+    mut item: impl FnMut(usize) -> Option<usize>,
+) -> Option<(usize, Vec<Range<usize>>)> {
     let mut items = Vec::new();
-    let one = |from| value(bytes, from).inspect(|end| items.push(from..*end));
+    let one = |from| item(from).inspect(|end| items.push(from..*end));
     let end = list(bytes, from, (b'[', b']'), one)?;
     Some((end, items))
 }
@@ -76,7 +127,7 @@ fn list(
 }
 
 /// Where the value ends that begins at a place.
-fn value(bytes: &[u8], from: usize) -> Option<usize> {
+pub(super) fn value(bytes: &[u8], from: usize) -> Option<usize> {
     match *bytes.get(from)? {
         b'"' => string(bytes, from),
         b'{' | b'[' => {
@@ -160,8 +211,8 @@ mod tests {
             let seen: Option<Vec<&str>> =
                 seen.map(|items| items.into_iter().map(|item| &text[item]).collect());
             prop_assert_eq!(seen, read);
-            let seen = fields(&text);
-            for field in seen.iter().flatten() {
+            let seen = Outline::of(&text);
+            for field in seen.iter().flat_map(Outline::fields) {
                 let start = field.value.start;
                 let alone = items(&text[field.value.clone()]);
                 let alone: Option<Vec<_>> = alone.map(|items| {
@@ -169,14 +220,14 @@ mod tests {
                 });
                 prop_assert_eq!(&field.items, &alone);
             }
-            let seen = seen.map(|fields| {
-                let name = |range: Range<usize>| serde_json::from_str::<Value>(&text[range]).unwrap();
-                let pair = |field: Field| (name(field.name), name(field.value));
+            let seen = seen.map(|Outline(fields)| {
+                let value = |range: Range<usize>| serde_json::from_str::<Value>(&text[range]).unwrap();
+                let pair = |field: Field| (field.name(&text).unwrap().into_owned(), value(field.value));
                 fields.into_iter().map(pair).collect::<Vec<_>>()
             });
             let read = value.as_object().map(|fields| {
                 let fields = fields.iter();
-                fields.map(|(name, value)| (Value::from(name.as_str()), value.clone())).collect()
+                fields.map(|(name, value)| (name.clone(), value.clone())).collect()
             });
             prop_assert_eq!(seen, read);
         }
@@ -186,7 +237,7 @@ mod tests {
             let ranges = |field: Field| {
                 [field.name, field.value].into_iter().chain(field.items.into_iter().flatten())
             };
-            let all = fields(&text).into_iter().flatten().flat_map(ranges);
+            let all = Outline::of(&text).into_iter().flat_map(|outline| outline.0).flat_map(ranges);
             for range in all.chain(items(&text).into_iter().flatten()) {
                 prop_assert!(text.get(range).is_some());
             }
