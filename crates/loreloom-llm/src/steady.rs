@@ -112,6 +112,7 @@ impl SteadyUpstream {
                 | Err(
                     UpstreamError::Silent { .. }
                     | UpstreamError::Resting { .. }
+                    | UpstreamError::Unfinished
                     | UpstreamError::Cut { .. },
                 ) => return tried,
             };

@@ -13,8 +13,8 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter},
 };
 use loreloom_memory::ports::{
-    Diagnosis, Finding, ReplyHiding, ReplyReading, Step, StepOutcome, Upstream, UpstreamCall,
-    UpstreamError, UpstreamReply,
+    Diagnosis, Finding, Finished, ReplyHiding, ReplyReading, Step, StepOutcome, Upstream,
+    UpstreamCall, UpstreamError, UpstreamReply,
 };
 
 use crate::{
@@ -82,8 +82,8 @@ struct Nothing;
 impl ReplyReading for Nothing {
     fn push(&mut self, _bytes: &[u8]) {}
 
-    fn finish(self: Box<Self>) -> Option<Vec<String>> {
-        None
+    fn finish(self: Box<Self>) -> Finished {
+        Finished::Unread
     }
 }
 

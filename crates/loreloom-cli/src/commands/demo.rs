@@ -172,7 +172,7 @@ async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String>
     while let Some(bytes) = stream.next().await {
         reading.push(&bytes?);
     }
-    let replies = reading.finish().context("the reply was cut off")?;
+    let replies = reading.finish().whole().context("the reply was cut off")?;
     replies.into_iter().next().context("the reply is empty")
 }
 

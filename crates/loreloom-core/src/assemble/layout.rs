@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::Role;
+use crate::{chat::Role, wrap::WrapFormat};
 
 /// The outline of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Layout {
     /// Whether its last message is to be continued, so that nothing may follow it.
     #[serde(skip_serializing_if = "is_default")]
     pub continues: bool,
+    /// How entries are wrapped that are put into it: a front end has them without.
+    #[serde(skip_serializing_if = "is_default")]
+    pub wrap: WrapFormat,
     /// How many messages at its beginning nothing can be put before.
     #[serde(skip_serializing_if = "is_default")]
     pub fixed: usize,
@@ -141,6 +144,7 @@ mod tests {
         let layout = Layout {
             form: Form::Alternating,
             continues: true,
+            wrap: WrapFormat::Lb,
             fixed: 1,
             head: vec![mark(0, Some((3, 9)), Role::System, Stands::Example)],
             chat: vec![
@@ -149,7 +153,7 @@ mod tests {
             ],
         };
         let stored = serde_json::to_string(&layout).unwrap();
-        let expected = r#"{"form":"alternating","continues":true,"fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
+        let expected = r#"{"form":"alternating","continues":true,"wrap":"lb","fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
         assert_eq!(stored, expected);
         assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
         for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {

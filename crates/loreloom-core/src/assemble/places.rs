@@ -18,6 +18,7 @@ use crate::{
     place::{Injection, LOREBOOK_SLOT, Place},
     prompt::PromptMessage,
     units::Depth,
+    wrap::{Segment, unwrap},
 };
 
 impl Layout {
@@ -27,7 +28,7 @@ impl Layout {
         let texts: Vec<&str> = prompt.iter().map(|message| message.content.as_str()).collect();
         let present = Present::of(self, &texts);
         let (here, wanted): (Vec<&Injection>, Vec<&Injection>) =
-            injections.iter().partition(|one| present.has(&one.text));
+            injections.iter().partition(|one| self.is_present(&present, &one.text));
         let already = here.into_iter().map(|one| one.source.clone()).collect();
         let (mut edits, rest) = markers::edits(&texts, &wanted);
         let finder = Finder { layout: self, texts: &texts };
@@ -45,6 +46,15 @@ impl Layout {
             }
         }
         Plan::new(edits, insertions, already)
+    }
+
+    /// Whether the front end has put a text in itself, which it does without our wrapper.
+    fn is_present(&self, present: &Present, text: &str) -> bool {
+        present.has(text)
+            || match unwrap(text, [&self.wrap]).as_slice() {
+                [Segment::Entry(entry)] => present.has(&entry.content),
+                _ => false,
+            }
     }
 }
 

@@ -40,9 +40,9 @@ impl Recognition {
         Layout {
             form,
             continues: self.generation == GenerationType::Continue,
-            fixed: 0,
             head,
             chat: chat.collect(),
+            ..Layout::default()
         }
     }
 }

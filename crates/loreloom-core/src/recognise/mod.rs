@@ -100,6 +100,10 @@ impl Memory {
         let expected = bound.or_else(|| client.and_then(|client| client.last));
         let following = Following::new(self, expected.map(|slot| self.story(slot)));
         let window = Window::of(request, &speakers, &following);
+        // Ollama loads and unloads models with requests that say nothing.
+        if request.size() == 0 {
+            return bare(window, speakers);
+        }
         let (alignment, fork) = self.locate(request, &window);
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
             let known = request.explicit.chat.is_none();

@@ -37,7 +37,7 @@ const GENERATING: [&str; 9] = [
 
 /// Whether a call asks for text.
 pub fn asks(method: &str, path: &str) -> bool {
-    let path = path.split('?').next().unwrap_or(path);
+    let path = path.split('?').next().unwrap_or(path).trim_end_matches('/');
     method.eq_ignore_ascii_case("POST") && GENERATING.iter().any(|ending| path.ends_with(ending))
 }
 
@@ -230,6 +230,7 @@ mod tests {
         for (method, path, asks) in [
             ("POST", "/v1/chat/completions?a=1", true),
             ("POST", "/completion", true),
+            ("POST", "/v1/chat/completions/", true),
             ("POST", "/api/generate", true),
             ("POST", "/v1/responses", true),
             ("GET", "/v1/models", false),

@@ -456,7 +456,7 @@ mod tests {
     fn read(content_type: &str, body: &str) -> Option<Vec<String>> {
         let mut reading = passing(content_type);
         reading.push(body.as_bytes());
-        reading.finish()
+        reading.finish().whole()
     }
 
     #[test]

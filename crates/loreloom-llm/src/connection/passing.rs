@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use loreloom_memory::ports::ReplyReading;
+use loreloom_memory::ports::{Finished, ReplyReading};
 use serde_json::Value;
 
 use super::reading::reported_error;
@@ -24,7 +24,8 @@ pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
     } else {
         Framing::Documents(Vec::new())
     };
-    Box::new(Passing { framing, choices: BTreeMap::new(), done: false, size: 0, lost: false })
+    let (choices, done, said) = (BTreeMap::new(), false, false);
+    Box::new(Passing { framing, choices, done, said, size: 0, lost: false })
 }
 
 enum Framing {
@@ -37,6 +38,8 @@ struct Passing {
     choices: BTreeMap<u64, Choice>,
     /// Whether the server has said that nothing follows.
     done: bool,
+    /// Whether it has said anything at all.
+    said: bool,
     size: usize,
     /// Whether something could not be read: then nothing is.
     lost: bool,
@@ -46,6 +49,8 @@ struct Passing {
 struct Choice {
     text: String,
     ended: bool,
+    /// Whether a document has said that others follow.
+    goes_on: bool,
 }
 
 /// What one document adds to a choice.
@@ -53,7 +58,8 @@ struct Choice {
 struct Added {
     choice: u64,
     text: String,
-    ends: bool,
+    /// Whether it is the last one; `None` if that is not said.
+    ends: Option<bool>,
 }
 
 impl ReplyReading for Passing {
@@ -73,28 +79,39 @@ impl ReplyReading for Passing {
         }
     }
 
-    fn finish(mut self: Box<Self>) -> Option<Vec<String>> {
+    fn finish(mut self: Box<Self>) -> Finished {
+        let mut is_half = false;
         match std::mem::replace(&mut self.framing, Framing::Documents(Vec::new())) {
             Framing::Events(decoder) => {
-                if let Some(event) = decoder.finish().filter(|_| !self.done) {
+                if let Some(event) = decoder.finish().filter(|_| !self.done && !self.lost) {
                     self.event(&event.data);
+                    is_half = self.lost;
                 }
+                // Not even half an event is no reply either.
+                is_half |= !self.said && !self.done && !self.lost;
             }
             Framing::Documents(body) => {
                 for document in serde_json::Deserializer::from_slice(&body).into_iter() {
                     match document {
                         Ok(document) => self.document(&document),
-                        Err(_) => self.lost = true,
+                        Err(error) => {
+                            is_half = error.is_eof() && !self.lost;
+                            self.lost = true;
+                        }
                     }
                 }
             }
         }
         let ended = self.done || self.choices.values().all(|choice| choice.ended);
+        let goes_on = self.choices.values().any(|choice| choice.goes_on && !choice.ended);
+        if is_half || (!self.lost && !self.done && goes_on) {
+            return Finished::Unfinished;
+        }
         if self.lost || !ended || self.choices.is_empty() {
-            return None;
+            return Finished::Unread;
         }
         let choices = self.choices.into_values();
-        Some(choices.map(|choice| strip_think(&choice.text).into_owned()).collect())
+        Finished::Whole(choices.map(|choice| strip_think(&choice.text).into_owned()).collect())
     }
 }
 
@@ -116,6 +133,7 @@ impl Passing {
     }
 
     fn document(&mut self, document: &Value) {
+        self.said = true;
         if reported_error(document).is_some() {
             self.lost = true;
             return;
@@ -123,43 +141,46 @@ impl Passing {
         for added in read(document) {
             let choice = self.choices.entry(added.choice).or_default();
             choice.text.push_str(&added.text);
-            choice.ended |= added.ends;
+            choice.ended |= added.ends == Some(true);
+            choice.goes_on |= added.ends == Some(false);
         }
     }
 }
 
 /// What a document of any known shape adds.
 fn read(document: &Value) -> Vec<Added> {
-    let one = |text: String, ends: bool| vec![Added { choice: 0, text, ends }];
-    let says = |name: &str| document[name].as_bool() == Some(true);
+    let one = |text: String, ends: Option<bool>| vec![Added { choice: 0, text, ends }];
+    let says = |name: &str| document[name].as_bool();
     if let Some(choices) = document["choices"].as_array() {
         return choices.iter().map(openai_choice).collect();
     }
     if let Some(kind) = document["type"].as_str().filter(|kind| kind.starts_with("response.")) {
         return match kind {
-            "response.output_text.delta" => one(text(&document["delta"]), false),
-            "response.completed" | "response.incomplete" => one(String::new(), true),
+            "response.output_text.delta" => one(text(&document["delta"]), Some(false)),
+            "response.completed" | "response.incomplete" => one(String::new(), Some(true)),
             _ => Vec::new(),
         };
     }
     if let Some(items) = document["output"].as_array() {
         let content = items.iter().filter(|item| item["type"] == "message");
-        return one(content.map(|item| text(&item["content"])).collect(), true);
+        return one(content.map(|item| text(&item["content"])).collect(), Some(true));
     }
     if let Some(results) = document["results"].as_array() {
         let numbered = (0..).zip(results);
         return numbered
-            .map(|(choice, result)| Added { choice, text: text(&result["text"]), ends: true })
+            .map(|(choice, result)| Added { choice, text: text(&result["text"]), ends: Some(true) })
             .collect();
     }
     if document["message"].is_object() {
         return one(text(&document["message"]["content"]), says("done"));
     }
-    if document["response"].is_string() || says("done") {
+    if document["response"].is_string() || says("done") == Some(true) {
         return one(text(&document["response"]), says("done"));
     }
     if document["token"].is_string() {
-        return one(text(&document["token"]), !document["finish_reason"].is_null());
+        // Old KoboldCpp never speaks of the end: each of its tokens may be the last.
+        let ends = document.get("finish_reason").is_none_or(|reason| !reason.is_null());
+        return one(text(&document["token"]), Some(ends));
     }
     if document["content"].is_string() {
         return one(text(&document["content"]), says("stop"));
@@ -168,10 +189,11 @@ fn read(document: &Value) -> Vec<Added> {
 }
 
 fn openai_choice(choice: &Value) -> Added {
+    let reason = choice.get("finish_reason").map(|reason| !reason.is_null());
     let (said, ends) = match (choice.get("message"), choice.get("delta")) {
-        (Some(message), _) => (text(&message["content"]), true),
-        (None, Some(delta)) => (text(&delta["content"]), !choice["finish_reason"].is_null()),
-        (None, None) => (text(&choice["text"]), !choice["finish_reason"].is_null()),
+        (Some(message), _) => (text(&message["content"]), Some(true)),
+        (None, Some(delta)) => (text(&delta["content"]), reason),
+        (None, None) => (text(&choice["text"]), reason),
     };
     Added { choice: choice["index"].as_u64().unwrap_or_default(), text: said, ends }
 }
@@ -189,7 +211,7 @@ fn text(content: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn read_all(content_type: &str, bytes: &str) -> Option<Vec<String>> {
+    fn read_all(content_type: &str, bytes: &str) -> Finished {
         let mut reading = passing(content_type);
         bytes.as_bytes().chunks(7).for_each(|piece| reading.push(piece));
         reading.finish()
@@ -228,7 +250,7 @@ mod tests {
             ),
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
-            assert_eq!(read_all("application/json", body), Some(expected), "{body}");
+            assert_eq!(read_all("application/json", body), Finished::Whole(expected), "{body}");
         }
     }
 
@@ -271,6 +293,7 @@ mod tests {
                 ],
                 vec!["Yes"],
             ),
+            (vec![r#"{"token":"Y"}"#, r#"{"token":"es"}"#], vec!["Yes"]),
             (
                 vec![
                     r#"{"choices":[],"usage":{}}"#,
@@ -284,24 +307,49 @@ mod tests {
             let stream = events(&documents);
             assert_eq!(
                 read_all("text/event-stream; charset=utf-8", &stream),
-                Some(expected),
+                Finished::Whole(expected),
                 "{stream}"
             );
         }
     }
 
     #[test]
-    fn what_is_broken_unfinished_or_an_error_is_no_story() {
+    fn what_is_broken_or_an_error_is_no_story() {
         for (content_type, body) in [
             ("text/event-stream", "data: {\"choices\":[{\"delta\":{\"content\":\"Y\"}}]}\n\n"),
             ("text/event-stream", "data: {\"choices\":[{\"del\n\ndata: [DONE]\n\n"),
             ("text/event-stream", "data: {\"error\":{\"message\":\"no\"}}\n\ndata: [DONE]\n\n"),
+            ("text/event-stream", "data: {\"error\":{\"message\":\"no\"}}\n\ndata: {\"cho"),
             ("application/json", "{\"error\":\"no\"}"),
             ("application/json", "<html>"),
             ("application/json", ""),
-            ("application/x-ndjson", "{\"message\":{\"content\":\"Y\"},\"done\":false}\n"),
         ] {
-            assert_eq!(read_all(content_type, body), None, "{body}");
+            assert_eq!(read_all(content_type, body), Finished::Unread, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_ends_before_the_end_it_speaks_of_is_unfinished() {
+        let open = r#"{"choices":[{"index":0,"delta":{"content":"Y"},"finish_reason":null}]}"#;
+        for (content_type, body) in [
+            ("text/event-stream", format!("data: {open}\n\n")),
+            ("text/event-stream", format!("data: {open}\n\ndata: {{\"cho")),
+            ("text/event-stream", "data: {\"cho".to_owned()),
+            ("text/event-stream", "dat".to_owned()),
+            ("text/event-stream", String::new()),
+            ("text/event-stream", events(&[r#"{"content":"Y","stop":false}"#])),
+            ("text/event-stream", events(&[r#"{"token":"Y","finish_reason":null}"#])),
+            (
+                "text/event-stream",
+                events(&[r#"{"type":"response.output_text.delta","delta":"Y"}"#]),
+            ),
+            (
+                "application/x-ndjson",
+                "{\"message\":{\"content\":\"Y\"},\"done\":false}\n".to_owned(),
+            ),
+            ("application/x-ndjson", "{\"response\":\"Y\",\"done\":false}\n{\"resp".to_owned()),
+        ] {
+            assert_eq!(read_all(content_type, &body), Finished::Unfinished, "{body}");
         }
     }
 }

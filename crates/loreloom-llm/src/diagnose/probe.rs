@@ -198,7 +198,7 @@ impl<'a> Probe<'a> {
                 }
             }
         }
-        streamed.text = reading.finish().map(|texts| texts.concat());
+        streamed.text = reading.finish().whole().map(|texts| texts.concat());
     }
 
     /// Whether tokens are counted as the server does, where it tells (llama.cpp).

@@ -230,7 +230,7 @@ async fn read_back(path: &str, body: &Value, stream: bool) -> Option<Vec<String>
     assert_eq!(status, 200, "{path}");
     let mut reading = OfflineUpstream::default().reading(&content_type);
     reading.push(&bytes);
-    reading.finish()
+    reading.finish().whole()
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ pub use self::{
     },
     store_error::StoreError,
     upstream::{
-        BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+        BodyStream, Finished, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError,
+        UpstreamReply,
     },
 };

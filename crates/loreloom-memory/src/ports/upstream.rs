@@ -55,9 +55,30 @@ pub trait ReplyReading: Send {
     /// Takes the next bytes.
     fn push(&mut self, bytes: &[u8]);
 
-    /// The text of each choice without think blocks, once the last byte is there; `None` if
-    /// the reply is not complete or makes no sense.
-    fn finish(self: Box<Self>) -> Option<Vec<String>>;
+    /// What there is of it once the last byte has come.
+    fn finish(self: Box<Self>) -> Finished;
+}
+
+/// What was read of a reply whose last byte has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// The text of each choice without think blocks.
+    Whole(Vec<String>),
+    /// The answer ended as answers do, but with half an event, or without the end of the reply
+    /// that its events speak of.
+    Unfinished,
+    /// It makes no sense, does not speak of its end, or tells an error.
+    Unread,
+}
+
+impl Finished {
+    /// The texts of a whole reply.
+    pub fn whole(self) -> Option<Vec<String>> {
+        match self {
+            Self::Whole(texts) => Some(texts),
+            Self::Unfinished | Self::Unread => None,
+        }
+    }
 }
 
 /// Passes an answer on without what its reader is not meant to see. What has nothing to hide
@@ -99,6 +120,9 @@ pub enum UpstreamError {
         /// For how much longer.
         left: Duration,
     },
+    /// It ended its answer before the end of the reply.
+    #[error("the model's server ended its answer before the end of the reply")]
+    Unfinished,
     /// The answer was cut off.
     #[error("upstream `{address}` stopped in the middle of its answer: {reason}")]
     Cut {

@@ -94,7 +94,7 @@ async fn trial(
         answer(upstream, Method::POST, "/v1/chat/completions", asked.to_string().into()).await?;
     let mut reading = upstream.reading(&kind);
     reading.push(&bytes);
-    let reply = reading.finish().and_then(|texts| texts.into_iter().next());
+    let reply = reading.finish().whole().and_then(|texts| texts.into_iter().next());
     let no_reply =
         || Problem::new(Code::Conflict, "the model's server gave no reply that can be read");
     let reply = reply.ok_or_else(no_reply)?;

@@ -300,7 +300,8 @@ fn sewn(
     prompt: Vec<PromptMessage>,
     line: Line,
 ) -> (Vec<Injection>, Sent) {
-    let layout = Layout::of(&prompt, line.connection.strict_roles);
+    let wrap = decided.lore.rules().wrap.clone();
+    let layout = Layout { wrap, ..Layout::of(&prompt, line.connection.strict_roles) };
     // The prompt may hold less of the story than there is: then the oldest are missing.
     let Placed { injections, moving } = decided.place(placement, 0, &prompt, &layout);
     let plan = layout.plan(&prompt, &injections);

@@ -66,14 +66,14 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
     }
     let body = match axum::body::to_bytes(body, app.limits.body).await {
         Ok(body) => body,
-        Err(error) => return unread(&app, &error),
+        Err(error) => return unread(&app, &parts, &error),
     };
     let connections = app.connections();
     let (body, named) = match chosen(&connections, &mut parts.headers, body) {
         Ok(chosen) => chosen,
         Err(error) => {
-            let message = error.to_string();
-            return problem::problem(StatusCode::BAD_REQUEST, "connection", &message);
+            let reads = Reads::of_path(parts.uri.path());
+            return reads.problem(StatusCode::BAD_REQUEST, "connection", &error.to_string());
         }
     };
     app.api().metrics.passed_on();
@@ -108,14 +108,17 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
 }
 
 /// Why a body was not read.
-fn unread(app: &App, error: &axum::Error) -> Response {
+fn unread(app: &App, parts: &Parts, error: &axum::Error) -> Response {
+    let reads = Reads::of_path(parts.uri.path());
     if Stalled::caused(error) {
-        return problem::problem(StatusCode::REQUEST_TIMEOUT, "body", &error.to_string());
+        return reads.problem(StatusCode::REQUEST_TIMEOUT, "body", &error.to_string());
     }
     let most = app.limits.body >> 20;
+    let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let found = length.map_or(String::new(), |length| format!(", found {length} bytes"));
     let message =
-        format!("the body may have {most} MiB at most (`body_mb` of the server's limits)");
-    problem::problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
+        format!("the body may have {most} MiB at most (`body_mb` of the server's limits){found}");
+    reads.problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
 }
 
 /// The connection that a front end names, in a header or with the model, and the body as that
@@ -265,10 +268,11 @@ fn told(
         return answer(app, reply, framing, None);
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_stream = framing.of_type(content_type.unwrap_or_default()) != Framing::None;
     let reading = upstream.reading(content_type.unwrap_or_default());
     let hiding = cutter.map(|cutter| upstream.hiding(content_type.unwrap_or_default(), cutter));
-    let copying = |body| -> BodyStream {
-        let copied = Box::pin(Tee::new(body, reading, waiting, complete));
+    let copying = move |body| -> BodyStream {
+        let copied = Box::pin(Tee::new(body, reading, waiting, complete, is_stream));
         match hiding {
             Some(hiding) => Box::pin(Hidden::new(copied, hiding)),
             None => copied,

@@ -30,7 +30,8 @@ impl Reads {
         }
     }
 
-    fn problem(self, status: StatusCode, code: &str, message: &str) -> Response {
+    /// An error with a code.
+    pub(super) fn problem(self, status: StatusCode, code: &str, message: &str) -> Response {
         match self {
             Self::Objects => problem(status, code, message),
             Self::Texts => (status, axum::Json(json!({ "error": message }))).into_response(),
@@ -43,7 +44,9 @@ pub(super) fn unreachable(error: &UpstreamError, reads: Reads) -> Response {
     let message = error.to_string();
     let problem = |status, code, message: &str| reads.problem(status, code, message);
     match error {
-        UpstreamError::Unreachable { .. } | UpstreamError::Cut { .. } => {
+        UpstreamError::Unreachable { .. }
+        | UpstreamError::Cut { .. }
+        | UpstreamError::Unfinished => {
             problem(StatusCode::BAD_GATEWAY, "upstream_unreachable", &message)
         }
         UpstreamError::Silent { .. } => {

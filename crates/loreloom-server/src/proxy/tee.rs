@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
-use loreloom_memory::ports::{BodyStream, ReplyReading, UpstreamError};
+use loreloom_memory::ports::{BodyStream, Finished, ReplyReading, UpstreamError};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 /// Called with the text of each choice once all of the reply has passed; the task stores
@@ -26,6 +26,8 @@ pub(super) struct Tee {
     /// Dropped when the first chunk has passed.
     waiting: Option<oneshot::Sender<()>>,
     storing: Option<JoinHandle<()>>,
+    /// Whether it is a stream: one that ends before the reply does has broken off.
+    is_stream: bool,
     ended: bool,
 }
 
@@ -40,9 +42,11 @@ impl Tee {
         reading: Box<dyn ReplyReading>,
         waiting: oneshot::Sender<()>,
         complete: WhenComplete,
+        is_stream: bool,
     ) -> Self {
-        let copy = Some((reading, complete));
-        Self { body, copy, unread: Vec::new(), waiting: Some(waiting), storing: None, ended: false }
+        let (copy, waiting) = (Some((reading, complete)), Some(waiting));
+        let (unread, storing, ended) = (Vec::new(), None, false);
+        Self { body, copy, unread, waiting, storing, is_stream, ended }
     }
 
     /// Copies a chunk.
@@ -57,13 +61,16 @@ impl Tee {
     }
 
     /// Stores what has passed, if it is a whole reply.
-    fn finish(&mut self) {
+    fn finish(&mut self) -> Result<(), UpstreamError> {
         self.waiting = None;
-        let Some((mut reading, complete)) = self.copy.take() else { return };
+        let Some((mut reading, complete)) = self.copy.take() else { return Ok(()) };
         reading.push(&std::mem::take(&mut self.unread));
-        if let Some(texts) = reading.finish() {
-            self.storing = Some(complete(texts));
+        match reading.finish() {
+            Finished::Whole(texts) => self.storing = Some(complete(texts)),
+            Finished::Unfinished if self.is_stream => return Err(UpstreamError::Unfinished),
+            Finished::Unfinished | Finished::Unread => (),
         }
+        Ok(())
     }
 
     fn poll_stored(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -78,7 +85,8 @@ impl Tee {
 /// A front end may hang up right after the last event: the reply is complete all the same.
 impl Drop for Tee {
     fn drop(&mut self) {
-        self.finish();
+        // Nobody is left to be told that there is no end.
+        let _unfinished = self.finish();
     }
 }
 
@@ -101,7 +109,9 @@ impl Stream for Tee {
             }
             None => {
                 self.ended = true;
-                self.finish();
+                if let Err(error) = self.finish() {
+                    return Poll::Ready(Some(Err(error)));
+                }
                 self.poll_stored(context).map(|()| None)
             }
         }

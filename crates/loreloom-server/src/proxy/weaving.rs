@@ -210,14 +210,15 @@ async fn prepare(
     let decided = app.decide(&mut seen.found, told, &line, waiting).await;
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
-    let Some(mut decided) = decided else {
-        let plan = loreloom_core::assemble::Plan::default();
-        let body = body.woven(&plan, came, &[]);
-        return Ok(Outgoing { body, connection, woven: None, complaint });
-    };
     let mut layout = seen.found.layout(&body.request, connection.strict_roles);
     layout.fixed = body.fixed();
     let prompt = body.take_prompt();
+    let Some(mut decided) = decided else {
+        // Markers that nothing answers disappear here, too.
+        let body = body.woven(&layout.plan(&prompt, &[]), came, &[]);
+        return Ok(Outgoing { body, connection, woven: None, complaint });
+    };
+    layout.wrap.clone_from(&decided.lore.rules().wrap);
     let placement = &app.weaving.placement;
     let Placed { injections, moving } =
         decided.place(placement, seen.found.before, &prompt, &layout);

@@ -224,19 +224,72 @@ async fn a_cut_stream_ends_properly_on_every_wire() {
     ] {
         let whole = Reply::chunks(["It ", "rings."]);
         for size in [5, 40] {
-            for writes in [0, 1, 3] {
-                let reply = whole.clone().split_every(size).cut_after(writes);
+            // Also where the server ends its answer as if that were all.
+            let pieces = || whole.clone().split_every(size);
+            let cut = [0, 1, 3].map(|writes| pieces().cut_after(writes));
+            let ended = [1, 5].map(|writes| pieces().end_after(writes));
+            for reply in cut.into_iter().chain(ended) {
+                let stopped = format!("{path}: {reply:?}");
                 let model = ModelServer::start(Script::new().on(path, reply)).unwrap();
                 let loreloom = Loreloom::before(&model).await;
-                let said = json!([{"role": "user", "content": "Hi"}]);
-                let body = json!({"stream": true, "messages": said, "input": said});
-                let client = reqwest::Client::new();
-                let response = client.post(loreloom.url(path)).json(&body).send().await.unwrap();
-                let text = response.text().await.unwrap();
-                assert!(text.contains(marker) && text.ends_with(ends), "{path}: {text}");
+                let text = streamed(&loreloom, path, false).await;
+                assert!(text.contains(marker) && text.ends_with(ends), "{stopped}: {text}");
+                let data = text.lines().filter(|line| line.starts_with(['d', '{']));
+                let data = data.map(|line| line.trim_start_matches("data: "));
+                for data in data.filter(|data| *data != "[DONE]") {
+                    assert!(serde_json::from_str::<Value>(data).is_ok(), "{stopped}: {text}");
+                }
+                assert!(loreloom.app.last_turn().await.unwrap().is_none_or(|t| t.reply.is_none()));
             }
         }
     }
+}
+
+#[tokio::test]
+async fn with_weaving_off_an_answer_that_ends_early_arrives_as_it_is() {
+    let reply = Reply::chunks(["It ", "rings."]).split_every(40).end_after(2);
+    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    assert_eq!(streamed(&loreloom, CHAT, true).await.len(), 80);
+}
+
+/// The stream that answers somebody's first word.
+async fn streamed(loreloom: &Loreloom, path: &str, off: bool) -> String {
+    let said = json!([{"role": "user", "content": "Hi"}]);
+    let body = json!({"stream": true, "messages": said, "input": said});
+    let request = reqwest::Client::new().post(loreloom.url(path)).json(&body);
+    let request = if off { request.header("x-loreloom-weave", "off") } else { request };
+    request.send().await.unwrap().text().await.unwrap()
+}
+
+#[tokio::test]
+async fn requests_that_say_nothing_are_no_stories() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    for (path, body) in [
+        ("/api/generate", json!({"model": "m", "prompt": "", "keep_alive": 0})),
+        ("/api/chat", json!({"model": "m", "messages": [], "keep_alive": 0})),
+        (CHAT, json!({"messages": [{"role": "user", "content": null}]})),
+    ] {
+        let request = reqwest::Client::new().post(loreloom.url(path)).json(&body);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.headers().get("x-loreloom-chat"), None, "{path}");
+        answer.bytes().await.unwrap();
+        assert_eq!(model.received().last().unwrap().json, body, "{path}");
+    }
+    assert!(loreloom.store.chats(&TenantId::local()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_background_question_of_no_chat_keeps_no_marker() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let loreloom = Loreloom::before(&model).await;
+    let body = json!({"messages": [{"role": "user", "content": "Weather? {{outlet::sky}}Now."}]});
+    let request = reqwest::Client::new().post(loreloom.url(CHAT)).json(&body);
+    let answer = request.header("x-loreloom-type", "quiet").send().await.unwrap();
+    answer.bytes().await.unwrap();
+    let sent = model.received().last().unwrap().json.clone();
+    assert_eq!(sent["messages"][0]["content"], "Weather? Now.");
 }
 
 /// A tokenizer that takes its time for one text.

@@ -284,6 +284,11 @@ async fn a_body_that_is_too_large_or_never_comes_is_refused() {
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     let large = send(&loreloom, CHAT, &[], Some(&ask(&"a".repeat(2000)))).await;
     assert_eq!(large.status(), 413);
+    // Clients of Ollama read a text.
+    let large = send(&loreloom, "/api/chat", &[], Some(&ask(&"a".repeat(2000)))).await;
+    let told: Value = large.json().await.unwrap();
+    let rule = "the body may have 0 MiB at most (`body_mb` of the server's limits), found 2";
+    assert!(told["error"].as_str().unwrap().starts_with(rule), "{told}");
     let mut slow = TcpStream::connect(loreloom.address).await.unwrap();
     let head = format!("POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90\r\n\r\n{{");
     slow.write_all(head.as_bytes()).await.unwrap();

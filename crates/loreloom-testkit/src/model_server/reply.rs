@@ -79,7 +79,16 @@ pub struct Reply {
     pub(super) wait: Duration,
     pub(super) pause: Duration,
     pub(super) split: Split,
-    pub(super) cut_after: Option<usize>,
+    pub(super) stop: Option<Stop>,
+}
+
+/// Where a body stops that is not written to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    /// After this many writes.
+    pub(super) after: usize,
+    /// Whether as if that were all of it.
+    pub(super) properly: bool,
 }
 
 impl Reply {
@@ -91,7 +100,7 @@ impl Reply {
             wait: Duration::ZERO,
             pause: Duration::ZERO,
             split: Split::Frames,
-            cut_after: None,
+            stop: None,
         }
     }
 
@@ -171,7 +180,14 @@ impl Reply {
     /// Breaks the connection after this many writes, without an end.
     #[must_use]
     pub fn cut_after(mut self, writes: usize) -> Self {
-        self.cut_after = Some(writes);
+        self.stop = Some(Stop { after: writes, properly: false });
+        self
+    }
+
+    /// Ends the body after this many writes, as if that were all of it.
+    #[must_use]
+    pub fn end_after(mut self, writes: usize) -> Self {
+        self.stop = Some(Stop { after: writes, properly: true });
         self
     }
 }

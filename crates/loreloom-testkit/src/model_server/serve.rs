@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use tokio::sync::watch;
 
-use super::{Received, Reply, Script, defaults, wire};
+use super::{Received, Reply, Script, defaults, reply::Stop, wire};
 
 /// The longest request body that is read.
 const LONGEST_BODY: usize = 64 << 20;
@@ -105,13 +105,8 @@ fn respond(reply: &Reply, body: wire::Body, watch: HangUpWatch) -> Response {
             response.headers_mut().insert(name, value);
         }
     }
-    let writing = Writing {
-        writes: body.writes,
-        written: 0,
-        pause: reply.pause,
-        cut: reply.cut_after,
-        watch,
-    };
+    let writing =
+        Writing { writes: body.writes, written: 0, pause: reply.pause, stop: reply.stop, watch };
     *response.body_mut() = Body::from_stream(stream::unfold(Some(writing), Writing::step));
     response
 }
@@ -135,7 +130,7 @@ struct Writing {
     writes: Vec<Bytes>,
     written: usize,
     pause: Duration,
-    cut: Option<usize>,
+    stop: Option<Stop>,
     watch: HangUpWatch,
 }
 
@@ -149,9 +144,10 @@ impl Writing {
         // A write goes out only when the body is pending; without this a cut would swallow
         // the writes before it.
         tokio::task::yield_now().await;
-        if state.cut.is_some_and(|cut| state.written >= cut) {
+        if let Some(stop) = state.stop.filter(|stop| state.written >= stop.after) {
             state.watch.finished = true;
-            return Some((Err(io::Error::other("cut off by the script")), None));
+            let cut = || (Err(io::Error::other("cut off by the script")), None);
+            return (!stop.properly).then(cut);
         }
         let Some(next) = state.writes.get(state.written).cloned() else {
             state.watch.finished = true;

@@ -3,6 +3,7 @@ use crate::{
     place::Provenance,
     recognise::{Body, Memory, Request, WireMessage},
     units::Tokens,
+    wrap::{Field, Fields, WrapFormat},
 };
 
 use Role::{Assistant, System, Tool, User};
@@ -256,6 +257,28 @@ fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
     assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
     let spoken = [(System, "main"), (User, "LORE")];
     assert_eq!(woven(&spoken, &lore(Place::AfterCharacter), false), ["main", "LORE", "LORE"]);
+}
+
+#[test]
+fn what_the_front_end_has_put_in_itself_is_known_in_our_wrapper_too() {
+    let prompt = [(System, "main"), (System, "LORE & more"), (User, "1")];
+    let custom = "custom:<lore n=\"{{name}}\">\n{{content}}\n</lore>";
+    for format in ["xml", "markdown", "lb", "world-info", custom] {
+        let wrap: WrapFormat = format.parse().unwrap();
+        let mut fields = Fields::new();
+        fields.set(Field::Name, "Bell");
+        let wrapped = |text: &str| {
+            injection(Place::BeforeCharacter, System, &crate::wrap::wrap(&wrap, &fields, text))
+        };
+        let all = [wrapped("LORE & more"), wrapped("Other LORE")];
+        let mut layout = layout(&chat(&prompt), false);
+        layout.wrap = wrap.clone();
+        let plan = layout.plan(&said(&prompt), &all);
+        assert_eq!(plan.already.len(), 1, "{format}");
+        let told: String =
+            plan.apply(said(&prompt)).messages.into_iter().map(|one| one.content).collect();
+        assert_eq!(told.matches("LORE").count(), 2, "{format}: {told}");
+    }
 }
 
 #[test]
