@@ -109,8 +109,8 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
 
 /// Why a body was not read.
 fn unread(app: &App, error: &axum::Error) -> Response {
-    if Stalled::caused(error) {
-        return problem::problem(StatusCode::REQUEST_TIMEOUT, "body", &error.to_string());
+    if let Some(stalled) = Stalled::caused(error) {
+        return problem::problem(StatusCode::REQUEST_TIMEOUT, "body", &stalled.to_string());
     }
     let most = app.limits.body >> 20;
     let message =
