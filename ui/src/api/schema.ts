@@ -2269,7 +2269,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Texts that come in, over all turns. */

@@ -19,6 +19,7 @@ use super::{
     MOST_BYTES,
     problem::{Code, Problem},
 };
+use crate::limits::Stalled;
 
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -59,15 +60,16 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     }
 }
 
+/// Why a body was not read.
 fn unread(rejection: &BytesRejection) -> Problem {
-    let too_large = rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-    if too_large { oversized() } else { Problem::new(Code::Unreadable, rejection.body_text()) }
-}
-
-/// A body that is larger than the API reads.
-pub(super) fn oversized() -> Problem {
-    let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
-    Problem::new(Code::TooLarge, detail)
+    if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
+        return Problem::new(Code::TooLarge, detail);
+    }
+    match Stalled::caused(rejection) {
+        Some(stalled) => Problem::new(Code::TooSlow, stalled.to_string()),
+        None => Problem::new(Code::Unreadable, rejection.body_text()),
+    }
 }
 
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
