@@ -137,7 +137,7 @@ impl App {
     }
 
     fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
-        let (api, paths) = (ApiState::default(), Paths::default());
+        let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
         Self(Arc::new(Shared { parts, api, paths, pace }))
     }
 }

@@ -718,7 +718,7 @@ export interface components {
         Event: components["schemas"]["Happened"] & {
             /**
              * Format: int64
-             * @description Its number; later events have higher ones.
+             * @description Its number; later events have higher ones, after a restart too.
              */
             id: number;
         };

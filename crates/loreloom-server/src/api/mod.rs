@@ -54,6 +54,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
+use loreloom_core::units::Timestamp;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
@@ -86,6 +87,13 @@ pub(crate) struct ApiState {
     pub(crate) metrics: Metrics,
     pub(crate) timings: Timings,
     pub(crate) replays: Replays,
+}
+
+impl ApiState {
+    /// What is kept from a start at that time on.
+    pub(crate) fn since(started: Timestamp) -> Self {
+        Self { events: Events::since(started), ..Self::default() }
+    }
 }
 
 /// Routes of the API with what they say about themselves.
