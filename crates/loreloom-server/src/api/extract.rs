@@ -76,7 +76,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let essence = content_type(headers).and_then(|all| all.split(';').next()).map(str::trim);
     essence.is_some_and(|essence| {
         essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")

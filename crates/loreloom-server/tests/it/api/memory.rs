@@ -380,3 +380,31 @@ async fn threads_of_a_group_come_in_and_follow_a_character() {
     let wrong = api.call("POST", "/memory/import?group=9&chat=inn", settings).await.refused(404);
     assert_eq!(wrong.1, "these settings have no threads of a group `9`");
 }
+
+#[tokio::test]
+async fn every_list_has_a_version_and_is_not_sent_twice() {
+    let api = remembering().await.with_book().await;
+    api.story().await;
+    for path in [
+        "/chats",
+        "/chats/inn/memory",
+        "/chats/inn/tree",
+        "/vaults",
+        "/jobs",
+        "/lint",
+        "/keys",
+        "/memory/owners",
+        "/books",
+        "/lore/entries",
+    ] {
+        let first = api.get(path).await;
+        let again = api.request("GET", path).header("if-none-match", first.etag());
+        let again = api.send(again).await;
+        assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
+        assert_eq!(again.etag(), first.etag(), "{path}");
+    }
+    let chats = api.get("/chats").await.etag();
+    api.tell("mill", &[("user", "Hello?")], "Hello.").await;
+    let changed = api.send(api.request("GET", "/chats").header("if-none-match", &chats)).await;
+    assert_eq!((changed.status, &changed.json["total"]), (200, &json!(2)));
+}
