@@ -13,6 +13,7 @@ use loreloom_memory::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::MutexGuard;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -21,6 +22,7 @@ use super::{
     extract::{Json, Path, Query},
     paging::{self, Page},
     problem::{Code, Problem},
+    tags::{IfMatch, Tagged},
     undoing::no_memory,
 };
 use crate::app::App;
@@ -410,15 +412,53 @@ async fn history(
     caller: Caller,
     Path(id): Path<String>,
     Query(params): Query<OwnerParams>,
-) -> Result<Json<RecordHistory>, Problem> {
+) -> Result<Tagged<RecordHistory>, Problem> {
     let owner = params.owner()?;
-    let records = service(&app)?.records(&caller.tenant, &owner).await?;
-    let events = app.store.events(&caller.tenant, &owner, 0).await?;
+    let found = find(&app, &caller, &owner, &id).await?;
+    found.ok_or_else(|| Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")))
+}
+
+/// A record of that id with all that happened to it, and its version.
+async fn find(
+    app: &App,
+    caller: &Caller,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<Tagged<RecordHistory>>, Problem> {
+    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let events = app.store.events(&caller.tenant, owner, 0).await?;
     let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.name() == id);
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
-    if events.is_empty() {
-        return Err(Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")));
+    let Some(last) = events.last().map(|event| event.number) else { return Ok(None) };
+    let record = views(owner, &records).into_iter().find(|view| view.id == id);
+    // Undoing a write is no event of the record, but its fields tell.
+    Ok(Some(Tagged::by_content(last, RecordHistory { record, events })))
+}
+
+/// Refuses a change of a record that the caller has not seen as it is. While what it returns is
+/// held, no other change is made through this API.
+///
+/// The work beside the stories writes without it: what that changes between the look and the
+/// change is not seen here.
+pub(super) async fn unchanged<'a>(
+    app: &'a App,
+    caller: &Caller,
+    (owner, id): (&Owner, &str),
+    seen: &IfMatch,
+) -> Result<MutexGuard<'a, ()>, Problem> {
+    let alone = app.api().records.lock().await;
+    if !seen.is_given() {
+        return Ok(alone);
     }
-    let record = views(&owner, &records).into_iter().find(|view| view.id == id);
-    Ok(Json(RecordHistory { record, events }))
+    let records = service(app)?.records(&caller.tenant, owner).await?;
+    // As the service finds it: by its id or the beginning of it.
+    let keys = || records.iter().map(|(key, _)| key);
+    let mut begin = keys().filter(|key| !id.is_empty() && key.id.starts_with(id));
+    let only = begin.next().filter(|_| begin.next().is_none());
+    let name = keys().find(|key| key.name() == id).or(only).map_or(id, RecordKey::name);
+    match find(app, caller, owner, name).await? {
+        Some(Tagged { tag, .. }) => seen.check(&tag)?,
+        None => seen.check_none("record", id)?,
+    }
+    Ok(alone)
 }

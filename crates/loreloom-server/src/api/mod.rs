@@ -87,6 +87,8 @@ pub(crate) struct ApiState {
     pub(crate) metrics: Metrics,
     pub(crate) timings: Timings,
     pub(crate) replays: Replays,
+    /// Held while a record of memory is compared with what a caller has seen, and changed.
+    pub(crate) records: tokio::sync::Mutex<()>,
 }
 
 impl ApiState {
@@ -136,9 +138,11 @@ fn described() -> OpenApiRouter<App> {
 
 /// All routes of the API.
 pub(crate) fn router(app: &App) -> Router<App> {
-    let (own, _) = described().split_for_parts();
+    let (own, document) = described().split_for_parts();
+    let heedless = openapi::without_if_match(&document);
     let own = own
         .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::from_fn_with_state(heedless, tags::heeded))
         .layer(axum::middleware::from_fn_with_state(app.clone(), chat_labels::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))

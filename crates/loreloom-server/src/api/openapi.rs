@@ -1,15 +1,16 @@
 //! The document of the API, made from the handlers.
 
+use http::{Method, header::IF_MATCH};
 use utoipa::{
     OpenApi,
     openapi::{
         ContentBuilder, Ref, RefOr, ResponseBuilder,
-        path::{Operation, PathItem},
+        path::{Operation, Parameter, PathItem},
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ROOT, extract::Json, problem::ProblemBody};
+use super::{ROOT, extract::Json, problem::ProblemBody, tags::Heedless};
 use crate::app::App;
 
 #[derive(OpenApi)]
@@ -69,6 +70,27 @@ pub fn document() -> utoipa::openapi::OpenApi {
         }
     }
     document
+}
+
+/// The writes that do not declare `If-Match`.
+pub(super) fn without_if_match(document: &utoipa::openapi::OpenApi) -> Heedless {
+    let mut heedless = Vec::new();
+    for (path, item) in &document.paths.paths {
+        let PathItem { put, post, delete, patch, .. } = item;
+        let methods = [Method::PUT, Method::POST, Method::DELETE, Method::PATCH];
+        for (method, operation) in methods.into_iter().zip([put, post, delete, patch]) {
+            let Some(operation) = operation else { continue };
+            if !operation.parameters.iter().flatten().any(is_if_match) {
+                heedless.push((method, path.clone()));
+            }
+        }
+    }
+    heedless.into()
+}
+
+fn is_if_match(parameter: &RefOr<Parameter>) -> bool {
+    let RefOr::T(parameter) = parameter else { return false };
+    parameter.name.eq_ignore_ascii_case(IF_MATCH.as_str())
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

@@ -1,11 +1,15 @@
 //! Versions of resources: `ETag`, `If-Match` and `If-None-Match`.
 //!
 //! A handler that knows the version of what it shows says so ([`Tagged`]); every other answer to
-//! a look is named by its bytes, in one place ([`not_modified`]).
+//! a look is named by its bytes, in one place ([`not_modified`]). `If-Match` is heeded by the
+//! operations that declare it in the document of the API, and refused by all others
+//! ([`heeded`]): a guard that is not there must not be taken for one that holds.
+
+use std::sync::Arc;
 
 use axum::{
     body::{Body, HttpBody as _},
-    extract::{FromRequestParts, Request},
+    extract::{FromRequestParts, MatchedPath, Request, State},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,6 +22,7 @@ use loreloom_core::digest::Hasher;
 use serde::Serialize;
 
 use super::{
+    ROOT,
     extract::is_json,
     problem::{Code, Problem},
 };
@@ -59,6 +64,7 @@ fn put(headers: &mut HeaderMap, tag: &str) {
 }
 
 /// The version the caller has seen, if it said one.
+#[derive(Default)]
 pub(crate) struct IfMatch(Option<String>);
 
 impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
@@ -80,6 +86,42 @@ impl IfMatch {
             Some(_) | None => Ok(()),
         }
     }
+
+    /// Refuses the call if the caller has seen a version of what is not there.
+    pub(crate) fn check_none(&self, what: &str, id: &str) -> Result<(), Problem> {
+        let Some(wanted) = &self.0 else { return Ok(()) };
+        let detail = format!("there is no {what} `{id}` that could be at version `{wanted}`");
+        Err(Problem::new(Code::Outdated, detail).at("if-match").with(wanted.as_str()))
+    }
+
+    /// Whether the caller said one.
+    pub(crate) fn is_given(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// The writes that compare no version: method and path.
+pub(crate) type Heedless = Arc<[(Method, String)]>;
+
+/// Refuses a write that names a version where none is compared.
+pub(crate) async fn heeded(
+    State(heedless): State<Heedless>,
+    path: MatchedPath,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method();
+    let Some(wanted) = request.headers().get(IF_MATCH) else {
+        return next.run(request).await;
+    };
+    let path = path.as_str().strip_prefix(ROOT).unwrap_or(path.as_str());
+    if !heedless.iter().any(|(of, at)| of == method && at == path) {
+        return next.run(request).await;
+    }
+    let rule =
+        format!("must be left out of `{method} {path}`, which has no version to compare it with");
+    let wanted = String::from_utf8_lossy(wanted.as_bytes()).into_owned();
+    Problem::value("if-match", &rule, wanted).into_response()
 }
 
 fn text(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Problem> {

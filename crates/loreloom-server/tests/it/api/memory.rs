@@ -73,6 +73,36 @@ async fn memories_are_noted_changed_merged_and_undone() {
 }
 
 #[tokio::test]
+async fn a_record_is_not_changed_by_who_has_not_seen_it_as_it_is() {
+    let api = remembering().await;
+    api.story().await;
+    let owner = json!({"chat": "inn"});
+    let arc = json!({"owner": owner, "tier": "arc", "fields": {"content": "Find the bell"}});
+    api.call("PUT", "/memory/records/t1", arc.clone()).await.good();
+    for (method, path, body) in [
+        ("PUT", "/memory/records/t1", arc),
+        ("PATCH", "/memory/records/t1", json!({"owner": owner, "set": {"content": "Ring it"}})),
+        ("POST", "/memory/records/t1/deeds", json!({"owner": owner, "deed": "retire"})),
+        ("PUT", "/chats/inn/threads/t/pin", json!({"character": "Mira", "pinned": true})),
+    ] {
+        let seen = api.get("/memory/records/t1?chat=inn").await.etag();
+        let between =
+            json!({"owner": owner, "set": {"content": format!("before {method} {path}")}});
+        api.call("PATCH", "/memory/records/t1", between).await.good();
+        let late = api.request(method, path).header("if-match", &seen).json(&body);
+        let now = api.get("/memory/records/t1?chat=inn").await.etag();
+        let told = format!("the resource is at version `{now}`, not at `{seen}`");
+        assert_eq!(api.send(late).await.refused(412), ("outdated".to_owned(), told), "{path}");
+        let again = api.request(method, path).header("if-match", &now).json(&body);
+        api.send(again).await.good();
+    }
+    let none = json!({"owner": owner, "tier": "arc", "fields": {"content": "Find Odo"}});
+    let none = api.request("PUT", "/memory/records/t2").header("if-match", "*").json(&none);
+    let told = "there is no record `t2` that could be at version `*`";
+    assert_eq!(api.send(none).await.refused(412), ("outdated".to_owned(), told.to_owned()));
+}
+
+#[tokio::test]
 async fn memory_refuses_what_makes_no_sense() {
     let api = remembering().await;
     api.story().await;
