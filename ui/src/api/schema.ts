@@ -78,6 +78,17 @@ export interface components {
             /** @description Takes the whole batch back; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description What a prompt costs. */
+        Bill: {
+            /** @description All of it, in tokens of the full price. */
+            cost: components["schemas"]["Tokens"];
+            /** @description All other tokens. */
+            plain: components["schemas"]["Tokens"];
+            /** @description Tokens read from the cache. */
+            read: components["schemas"]["Tokens"];
+            /** @description Tokens written to it. */
+            written: components["schemas"]["Tokens"];
+        };
         /** @description What makes a book active. */
         Binding: {
             /** @enum {string} */
@@ -228,6 +239,20 @@ export interface components {
             lore: components["schemas"]["Tokens"];
             /** @description Of memory. */
             memory: components["schemas"]["Tokens"];
+        };
+        /** @description What the cache of a connection is estimated to make of a prompt. */
+        CacheEstimate: {
+            /** @description Tokens by what they cost. */
+            bill: components["schemas"]["Bill"];
+            /** @description Where its breakpoints are; none for a provider that needs none. */
+            marks: components["schemas"]["Mark"][];
+            /**
+             * Format: double
+             * @description The price of the prompt; none where the connection has no price.
+             */
+            price?: number | null;
+            /** @description Whose cache. */
+            provider: string;
         };
         /** @description Whose memory a chat becomes. */
         CatchUpBody: {
@@ -1308,6 +1333,21 @@ export interface components {
              */
             updated: number;
         };
+        /** @description What two prompts in a row have in common, in tokens of their texts. */
+        Kept: {
+            /** @description The common beginning. */
+            kept: components["schemas"]["Tokens"];
+            /** @description The prompt before. */
+            previous: components["schemas"]["Tokens"];
+            /** @description This prompt. */
+            total: components["schemas"]["Tokens"];
+        };
+        /** @description What a prompt kept of the one sent before in its chat. */
+        KeptPrefix: {
+            estimate?: components["schemas"]["CacheEstimate"] | null;
+            /** @description Tokens of the common beginning, of the prompt before and of this one. */
+            kept: components["schemas"]["Kept"];
+        };
         /** @description A key and where it was found. */
         KeyHits: {
             /** @description The key. */
@@ -1497,6 +1537,13 @@ export interface components {
              */
             token_start: number;
             /** @description Tokens of the text alone. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description A breakpoint: the prompt up to and including a message. */
+        Mark: {
+            /** @description The message, counted from 0. */
+            message: number;
+            /** @description The tokens up to its end. */
             tokens: components["schemas"]["Tokens"];
         };
         /**
@@ -3566,6 +3613,7 @@ export interface components {
         TurnView: {
             /** @description How the pools used their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
+            cache?: components["schemas"]["KeptPrefix"] | null;
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
             /** @description Verdicts by class, of all entries. */

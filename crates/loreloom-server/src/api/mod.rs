@@ -23,6 +23,7 @@ mod graph;
 mod health;
 mod idempotency;
 mod jobs;
+mod kept_prefix;
 mod keys;
 mod knowing;
 mod lore_patch;
