@@ -1207,11 +1207,6 @@ export interface components {
             /** @description Whether the model shall not see it. */
             hidden: boolean;
         };
-        /** @description What became of an entry. */
-        History: {
-            /** @description Its versions, newest first. */
-            items: components["schemas"]["EntryVersion"][];
-        };
         /** @description What an import took in. */
         ImportedMemory: {
             /** @description Writes that are new. */
@@ -1845,11 +1840,6 @@ export interface components {
             /** @description One chat. */
             chat: components["schemas"]["ChatId"];
         };
-        /** @description Everybody who remembers. */
-        OwnersView: {
-            /** @description Chats, characters and worlds. */
-            items: components["schemas"]["OwnerView"][];
-        };
         /** @description Somebody who remembers. */
         OwnerView: {
             /**
@@ -1963,6 +1953,36 @@ export interface components {
             total: number;
         };
         /** @description A page of a list. */
+        Page_EntryVersion: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int64
+                 * @description When, in milliseconds since 1970.
+                 */
+                created: number;
+                entry?: components["schemas"]["Entry"] | null;
+                /**
+                 * Format: int64
+                 * @description The revision that made it.
+                 */
+                revision: number;
+                /** @description Takes that revision back, as `POST /undo` takes it. */
+                undo: string;
+                /**
+                 * Format: int64
+                 * @description The revision that it took back.
+                 */
+                undoes?: number | null;
+                /** @description Its version; none if it was taken out. */
+                version?: string | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
         Page_JobView: {
             /** @description The items. */
             items: {
@@ -2011,6 +2031,23 @@ export interface components {
                  * @description When it last changed.
                  */
                 updated: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_OwnerView: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int64
+                 * @description The number of the last event.
+                 */
+                events: number;
+                /** @description Who. */
+                owner: components["schemas"]["Owner"];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -2150,6 +2187,27 @@ export interface components {
                 /** @description What people call it. */
                 title: string;
                 tokens?: components["schemas"]["Tokens"] | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_WriteSummary: {
+            /** @description The items. */
+            items: {
+                /** @description When. */
+                at: components["schemas"]["Timestamp"];
+                /** @description Who wrote. */
+                author: components["schemas"]["Author"];
+                chat?: components["schemas"]["ChatId"] | null;
+                /** @description Its name. */
+                id: components["schemas"]["MemoryWriteId"];
+                /** @description What it was for. */
+                note: string;
+                /** @description Whose memory it changed. */
+                owners: components["schemas"]["Owner"][];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -3867,11 +3925,6 @@ export interface components {
             note: string;
             /** @description Whose memory it changed. */
             owners: components["schemas"]["Owner"][];
-        };
-        /** @description The last writes. */
-        WritesView: {
-            /** @description The writes, newest first. */
-            items: components["schemas"]["WriteSummary"][];
         };
         /** @description What a write gives back. */
         Wrote_BookView: {

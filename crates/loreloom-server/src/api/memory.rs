@@ -1,5 +1,7 @@
 //! What stories remember: looking at it.
 
+use std::cmp::Reverse;
+
 use axum::extract::State;
 use loreloom_core::{
     chat::PathItem,
@@ -20,7 +22,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
-    paging::{self, Page},
+    paging::{self, Page, PageParams},
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
     undoing::no_memory,
@@ -304,32 +306,39 @@ struct OwnerView {
     events: u64,
 }
 
-/// Everybody who remembers.
-#[derive(Debug, Serialize, ToSchema)]
-struct OwnersView {
-    /// Chats, characters and worlds.
-    items: Vec<OwnerView>,
+/// Everybody who remembers something, by name.
+#[utoipa::path(
+    get, path = "/memory/owners", tag = "memory", params(PageParams),
+    responses((status = 200, body = Page<OwnerView>))
+)]
+async fn owners(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<OwnerView>>, Problem> {
+    let mut owners = app.store.owners(&caller.tenant).await?;
+    let key = |(owner, _): &(Owner, u64)| owner.to_string();
+    owners.sort_by_cached_key(key);
+    let page = paging::page(owners, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(|(owner, events)| OwnerView { owner, events })))
 }
 
-/// Everybody who remembers something.
-#[utoipa::path(get, path = "/memory/owners", tag = "memory", responses((status = 200, body = OwnersView)))]
-async fn owners(State(app): State<App>, caller: Caller) -> Result<Json<OwnersView>, Problem> {
-    let owners = app.store.owners(&caller.tenant).await?.into_iter();
-    let items = owners.map(|(owner, events)| OwnerView { owner, events }).collect();
-    Ok(Json(OwnersView { items }))
-}
-
-/// The last writes.
-#[derive(Debug, Serialize, ToSchema)]
-struct WritesView {
-    /// The writes, newest first.
-    items: Vec<WriteSummary>,
-}
-
-/// The last writes of memory, newest first: `POST /undo` takes `memory.` and the id.
-#[utoipa::path(get, path = "/memory/writes", tag = "memory", responses((status = 200, body = WritesView)))]
-async fn writes(State(app): State<App>, caller: Caller) -> Result<Json<WritesView>, Problem> {
-    Ok(Json(WritesView { items: app.store.memory_writes(&caller.tenant, 500).await? }))
+/// All writes of memory, newest first: `POST /undo` takes `memory.` and the id.
+#[utoipa::path(
+    get, path = "/memory/writes", tag = "memory", params(PageParams),
+    responses((status = 200, body = Page<WriteSummary>))
+)]
+async fn writes(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<WriteSummary>>, Problem> {
+    let writes = app.store.memory_writes(&caller.tenant, u32::MAX).await?;
+    // Their numbers from the oldest on: new ones do not change them.
+    let numbered: Vec<(usize, WriteSummary)> = (0..writes.len()).rev().zip(writes).collect();
+    let key = |(number, _): &(usize, WriteSummary)| Reverse(*number);
+    let page = paging::page(numbered, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(|(_, write)| write)))
 }
 
 /// Whose record.

@@ -159,6 +159,27 @@ async fn a_version_is_refused_where_there_is_none_to_compare_it_with() {
 }
 
 #[tokio::test]
+async fn the_versions_of_an_entry_come_in_pages() {
+    let api = Api::start().await.with_book().await;
+    for content in ["It floods at dawn.", "It floods at dusk."] {
+        let patch = json!({"content": content});
+        api.call("PATCH", "/lore/entries/reach%2F0", patch).await.good();
+    }
+    let revisions = |page: &Value| -> Vec<u64> {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|one| one["revision"].as_u64().unwrap()).collect()
+    };
+    let first = api.get("/lore/entries/reach%2F0/history?limit=2").await.good();
+    assert_eq!((revisions(&first), &first["total"]), (vec![3, 2], &json!(3)));
+    // What is written between two pages is in neither of them.
+    api.call("PATCH", "/lore/entries/reach%2F0", json!({"content": "Dry."})).await.good();
+    let next = first["next"].as_str().unwrap();
+    let next = format!("/lore/entries/reach%2F0/history?limit=2&cursor={next}");
+    let second = api.get(&next).await.good();
+    assert_eq!((revisions(&second), &second["next"]), (vec![1], &Value::Null));
+}
+
+#[tokio::test]
 async fn a_batch_is_tried_made_and_undone_as_one() {
     let api = Api::start().await.with_book().await;
     let batch = |dry_run| {

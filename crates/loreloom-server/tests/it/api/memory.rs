@@ -386,7 +386,15 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
         .map(|one| one["trial"].as_str().unwrap())
         .collect();
     assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
-    assert_eq!(api.get("/memory/writes").await.good()["items"].as_array().unwrap().len(), 2);
+    let writes = api.get("/memory/writes").await.good();
+    assert_eq!(writes["total"], 2);
+    let page = api.get("/memory/writes?limit=1").await.good();
+    assert_eq!(page["items"], json!([writes["items"][0]]));
+    // What is written between two pages moves nothing from one to the other.
+    let note = json!({"owner": {"chat": "inn"}, "content": "Rain is near."});
+    api.call("POST", "/memory/records", note).await.good();
+    let next = format!("/memory/writes?cursor={}", page["next"].as_str().unwrap());
+    assert_eq!(api.get(&next).await.good()["items"], json!([writes["items"][1]]));
 }
 
 #[tokio::test]
