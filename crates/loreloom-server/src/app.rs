@@ -143,7 +143,7 @@ impl App {
     }
 
     fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
-        let (api, paths) = (ApiState::default(), Paths::default());
+        let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
         let known_messages = Mutex::default();
         Self(Arc::new(Shared { parts, api, paths, known_messages, pace }))
     }

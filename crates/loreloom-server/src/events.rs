@@ -3,15 +3,19 @@
 //! An event says what changed and to which version, never the thing itself: whoever wants to
 //! know asks. The last ones are kept, so that a watcher who lost the line goes on where it
 //! was; one who was away too long is told that there is a gap.
+//!
+//! Numbers begin at the time the server was started, a thousand to the millisecond: more than
+//! are ever told. A number from before a restart is therefore below all that came since, and
+//! its watcher hears of the gap. They stay exact in a browser's numbers until the year 2255.
 
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use loreloom_core::ids::TenantId;
+use loreloom_core::{ids::TenantId, units::Timestamp};
 use serde::Serialize;
-use tokio::sync::broadcast;
+use tokio::sync::broadcast::{self, error::RecvError};
 use utoipa::ToSchema;
 
 use crate::notices;
@@ -105,7 +109,7 @@ impl Happened {
 /// An event with its number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Event {
-    /// Its number; later events have higher ones.
+    /// Its number; later events have higher ones, after a restart too.
     pub(crate) id: u64,
     /// What happened.
     #[serde(flatten)]
@@ -125,18 +129,55 @@ struct Ring {
 
 impl Default for Events {
     fn default() -> Self {
-        let ring = Ring { next: 1, kept: VecDeque::with_capacity(KEPT) };
-        Self { ring: Mutex::new(ring), sender: broadcast::Sender::new(KEPT) }
+        Self::since(Timestamp(0))
     }
 }
 
 /// A watcher: what it missed, and what comes.
 pub(crate) struct Watching {
-    pub(crate) missed: Vec<Event>,
-    pub(crate) coming: broadcast::Receiver<(TenantId, Event)>,
+    missed: VecDeque<Event>,
+    coming: broadcast::Receiver<(TenantId, Event)>,
+}
+
+impl Watching {
+    /// The next event of a tenant, once there is one; none when no more can come.
+    pub(crate) async fn next(&mut self, events: &Events, tenant: &TenantId) -> Option<Event> {
+        loop {
+            if let Some(missed) = self.missed.pop_front() {
+                return Some(missed);
+            }
+            match self.coming.recv().await {
+                Ok((whose, event)) if whose == *tenant => return Some(event),
+                Ok(_) => {}
+                Err(RecvError::Lagged(_)) => *self = Self::beyond_a_gap(&events.ring(), events),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Goes on with what comes, after word of a gap: who hears of it reads everything again.
+    fn beyond_a_gap(ring: &Ring, events: &Events) -> Self {
+        let gap = Event { id: ring.newest(), what: Happened::Gap };
+        Self { missed: VecDeque::from([gap]), coming: events.sender.subscribe() }
+    }
+}
+
+impl Ring {
+    /// The number of the last event, or the one before the first.
+    fn newest(&self) -> u64 {
+        self.next - 1
+    }
 }
 
 impl Events {
+    /// The events of a server that was started then.
+    pub(crate) fn since(started: Timestamp) -> Self {
+        let first =
+            u64::try_from(started.0).unwrap_or_default().saturating_mul(1000).saturating_add(1);
+        let ring = Ring { next: first, kept: VecDeque::with_capacity(KEPT) };
+        Self { ring: Mutex::new(ring), sender: broadcast::Sender::new(KEPT) }
+    }
+
     /// Tells everybody.
     pub(crate) fn tell(&self, tenant: &TenantId, what: Happened) {
         let mut ring = self.ring();
@@ -153,22 +194,23 @@ impl Events {
     /// Begins to watch, after the event of that number if one is given.
     pub(crate) fn watch(&self, tenant: &TenantId, after: Option<u64>) -> Watching {
         let ring = self.ring();
-        let coming = self.sender.subscribe();
-        let Some(after) = after else { return Watching { missed: Vec::new(), coming } };
-        let newest = ring.next - 1;
         let oldest = ring.kept.front().map_or(ring.next, |(_, event)| event.id);
-        // A number from the future is from before a restart.
-        if after > newest || after + 1 < oldest {
-            let gap = Event { id: newest, what: Happened::Gap };
-            return Watching { missed: vec![gap], coming };
+        // What was told before a restart is not kept, and a number above all others is from a
+        // server whose clock was ahead.
+        if after.is_some_and(|after| after > ring.newest() || after + 1 < oldest) {
+            return Watching::beyond_a_gap(&ring, self);
         }
-        let missed = ring.kept.iter().filter(|(whose, event)| whose == tenant && event.id > after);
-        Watching { missed: missed.map(|(_, event)| event.clone()).collect(), coming }
+        let is_missed = |whose: &TenantId, event: &Event| {
+            whose == tenant && after.is_some_and(|after| event.id > after)
+        };
+        let missed = ring.kept.iter().filter(|(whose, event)| is_missed(whose, event));
+        let missed = missed.map(|(_, event)| event.clone()).collect();
+        Watching { missed, coming: self.sender.subscribe() }
     }
 
     /// The number of the last event.
     pub(crate) fn last(&self) -> u64 {
-        self.ring().next - 1
+        self.ring().newest()
     }
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
@@ -182,7 +224,7 @@ mod tests {
 
     fn missed(events: &Events, after: u64) -> Vec<u64> {
         let watching = events.watch(&TenantId::local(), Some(after));
-        let is_gap = watching.missed.first().is_some_and(|event| event.what == Happened::Gap);
+        let is_gap = watching.missed.front().is_some_and(|event| event.what == Happened::Gap);
         if is_gap { vec![0] } else { watching.missed.iter().map(|event| event.id).collect() }
     }
 
@@ -202,5 +244,35 @@ mod tests {
         }
         assert_eq!(missed(&events, 2), [0]);
         assert_eq!(missed(&events, 6).len(), KEPT);
+    }
+
+    #[tokio::test]
+    async fn a_watcher_that_lags_behind_goes_on_from_the_newest_event_after_a_gap() {
+        let (events, tenant) = (Events::since(Timestamp(5)), TenantId::local());
+        let mut watching = events.watch(&tenant, None);
+        for revision in 0..=KEPT as u64 {
+            events.tell(&tenant, Happened::Desk { revision });
+        }
+        let gap = watching.next(&events, &tenant).await;
+        assert_eq!(gap, Some(Event { id: 6025, what: Happened::Gap }));
+        events.tell(&tenant, Happened::Desk { revision: 9 });
+        let next = watching.next(&events, &tenant).await;
+        assert_eq!(next, Some(Event { id: 6026, what: Happened::Desk { revision: 9 } }));
+        assert_eq!(missed(&events, 6025), [6026], "where the gap was is a place to go on from");
+    }
+
+    #[test]
+    fn a_number_from_before_a_restart_is_a_gap_whatever_came_since() {
+        let before = Events::since(Timestamp(1_000));
+        let after = Events::since(Timestamp(1_001));
+        for events in [&before, &after] {
+            for _ in 0..9 {
+                events.tell(&TenantId::local(), Happened::Desk { revision: 1 });
+            }
+        }
+        assert_eq!(before.last(), 1_000_009);
+        assert_eq!(missed(&after, 1_000_004), [0]);
+        assert_eq!(missed(&after, 1_001_008), [1_001_009]);
+        assert_eq!(missed(&before, 1_001_004), [0], "a clock that was set back");
     }
 }

@@ -151,8 +151,8 @@ impl Gate {
             },
         };
         request.extensions_mut().insert(pass);
-        let stall = self.app.limits.stall;
-        let request = request.map(|body| limits::steady(body, stall));
+        let limits = self.app.limits;
+        let request = request.map(|body| limits::steady(body, limits));
         served.answer(request).await
     }
 

@@ -52,7 +52,7 @@ impl Origins {
         extensions: &Extensions,
     ) -> Result<(), Stranger> {
         let peer = extensions.get::<Peer>().map(|peer| peer.0.ip());
-        let trusted = peer.is_some_and(|peer| self.trusted_proxies.contains(&peer));
+        let trusted = peer.is_some_and(|peer| self.trusts(peer));
         let header = match headers.get(FORWARDED_HOST) {
             Some(_) if trusted => FORWARDED_HOST,
             _ => HOST,
@@ -67,6 +67,12 @@ impl Origins {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    fn trusts(&self, peer: IpAddr) -> bool {
+        // A socket that listens on `[::]` names a peer of IPv4 by an address of IPv6.
+        let same = |proxy: &IpAddr| proxy.to_canonical() == peer.to_canonical();
+        self.trusted_proxies.iter().any(same)
     }
 
     fn is_ours(&self, host: &str) -> bool {
@@ -186,6 +192,9 @@ mod tests {
             (&[("host", "lan"), ("x-forwarded-host", "tales.example")], here, false),
             (&[("host", "lan"), ("x-forwarded-host", "tales.example")], "10.0.0.9", true),
             (&[("host", "tales.example"), ("x-forwarded-host", "lan")], "10.0.0.9", false),
+            // As a socket that listens on `[::]` names them.
+            (&[("host", "lan"), ("x-forwarded-host", "tales.example")], "::ffff:10.0.0.9", true),
+            (&[("host", "lan"), ("x-forwarded-host", "tales.example")], "::ffff:10.0.0.8", false),
         ] {
             assert_eq!(admitted(&origins, headers, peer), passes, "{headers:?} from {peer}");
         }

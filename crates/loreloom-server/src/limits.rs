@@ -2,16 +2,18 @@
 
 use std::{
     io,
+    num::NonZeroU32,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 
 /// What one client may take.
@@ -25,9 +27,15 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long a client may neither send what it announced nor take what it asked for.
     pub stall: Duration,
+    /// How many bytes of a body a client must send in a second, on average and after a start of
+    /// twice `stall`. Else a byte now and then would hold a connection for ever.
+    pub least_rate: NonZeroU32,
     /// How many connections are open at once. Each has one request at a time.
     pub connections: usize,
 }
+
+/// What slow lines still send: a body of a mebibyte may take six minutes.
+const LEAST_RATE: NonZeroU32 = NonZeroU32::MIN.saturating_add(4095);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -36,6 +44,7 @@ impl Default for Limits {
             head: 64 << 10,
             head_time: Duration::from_secs(30),
             stall: Duration::from_mins(1),
+            least_rate: LEAST_RATE,
             connections: 4096,
         }
     }
@@ -43,27 +52,70 @@ impl Default for Limits {
 
 /// A client that announced a body and does not send it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing of the body came for {0:?}")]
-pub(crate) struct Stalled(Duration);
+pub(crate) enum Stalled {
+    /// It fell silent.
+    #[error("nothing of the body came for {0:?}")]
+    Silent(Duration),
+    /// It sends too little.
+    #[error("a body must come with {least} bytes a second at least, found {found} in {took:?}")]
+    Slow {
+        /// Bytes it must send in a second.
+        least: NonZeroU32,
+        /// Bytes it has sent.
+        found: u64,
+        /// What it had for them.
+        took: Duration,
+    },
+}
 
 impl Stalled {
-    /// Whether that is why a body could not be read.
-    pub(crate) fn caused(error: &(dyn std::error::Error + 'static)) -> bool {
-        let causes = std::iter::successors(Some(error), |error| error.source());
-        causes.into_iter().any(<dyn std::error::Error>::is::<Self>)
+    /// What kept a body from being read, if that is why.
+    pub(crate) fn caused<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        causes.find_map(|cause| cause.downcast_ref())
     }
 }
 
-/// A body that fails if it falls silent.
-pub(crate) fn steady(body: Body, stall: Duration) -> Body {
-    let pieces = stream::unfold(Some(body.into_data_stream()), move |pieces| async move {
-        let mut pieces = pieces?;
-        match tokio::time::timeout(stall, pieces.next()).await {
-            Ok(piece) => piece.map(|piece| (piece, Some(pieces))),
-            Err(_elapsed) => Some((Err(axum::Error::new(Stalled(stall))), None)),
+/// A body that fails if it falls silent or trickles. Only the time that is spent waiting for it
+/// counts: whoever reads it may take their time.
+pub(crate) fn steady(body: Body, limits: Limits) -> Body {
+    let pieces = body.into_data_stream();
+    let sending = Sending { pieces, limits, waited: Duration::ZERO, found: 0 };
+    Body::from_stream(stream::unfold(Some(sending), |sending| async move {
+        let mut sending = sending?;
+        match sending.next().await {
+            Ok(piece) => piece.map(|piece| (piece, Some(sending))),
+            Err(stalled) => Some((Err(axum::Error::new(stalled)), None)),
         }
-    });
-    Body::from_stream(pieces)
+    }))
+}
+
+/// A body that is being sent.
+struct Sending {
+    pieces: BodyDataStream,
+    limits: Limits,
+    /// How long it was waited for.
+    waited: Duration,
+    /// Bytes that came.
+    found: u64,
+}
+
+impl Sending {
+    async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Stalled> {
+        let Limits { stall, least_rate: least, .. } = self.limits;
+        let allowed = stall * 2 + Duration::from_secs(self.found) / least.get();
+        let left = allowed.saturating_sub(self.waited);
+        let began = Instant::now();
+        let Ok(piece) = tokio::time::timeout(left.min(stall), self.pieces.next()).await else {
+            let slow = Stalled::Slow { least, found: self.found, took: allowed };
+            return Err(if left < stall { slow } else { Stalled::Silent(stall) });
+        };
+        self.waited += began.elapsed();
+        if let Some(Ok(piece)) = &piece {
+            self.found += piece.len() as u64;
+        }
+        Ok(piece)
+    }
 }
 
 /// A connection that ends if what is written to it is not taken.
@@ -162,15 +214,34 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
+    fn limits(stall: u64, least_rate: u32) -> Limits {
+        let least_rate = NonZeroU32::new(least_rate).unwrap();
+        Limits { stall: Duration::from_millis(stall), least_rate, ..Limits::default() }
+    }
+
     #[tokio::test]
     async fn a_body_that_falls_silent_fails() {
-        let stall = Duration::from_millis(300);
+        let limits = limits(300, 1);
         let pieces = stream::iter([Ok::<_, io::Error>("a")]).chain(stream::pending());
-        let error = axum::body::to_bytes(steady(Body::from_stream(pieces), stall), 10).await;
-        assert!(Stalled::caused(&error.unwrap_err()));
-        let whole = steady(Body::from("abc"), stall);
+        let error = axum::body::to_bytes(steady(Body::from_stream(pieces), limits), 10).await;
+        assert_eq!(Stalled::caused(&error.unwrap_err()), Some(&Stalled::Silent(limits.stall)));
+        let whole = steady(Body::from("abc"), limits);
         assert_eq!(axum::body::to_bytes(whole, 10).await.unwrap(), "abc");
         let long = axum::body::to_bytes(Body::from("abc"), 2).await.unwrap_err();
-        assert!(!Stalled::caused(&long));
+        assert_eq!(Stalled::caused(&long), None);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_trickles_fails_though_it_is_never_silent_for_long() {
+        let trickle = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Some((Ok::<_, io::Error>("a"), ()))
+        });
+        let body = steady(Body::from_stream(trickle), limits(400, 1_000_000));
+        let reading = axum::body::to_bytes(body, 10_000);
+        let error = tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap();
+        let error = error.unwrap_err();
+        let stalled = Stalled::caused(&error);
+        assert!(matches!(stalled, Some(Stalled::Slow { found: 1..=40, .. })), "{stalled:?}");
     }
 }

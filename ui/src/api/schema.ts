@@ -78,6 +78,17 @@ export interface components {
             /** @description Takes the whole batch back; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description What a prompt costs. */
+        Bill: {
+            /** @description All of it, in tokens of the full price. */
+            cost: components["schemas"]["Tokens"];
+            /** @description All other tokens. */
+            plain: components["schemas"]["Tokens"];
+            /** @description Tokens read from the cache. */
+            read: components["schemas"]["Tokens"];
+            /** @description Tokens written to it. */
+            written: components["schemas"]["Tokens"];
+        };
         /** @description What makes a book active. */
         Binding: {
             /** @enum {string} */
@@ -228,6 +239,20 @@ export interface components {
             lore: components["schemas"]["Tokens"];
             /** @description Of memory. */
             memory: components["schemas"]["Tokens"];
+        };
+        /** @description What the cache of a connection is estimated to make of a prompt. */
+        CacheEstimate: {
+            /** @description Tokens by what they cost. */
+            bill: components["schemas"]["Bill"];
+            /** @description Where its breakpoints are; none for a provider that needs none. */
+            marks: components["schemas"]["Mark"][];
+            /**
+             * Format: double
+             * @description The price of the prompt; none where the connection has no price.
+             */
+            price?: number | null;
+            /** @description Whose cache. */
+            provider: string;
         };
         /** @description Whose memory a chat becomes. */
         CatchUpBody: {
@@ -718,7 +743,7 @@ export interface components {
         Event: components["schemas"]["Happened"] & {
             /**
              * Format: int64
-             * @description Its number; later events have higher ones.
+             * @description Its number; later events have higher ones, after a restart too.
              */
             id: number;
         };
@@ -1182,11 +1207,6 @@ export interface components {
             /** @description Whether the model shall not see it. */
             hidden: boolean;
         };
-        /** @description What became of an entry. */
-        History: {
-            /** @description Its versions, newest first. */
-            items: components["schemas"]["EntryVersion"][];
-        };
         /** @description What an import took in. */
         ImportedMemory: {
             /** @description Writes that are new. */
@@ -1307,6 +1327,21 @@ export interface components {
              * @description When it last changed.
              */
             updated: number;
+        };
+        /** @description What two prompts in a row have in common, in tokens of their texts. */
+        Kept: {
+            /** @description The common beginning. */
+            kept: components["schemas"]["Tokens"];
+            /** @description The prompt before. */
+            previous: components["schemas"]["Tokens"];
+            /** @description This prompt. */
+            total: components["schemas"]["Tokens"];
+        };
+        /** @description What a prompt kept of the one sent before in its chat. */
+        KeptPrefix: {
+            estimate?: components["schemas"]["CacheEstimate"] | null;
+            /** @description Tokens of the common beginning, of the prompt before and of this one. */
+            kept: components["schemas"]["Kept"];
         };
         /** @description A key and where it was found. */
         KeyHits: {
@@ -1497,6 +1532,13 @@ export interface components {
              */
             token_start: number;
             /** @description Tokens of the text alone. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description A breakpoint: the prompt up to and including a message. */
+        Mark: {
+            /** @description The message, counted from 0. */
+            message: number;
+            /** @description The tokens up to its end. */
             tokens: components["schemas"]["Tokens"];
         };
         /**
@@ -1798,11 +1840,6 @@ export interface components {
             /** @description One chat. */
             chat: components["schemas"]["ChatId"];
         };
-        /** @description Everybody who remembers. */
-        OwnersView: {
-            /** @description Chats, characters and worlds. */
-            items: components["schemas"]["OwnerView"][];
-        };
         /** @description Somebody who remembers. */
         OwnerView: {
             /**
@@ -1916,6 +1953,36 @@ export interface components {
             total: number;
         };
         /** @description A page of a list. */
+        Page_EntryVersion: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int64
+                 * @description When, in milliseconds since 1970.
+                 */
+                created: number;
+                entry?: components["schemas"]["Entry"] | null;
+                /**
+                 * Format: int64
+                 * @description The revision that made it.
+                 */
+                revision: number;
+                /** @description Takes that revision back, as `POST /undo` takes it. */
+                undo: string;
+                /**
+                 * Format: int64
+                 * @description The revision that it took back.
+                 */
+                undoes?: number | null;
+                /** @description Its version; none if it was taken out. */
+                version?: string | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
         Page_JobView: {
             /** @description The items. */
             items: {
@@ -1964,6 +2031,23 @@ export interface components {
                  * @description When it last changed.
                  */
                 updated: number;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_OwnerView: {
+            /** @description The items. */
+            items: {
+                /**
+                 * Format: int64
+                 * @description The number of the last event.
+                 */
+                events: number;
+                /** @description Who. */
+                owner: components["schemas"]["Owner"];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -2103,6 +2187,27 @@ export interface components {
                 /** @description What people call it. */
                 title: string;
                 tokens?: components["schemas"]["Tokens"] | null;
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
+        Page_WriteSummary: {
+            /** @description The items. */
+            items: {
+                /** @description When. */
+                at: components["schemas"]["Timestamp"];
+                /** @description Who wrote. */
+                author: components["schemas"]["Author"];
+                chat?: components["schemas"]["ChatId"] | null;
+                /** @description Its name. */
+                id: components["schemas"]["MemoryWriteId"];
+                /** @description What it was for. */
+                note: string;
+                /** @description Whose memory it changed. */
+                owners: components["schemas"]["Owner"][];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -2269,7 +2374,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Texts that come in, over all turns. */
@@ -3566,6 +3671,7 @@ export interface components {
         TurnView: {
             /** @description How the pools used their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
+            cache?: components["schemas"]["KeptPrefix"] | null;
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
             /** @description Verdicts by class, of all entries. */
@@ -3819,11 +3925,6 @@ export interface components {
             note: string;
             /** @description Whose memory it changed. */
             owners: components["schemas"]["Owner"][];
-        };
-        /** @description The last writes. */
-        WritesView: {
-            /** @description The writes, newest first. */
-            items: components["schemas"]["WriteSummary"][];
         };
         /** @description What a write gives back. */
         Wrote_BookView: {

@@ -58,7 +58,7 @@ class Live {
     source.onopen = () => {
       this.state(true);
       this.pass({ kind: 'state', up: true });
-      // A server that was started anew counts its events anew.
+      // What was missed is read again, whether the server still knows it or not.
       if (wasLost) this.spread({ event: 'gap' });
       wasLost = false;
     };

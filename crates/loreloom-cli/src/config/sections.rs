@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
     path::PathBuf,
     time::Duration,
 };
@@ -45,8 +46,12 @@ pub(crate) struct LimitsConfig {
     head_seconds: Option<Duration>,
     #[serde(deserialize_with = "seconds")]
     stall_seconds: Option<Duration>,
+    least_kb_per_second: Option<NonZeroU32>,
     connections: Option<usize>,
 }
+
+/// Bytes of a kibibyte.
+const KIBI: NonZeroU32 = NonZeroU32::MIN.saturating_add(1023);
 
 impl LimitsConfig {
     pub(crate) fn limits(&self) -> Limits {
@@ -56,6 +61,9 @@ impl LimitsConfig {
             head: self.head_kb.map_or(limits.head, |size| size.saturating_mul(1 << 10)),
             head_time: self.head_seconds.unwrap_or(limits.head_time),
             stall: self.stall_seconds.unwrap_or(limits.stall),
+            least_rate: self
+                .least_kb_per_second
+                .map_or(limits.least_rate, |rate| rate.saturating_mul(KIBI)),
             // More than a semaphore can count is no limit.
             connections: self
                 .connections

@@ -106,6 +106,34 @@ fn holds(bytes: &[u8], key: &str) -> bool {
     bytes.windows(key.len()).any(|window| window == key.as_bytes())
 }
 
+/// What pages and the API show to who has this key, and to a stranger.
+async fn shown(server: &Logged, client: &reqwest::Client, ours: &str) -> Vec<(String, Vec<u8>)> {
+    let mut seen = Vec::new();
+    for (path, key, shows) in [
+        ("/", ours, "<html"),
+        ("/api/last-turn", ours, "story"),
+        ("/", "ll_stranger-canary", "key_unknown"),
+        ("/metrics", ours, "loreloom_requests_total 3"),
+        ("/api/v1/connections", ours, "\"down\""),
+        ("/api/v1/chats/story/turns/1/raw", ours, "\"connection\":\"main\""),
+    ] {
+        let request = client.get(format!("{}{path}", server.url)).header("x-loreloom-key", key);
+        let answer = request.send().await.unwrap().bytes().await.unwrap();
+        assert!(holds(&answer, shows), "{path}: {}", String::from_utf8_lossy(&answer));
+        seen.push((path.to_owned(), answer.to_vec()));
+    }
+    seen
+}
+
+/// What a stream told until it was cut.
+async fn told(events: &mut reqwest::Response) -> Vec<u8> {
+    let mut told = Vec::new();
+    while let Ok(Some(piece)) = events.chunk().await {
+        told.extend(piece);
+    }
+    told
+}
+
 #[tokio::test]
 async fn no_key_shows_up_in_logs_answers_reports_exports_or_the_store() {
     // Another test of this process may have been first.
@@ -123,6 +151,8 @@ async fn no_key_shows_up_in_logs_answers_reports_exports_or_the_store() {
     let serve = ["serve", "--config", "config.toml", "--listen", "0.0.0.0:0", "--data", "data"];
     let server = Logged::start(home.path(), &serve);
     let client = reqwest::Client::new();
+    let events = client.get(format!("{}/api/v1/events", server.url));
+    let mut events = events.header("x-loreloom-key", &ours).send().await.unwrap();
     let mut seen = Vec::new();
     for connection in ["main", "theirs", "down", "nowhere"] {
         let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hello"}]});
@@ -136,11 +166,14 @@ async fn no_key_shows_up_in_logs_answers_reports_exports_or_the_store() {
         seen.extend(format!("{:?}", answer.headers()).into_bytes());
         seen.extend(answer.bytes().await.unwrap());
     }
-    for (path, key) in [("/", &*ours), ("/api/last-turn", &ours), ("/", "ll_stranger-canary")] {
-        let request = client.get(format!("{}{path}", server.url)).header("x-loreloom-key", key);
-        seen.extend(request.send().await.unwrap().bytes().await.unwrap());
-    }
+    let mut places = shown(&server, &client, &ours).await;
+    // A stream has no end: when the server stops, what it told so far is here.
     drop(server);
+    let told = told(&mut events).await;
+    for shows in ["\"event\":\"turn\"", "\"event\":\"trouble\""] {
+        assert!(holds(&told, shows), "{}", String::from_utf8_lossy(&told));
+    }
+    places.push(("events".to_owned(), told));
     for command in [
         &["export", "story", "--data", "data"] as &[_],
         &["keys", "list", "--data", "data"],
@@ -151,7 +184,7 @@ async fn no_key_shows_up_in_logs_answers_reports_exports_or_the_store() {
         seen.extend(output.stdout);
         seen.extend(output.stderr);
     }
-    let mut places = files(home.path());
+    places.extend(files(home.path()));
     assert!(places.iter().any(|(name, _)| name.contains("stories.sqlite")), "{places:?}");
     let log = places.iter().find(|(name, _)| name.ends_with("log")).unwrap();
     assert!(holds(&log.1, "loreloom"), "the log was not kept");

@@ -23,6 +23,7 @@ mod own_connections;
 mod reading;
 mod run;
 mod serve;
+mod server_settings;
 mod stories;
 mod two_servers;
 mod unwrap;

@@ -1,7 +1,8 @@
 //! Changing or removing many entries at once, with a look before.
 //!
 //! A batch is one revision: one undo takes all of it back. A dry run makes the same changes
-//! to copies and tells what would differ.
+//! to copies and tells what would differ; its version, given back with `If-Match`, makes sure
+//! that the batch does what was looked at.
 
 use axum::extract::State;
 use loreloom_core::{
@@ -21,6 +22,7 @@ use super::{
     entry_json,
     extract::Json,
     problem::{Code, Problem},
+    tags::{IfMatch, Tagged},
 };
 use crate::{
     app::App,
@@ -109,6 +111,13 @@ struct BatchDone {
     revision: u64,
 }
 
+impl BatchDone {
+    /// With the version of all books, as `GET /books` has it.
+    fn tagged(self) -> Tagged<Self> {
+        Tagged { tag: self.revision.to_string(), body: self }
+    }
+}
+
 /// The books with the entries of each that a selection names.
 type Selected = Vec<(BookId, Vec<EntryId>)>;
 
@@ -159,10 +168,10 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
 async fn carry_out(
     app: &App,
     caller: &Caller,
-    select: &Selection,
-    dry_run: bool,
+    seen: &IfMatch,
+    (select, dry_run): (&Selection, bool),
     change: impl Fn(&Entry) -> Result<Option<Entry>, Problem>,
-) -> Result<BatchDone, Problem> {
+) -> Result<Tagged<BatchDone>, Problem> {
     let selected = selected(app, caller, select).await?;
     let editing = Editing { app, tenant: &caller.tenant };
     let count = selected.iter().map(|(_, ids)| ids.len()).sum();
@@ -175,6 +184,8 @@ async fn carry_out(
         Ok(changed)
     };
     if dry_run || books.is_empty() {
+        let revision = app.store.revision(&caller.tenant).await?;
+        seen.check(&revision.to_string())?;
         let mut copies = Vec::new();
         for id in &books {
             let standing = editing.case().find(id).await?;
@@ -182,12 +193,12 @@ async fn carry_out(
             copies.push((standing, book));
         }
         let changed = all(&mut copies)?;
-        let revision = app.store.revision(&caller.tenant).await?;
-        return Ok(BatchDone { dry_run, selected: count, changed, undo: None, revision });
+        let done = BatchDone { dry_run, selected: count, changed, undo: None, revision };
+        return Ok(done.tagged());
     }
-    let done = editing.books(&books, all).await?;
+    let done = editing.books_at(seen, &books, all).await?;
     let (undo, revision, changed) = (done.undo, done.revision, done.made);
-    Ok(BatchDone { dry_run, selected: count, changed, undo, revision })
+    Ok(BatchDone { dry_run, selected: count, changed, undo, revision }.tagged())
 }
 
 /// Changes these entries of one book, and notes what differs.
@@ -248,13 +259,15 @@ fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<FieldChange>)
 /// Changes fields of many entries, as one revision; with `dry_run` tells what would change.
 #[utoipa::path(
     patch, path = "/lore/entries", tag = "entries", request_body = Batch,
+    params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
 )]
 async fn change(
     State(app): State<App>,
     caller: Caller,
+    seen: IfMatch,
     Json(batch): Json<Batch>,
-) -> Result<Json<BatchDone>, Problem> {
+) -> Result<Tagged<BatchDone>, Problem> {
     let change = |entry: &Entry| {
         let mut after = entry_json::patched(entry, &batch.patch)?;
         if let Some(shift) = batch.shift_order {
@@ -262,7 +275,7 @@ async fn change(
         }
         Ok(Some(after))
     };
-    Ok(Json(carry_out(&app, &caller, &batch.select, batch.dry_run, change).await?))
+    carry_out(&app, &caller, &seen, (&batch.select, batch.dry_run), change).await
 }
 
 /// Where to look.
@@ -352,16 +365,18 @@ impl Replace {
 /// tells what would change.
 #[utoipa::path(
     post, path = "/lore/replace", tag = "entries", request_body = Replace,
+    params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
 )]
 async fn replace(
     State(app): State<App>,
     caller: Caller,
+    seen: IfMatch,
     Json(replace): Json<Replace>,
-) -> Result<Json<BatchDone>, Problem> {
+) -> Result<Tagged<BatchDone>, Problem> {
     let pattern = replace.pattern()?;
     let change = |entry: &Entry| Ok(Some(replace.apply(&pattern, entry)));
-    Ok(Json(carry_out(&app, &caller, &replace.select, replace.dry_run, change).await?))
+    carry_out(&app, &caller, &seen, (&replace.select, replace.dry_run), change).await
 }
 
 /// Entries to remove.
@@ -377,12 +392,14 @@ struct Remove {
 /// Removes many entries, as one revision; with `dry_run` tells which would go.
 #[utoipa::path(
     post, path = "/lore/remove", tag = "entries", request_body = Remove,
+    params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
 )]
 async fn remove(
     State(app): State<App>,
     caller: Caller,
+    seen: IfMatch,
     Json(remove): Json<Remove>,
-) -> Result<Json<BatchDone>, Problem> {
-    Ok(Json(carry_out(&app, &caller, &remove.select, remove.dry_run, |_| Ok(None)).await?))
+) -> Result<Tagged<BatchDone>, Problem> {
+    carry_out(&app, &caller, &seen, (&remove.select, remove.dry_run), |_| Ok(None)).await
 }

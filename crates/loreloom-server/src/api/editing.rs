@@ -15,7 +15,10 @@ use loreloom_memory::ports::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::problem::{Code, Problem};
+use super::{
+    problem::{Code, Problem},
+    tags::IfMatch,
+};
 use crate::{
     app::App,
     bookcase::{Bookcase, BookcaseError, Standing},
@@ -72,6 +75,16 @@ impl<'a> Editing<'a> {
     pub(super) async fn books<T>(
         &self,
         ids: &[BookId],
+        change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+    ) -> Result<Done<T>, Problem> {
+        self.books_at(&IfMatch::default(), ids, change).await
+    }
+
+    /// The same, refused if the desk is at another revision than the caller has seen.
+    pub(super) async fn books_at<T>(
+        &self,
+        seen: &IfMatch,
+        ids: &[BookId],
         mut change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         for id in ids {
@@ -84,6 +97,7 @@ impl<'a> Editing<'a> {
         loop {
             tries += 1;
             let contents = self.case().contents().await?;
+            seen.check(&contents.revision.to_string())?;
             let mut books = Vec::with_capacity(ids.len());
             for id in ids {
                 let standing = contents.books.iter().find(|standing| standing.id == *id);

@@ -1,5 +1,7 @@
 //! What became of an entry, revision by revision.
 
+use std::cmp::Reverse;
+
 use axum::extract::State;
 use loreloom_core::{
     book::Entry,
@@ -14,7 +16,8 @@ use super::{
     caller::Caller,
     editing::{Editing, undo_of},
     entry_json,
-    extract::{Json, Path},
+    extract::{Json, Path, Query},
+    paging::{self, Page, PageParams},
     problem::Problem,
 };
 use crate::{app::App, catalog::version_of};
@@ -41,27 +44,24 @@ struct EntryVersion {
     entry: Option<Value>,
 }
 
-/// What became of an entry.
-#[derive(Debug, Serialize, ToSchema)]
-struct History {
-    /// Its versions, newest first.
-    items: Vec<EntryVersion>,
-}
-
 /// How far back revisions are read.
 const MOST: u32 = 10_000;
 
 /// All versions of an entry, newest first.
 #[utoipa::path(
     get, path = "/lore/entries/{entry}/history", tag = "entries",
-    params(("entry" = String, Path, description = "The entry's id, its slash written as %2F")),
-    responses((status = 200, body = History))
+    params(
+        ("entry" = String, Path, description = "The entry's id, its slash written as %2F"),
+        PageParams
+    ),
+    responses((status = 200, body = Page<EntryVersion>))
 )]
 async fn history(
     State(app): State<App>,
     caller: Caller,
     Path(entry): Path<String>,
-) -> Result<Json<History>, Problem> {
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<EntryVersion>>, Problem> {
     let (id, tenant) = (EntryId(entry), &caller.tenant);
     let book = Editing { app: &app, tenant }.book_of(&id).await?;
     let key = format!("book/{book}");
@@ -93,5 +93,6 @@ async fn history(
         });
     }
     items.reverse();
-    Ok(Json(History { items }))
+    let key = |version: &EntryVersion| Reverse(version.revision);
+    Ok(Json(paging::page(items, params.cursor.as_deref(), params.limit, key)?))
 }

@@ -19,6 +19,7 @@ use super::{
     MOST_BYTES,
     problem::{Code, Problem},
 };
+use crate::limits::Stalled;
 
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -59,22 +60,23 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     }
 }
 
+/// Why a body was not read.
 fn unread(rejection: &BytesRejection) -> Problem {
-    let too_large = rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE;
-    if too_large { oversized() } else { Problem::new(Code::Unreadable, rejection.body_text()) }
-}
-
-/// A body that is larger than the API reads.
-pub(super) fn oversized() -> Problem {
-    let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
-    Problem::new(Code::TooLarge, detail)
+    if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
+        let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
+        return Problem::new(Code::TooLarge, detail);
+    }
+    match Stalled::caused(rejection) {
+        Some(stalled) => Problem::new(Code::TooSlow, stalled.to_string()),
+        None => Problem::new(Code::Unreadable, rejection.body_text()),
+    }
 }
 
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let essence = content_type(headers).and_then(|all| all.split(';').next()).map(str::trim);
     essence.is_some_and(|essence| {
         essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json")

@@ -1,7 +1,9 @@
 //! Repeated calls: a POST with an `Idempotency-Key` is carried out once.
 //!
 //! Answers are kept in memory, the last thousand of them: enough for a client that lost the
-//! line and asks again, not for one that comes back after a restart.
+//! line and asks again, not for one that comes back after a restart. Of an answer that holds a
+//! secret, or is too large to keep, only that it was given is known: its repetition is refused,
+//! because to carry the call out again would be worse.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +12,7 @@ use std::{
 
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::{FromRequest as _, Request, State},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
@@ -19,8 +21,7 @@ use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
 use loreloom_core::{digest::Hasher, ids::Digest};
 
 use super::{
-    MOST_BYTES,
-    extract::oversized,
+    extract::Raw,
     problem::{Code, Problem},
 };
 use crate::{app::App, gate::Pass};
@@ -45,8 +46,33 @@ struct Call {
 /// What is known of an answer.
 enum Answer {
     Kept(StatusCode, HeaderMap, Bytes),
-    /// It holds a secret, which is told once.
-    Withheld,
+    Withheld(Withheld),
+}
+
+/// Why an answer is told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Withheld {
+    /// It holds a secret.
+    Secret,
+    /// It has so many bytes.
+    TooLarge(usize),
+    /// It broke off while it was made.
+    Lost,
+}
+
+impl Withheld {
+    /// What a repetition of the call is told.
+    fn refusal(self, key: &str) -> Problem {
+        let told = format!("the call `{key}` was carried out, and its answer");
+        let detail = match self {
+            Self::Secret => format!("{told} told once"),
+            Self::TooLarge(size) => {
+                format!("{told} told once: it has {size} bytes, and at most {MOST_ANSWER} are kept")
+            }
+            Self::Lost => format!("{told} could not be made"),
+        };
+        Problem::new(Code::Conflict, detail).at(HEADER).with(key)
+    }
 }
 
 /// Calls that were named, oldest first.
@@ -63,7 +89,7 @@ enum Known {
     Other,
     Done(Response),
     /// It was carried out, and its answer is told to nobody again.
-    Withheld,
+    Withheld(Withheld),
 }
 
 impl Calls {
@@ -73,7 +99,7 @@ impl Calls {
             return match &known.answer {
                 _ if known.path != path || known.body != body => Known::Other,
                 None => Known::Running,
-                Some(Answer::Withheld) => Known::Withheld,
+                Some(Answer::Withheld(why)) => Known::Withheld(*why),
                 Some(Answer::Kept(status, headers, bytes)) => {
                     let mut response = Response::new(Body::from(bytes.clone()));
                     *response.status_mut() = *status;
@@ -90,24 +116,16 @@ impl Calls {
         Known::New
     }
 
-    /// Keeps an answer; a call that failed may be made again.
-    fn end(&self, key: &str, answer: Option<(StatusCode, HeaderMap, Bytes)>) {
-        let mut calls = self.calls();
-        match answer {
-            Some((status, headers, bytes)) => {
-                if let Some(call) = calls.iter_mut().find(|call| call.key == key) {
-                    call.answer = Some(Answer::Kept(status, headers, bytes));
-                }
-            }
-            None => calls.retain(|call| call.key != key),
+    /// Remembers what a call was answered that was carried out.
+    fn end(&self, key: &str, answer: Answer) {
+        if let Some(call) = self.calls().iter_mut().find(|call| call.key == key) {
+            call.answer = Some(answer);
         }
     }
 
-    /// Remembers that a call was carried out, and not what it was answered.
-    fn withhold(&self, key: &str) {
-        if let Some(call) = self.calls().iter_mut().find(|call| call.key == key) {
-            call.answer = Some(Answer::Withheld);
-        }
+    /// Forgets a call that failed: it may be made again.
+    fn forget(&self, key: &str) {
+        self.calls().retain(|call| call.key != key);
     }
 
     fn calls(&self) -> MutexGuard<'_, VecDeque<Call>> {
@@ -127,8 +145,12 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
         return Problem::value(HEADER, rule, key).into_response();
     }
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, MOST_BYTES).await else {
-        return oversized().into_response();
+    let mut reading = Request::new(body);
+    // The API's limit of bodies is one of them.
+    reading.extensions_mut().clone_from(&parts.extensions);
+    let body = match Raw::from_request(reading, &()).await {
+        Ok(Raw(body)) => body,
+        Err(problem) => return problem.into_response(),
     };
     let path = parts.uri.to_string();
     let caller = parts.extensions.get::<Pass>().map(Pass::whose).unwrap_or_default();
@@ -137,10 +159,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     match calls.begin(&key, &path, digest) {
         Known::New => {}
         Known::Done(response) => return response,
-        Known::Withheld => {
-            let detail = format!("the call `{key}` was carried out, and its answer told once");
-            return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
-        }
+        Known::Withheld(why) => return why.refusal(&key).into_response(),
         Known::Running => {
             let detail = format!("the call `{key}` is being carried out");
             return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
@@ -159,7 +178,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
         kept(&state.api().calls, &name, response).await
     });
     carried.await.unwrap_or_else(|_died| {
-        calls.end(&key, None);
+        calls.forget(&key);
         Problem::new(Code::Failed, "the call could not be carried out").into_response()
     })
 }
@@ -167,20 +186,20 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
 /// Keeps the answer of a call that was carried out.
 async fn kept(calls: &Calls, key: &str, response: Response) -> Response {
     if !response.status().is_success() {
-        calls.end(key, None);
+        calls.forget(key);
         return response;
     }
     let (parts, body) = response.into_parts();
     let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
-        calls.end(key, None);
+        calls.end(key, Answer::Withheld(Withheld::Lost));
         return Problem::new(Code::Failed, "the answer could not be made").into_response();
     };
-    if parts.headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-store") {
-        calls.withhold(key);
-        return Response::from_parts(parts, Body::from(bytes));
-    }
-    let kept =
-        (bytes.len() <= MOST_ANSWER).then(|| (parts.status, parts.headers.clone(), bytes.clone()));
-    calls.end(key, kept);
+    let is_secret = parts.headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-store");
+    let answer = match bytes.len() {
+        _ if is_secret => Answer::Withheld(Withheld::Secret),
+        size if size > MOST_ANSWER => Answer::Withheld(Withheld::TooLarge(size)),
+        _ => Answer::Kept(parts.status, parts.headers.clone(), bytes.clone()),
+    };
+    calls.end(key, answer);
     Response::from_parts(parts, Body::from(bytes))
 }

@@ -1,5 +1,7 @@
 //! What stories remember: looking at it.
 
+use std::cmp::Reverse;
+
 use axum::extract::State;
 use loreloom_core::{
     chat::PathItem,
@@ -13,14 +15,16 @@ use loreloom_memory::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::MutexGuard;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
-    paging::{self, Page},
+    paging::{self, Page, PageParams},
     problem::{Code, Problem},
+    tags::{IfMatch, Tagged},
     undoing::no_memory,
 };
 use crate::app::App;
@@ -302,32 +306,39 @@ struct OwnerView {
     events: u64,
 }
 
-/// Everybody who remembers.
-#[derive(Debug, Serialize, ToSchema)]
-struct OwnersView {
-    /// Chats, characters and worlds.
-    items: Vec<OwnerView>,
+/// Everybody who remembers something, by name.
+#[utoipa::path(
+    get, path = "/memory/owners", tag = "memory", params(PageParams),
+    responses((status = 200, body = Page<OwnerView>))
+)]
+async fn owners(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<OwnerView>>, Problem> {
+    let mut owners = app.store.owners(&caller.tenant).await?;
+    let key = |(owner, _): &(Owner, u64)| owner.to_string();
+    owners.sort_by_cached_key(key);
+    let page = paging::page(owners, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(|(owner, events)| OwnerView { owner, events })))
 }
 
-/// Everybody who remembers something.
-#[utoipa::path(get, path = "/memory/owners", tag = "memory", responses((status = 200, body = OwnersView)))]
-async fn owners(State(app): State<App>, caller: Caller) -> Result<Json<OwnersView>, Problem> {
-    let owners = app.store.owners(&caller.tenant).await?.into_iter();
-    let items = owners.map(|(owner, events)| OwnerView { owner, events }).collect();
-    Ok(Json(OwnersView { items }))
-}
-
-/// The last writes.
-#[derive(Debug, Serialize, ToSchema)]
-struct WritesView {
-    /// The writes, newest first.
-    items: Vec<WriteSummary>,
-}
-
-/// The last writes of memory, newest first: `POST /undo` takes `memory.` and the id.
-#[utoipa::path(get, path = "/memory/writes", tag = "memory", responses((status = 200, body = WritesView)))]
-async fn writes(State(app): State<App>, caller: Caller) -> Result<Json<WritesView>, Problem> {
-    Ok(Json(WritesView { items: app.store.memory_writes(&caller.tenant, 500).await? }))
+/// All writes of memory, newest first: `POST /undo` takes `memory.` and the id.
+#[utoipa::path(
+    get, path = "/memory/writes", tag = "memory", params(PageParams),
+    responses((status = 200, body = Page<WriteSummary>))
+)]
+async fn writes(
+    State(app): State<App>,
+    caller: Caller,
+    Query(params): Query<PageParams>,
+) -> Result<Json<Page<WriteSummary>>, Problem> {
+    let writes = app.store.memory_writes(&caller.tenant, u32::MAX).await?;
+    // Their numbers from the oldest on: new ones do not change them.
+    let numbered: Vec<(usize, WriteSummary)> = (0..writes.len()).rev().zip(writes).collect();
+    let key = |(number, _): &(usize, WriteSummary)| Reverse(*number);
+    let page = paging::page(numbered, params.cursor.as_deref(), params.limit, key)?;
+    Ok(Json(page.map(|(_, write)| write)))
 }
 
 /// Whose record.
@@ -410,15 +421,53 @@ async fn history(
     caller: Caller,
     Path(id): Path<String>,
     Query(params): Query<OwnerParams>,
-) -> Result<Json<RecordHistory>, Problem> {
+) -> Result<Tagged<RecordHistory>, Problem> {
     let owner = params.owner()?;
-    let records = service(&app)?.records(&caller.tenant, &owner).await?;
-    let events = app.store.events(&caller.tenant, &owner, 0).await?;
+    let found = find(&app, &caller, &owner, &id).await?;
+    found.ok_or_else(|| Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")))
+}
+
+/// A record of that id with all that happened to it, and its version.
+async fn find(
+    app: &App,
+    caller: &Caller,
+    owner: &Owner,
+    id: &str,
+) -> Result<Option<Tagged<RecordHistory>>, Problem> {
+    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let events = app.store.events(&caller.tenant, owner, 0).await?;
     let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.name() == id);
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
-    if events.is_empty() {
-        return Err(Problem::new(Code::NotFound, format!("{owner} has no record `{id}`")));
+    let Some(last) = events.last().map(|event| event.number) else { return Ok(None) };
+    let record = views(owner, &records).into_iter().find(|view| view.id == id);
+    // Undoing a write is no event of the record, but its fields tell.
+    Ok(Some(Tagged::by_content(last, RecordHistory { record, events })))
+}
+
+/// Refuses a change of a record that the caller has not seen as it is. While what it returns is
+/// held, no other change is made through this API.
+///
+/// The work beside the stories writes without it: what that changes between the look and the
+/// change is not seen here.
+pub(super) async fn unchanged<'a>(
+    app: &'a App,
+    caller: &Caller,
+    (owner, id): (&Owner, &str),
+    seen: &IfMatch,
+) -> Result<MutexGuard<'a, ()>, Problem> {
+    let alone = app.api().records.lock().await;
+    if !seen.is_given() {
+        return Ok(alone);
     }
-    let record = views(&owner, &records).into_iter().find(|view| view.id == id);
-    Ok(Json(RecordHistory { record, events }))
+    let records = service(app)?.records(&caller.tenant, owner).await?;
+    // As the service finds it: by its id or the beginning of it.
+    let keys = || records.iter().map(|(key, _)| key);
+    let mut begin = keys().filter(|key| !id.is_empty() && key.id.starts_with(id));
+    let only = begin.next().filter(|_| begin.next().is_none());
+    let name = keys().find(|key| key.name() == id).or(only).map_or(id, RecordKey::name);
+    match find(app, caller, owner, name).await? {
+        Some(Tagged { tag, .. }) => seen.check(&tag)?,
+        None => seen.check_none("record", id)?,
+    }
+    Ok(alone)
 }

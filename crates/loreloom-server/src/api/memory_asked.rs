@@ -20,9 +20,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
-    memory::{items, service},
+    memory::{items, service, unchanged},
     memory_writes::{MemoryWrote, wrote},
     problem::{Code, Problem},
+    tags::IfMatch,
     undoing,
 };
 use crate::{app::App, events::Happened};
@@ -230,15 +231,21 @@ struct PutBody {
 /// card, an entity.
 #[utoipa::path(
     put, path = "/memory/records/{record}", tag = "memory",
-    params(("record" = String, Path, description = "The record's id")), request_body = PutBody,
+    params(
+        ("record" = String, Path, description = "The record's id"),
+        ("if-match" = Option<String>, Header, description = "The version of the record that the caller has seen")
+    ),
+    request_body = PutBody,
     responses((status = 200, body = MemoryWrote))
 )]
 async fn put(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
+    seen: IfMatch,
     Json(body): Json<PutBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
+    let _alone = unchanged(&app, &caller, (&body.owner, &id), &seen).await?;
     let key = RecordKey::named(body.tier, &id);
     let write = service(&app)?.put(&caller.tenant, &body.owner, key, body.fields).await?;
     Ok(wrote(&app, &caller, &write, Some(id)))
@@ -286,7 +293,8 @@ struct PinThreadBody {
     put, path = "/chats/{chat}/threads/{thread}/pin", tag = "memory",
     params(
         ("chat" = String, Path, description = "The chat's id"),
-        ("thread" = String, Path, description = "The thread's id, or the beginning of it")
+        ("thread" = String, Path, description = "The thread's id, or the beginning of it"),
+        ("if-match" = Option<String>, Header, description = "The version of the thread's record that the caller has seen")
     ),
     request_body = PinThreadBody,
     responses((status = 200, body = MemoryWrote))
@@ -295,10 +303,13 @@ async fn pin_thread(
     State(app): State<App>,
     caller: Caller,
     Path((chat, thread)): Path<(String, String)>,
+    seen: IfMatch,
     Json(body): Json<PinThreadBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     caller.chat(&app, &chat).await?;
+    let told = Owner::Chat(chat.clone());
+    let _alone = unchanged(&app, &caller, (&told, &thread), &seen).await?;
     let owner = Owner::Character(body.character.into());
     let write = memory.pin_thread(&caller.tenant, &chat, &owner, &thread, body.pinned).await?;
     Ok(wrote(&app, &caller, &write, Some(thread)))

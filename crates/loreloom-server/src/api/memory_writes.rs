@@ -16,8 +16,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path},
-    memory::service,
+    memory::{service, unchanged},
     problem::{Code, Problem},
+    tags::IfMatch,
     undoing,
 };
 use crate::{app::App, events::Happened};
@@ -105,7 +106,10 @@ struct RecordPatch {
 /// Changes fields of a record.
 #[utoipa::path(
     patch, path = "/memory/records/{record}", tag = "memory",
-    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    params(
+        ("record" = String, Path, description = "The record's id, or the beginning of it"),
+        ("if-match" = Option<String>, Header, description = "The version of the record that the caller has seen")
+    ),
     request_body = RecordPatch,
     responses((status = 200, body = MemoryWrote))
 )]
@@ -113,8 +117,10 @@ async fn edit(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
+    seen: IfMatch,
     Json(patch): Json<RecordPatch>,
 ) -> Result<Json<MemoryWrote>, Problem> {
+    let _alone = unchanged(&app, &caller, (&patch.owner, &id), &seen).await?;
     let write = service(&app)?.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
     Ok(wrote(&app, &caller, &write, Some(id)))
 }
@@ -157,7 +163,10 @@ struct FromView {
 /// Pins, unpins, retires or restores a record.
 #[utoipa::path(
     post, path = "/memory/records/{record}/deeds", tag = "memory",
-    params(("record" = String, Path, description = "The record's id, or the beginning of it")),
+    params(
+        ("record" = String, Path, description = "The record's id, or the beginning of it"),
+        ("if-match" = Option<String>, Header, description = "The version of the record that the caller has seen")
+    ),
     request_body = DeedBody,
     responses((status = 200, body = MemoryWrote))
 )]
@@ -165,6 +174,7 @@ async fn act(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
+    seen: IfMatch,
     Json(body): Json<DeedBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
@@ -180,6 +190,7 @@ async fn act(
             return Err(Problem::missing("message", &message).at("from.message"));
         }
     }
+    let _alone = unchanged(&app, &caller, (owner, &id), &seen).await?;
     let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {
         Deed::Pin => memory.pin(tenant, owner, &id, true).await?,

@@ -23,6 +23,7 @@ mod graph;
 mod health;
 mod idempotency;
 mod jobs;
+mod kept_prefix;
 mod keys;
 mod knowing;
 mod lore_patch;
@@ -54,6 +55,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
+use loreloom_core::units::Timestamp;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
@@ -86,6 +88,15 @@ pub(crate) struct ApiState {
     pub(crate) metrics: Metrics,
     pub(crate) timings: Timings,
     pub(crate) replays: Replays,
+    /// Held while a record of memory is compared with what a caller has seen, and changed.
+    pub(crate) records: tokio::sync::Mutex<()>,
+}
+
+impl ApiState {
+    /// What is kept from a start at that time on.
+    pub(crate) fn since(started: Timestamp) -> Self {
+        Self { events: Events::since(started), ..Self::default() }
+    }
 }
 
 /// Routes of the API with what they say about themselves.
@@ -128,9 +139,11 @@ fn described() -> OpenApiRouter<App> {
 
 /// All routes of the API.
 pub(crate) fn router(app: &App) -> Router<App> {
-    let (own, _) = described().split_for_parts();
+    let (own, document) = described().split_for_parts();
+    let heedless = openapi::without_if_match(&document);
     let own = own
         .method_not_allowed_fallback(wrong_method)
+        .layer(axum::middleware::from_fn_with_state(heedless, tags::heeded))
         .layer(axum::middleware::from_fn_with_state(app.clone(), chat_labels::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))

@@ -1,15 +1,16 @@
-//! The document of the API, made from the handlers.
+//! The document of the API, made from the handlers, with what layers do for all of them.
 
+use http::{Method, header::IF_MATCH};
 use utoipa::{
     OpenApi,
     openapi::{
-        ContentBuilder, Ref, RefOr, ResponseBuilder,
-        path::{Operation, PathItem},
+        ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ROOT, extract::Json, problem::ProblemBody};
+use super::{ROOT, extract::Json, problem::ProblemBody, tags::Heedless};
 use crate::app::App;
 
 #[derive(OpenApi)]
@@ -17,10 +18,10 @@ use crate::app::App;
     info(
         title = "Loreloom",
         description = "Lore and memory for long stories: books, chats, turns and why each was \
-                       decided as it was. Lists come in pages (`cursor`, `limit`); writes answer \
-                       with an `undo`; `ETag` and `If-Match` guard against lost updates; \
-                       `Idempotency-Key` makes a repeated POST safe; refused calls are RFC 9457 \
-                       problems.",
+                       decided as it was. Lists that grow come in pages (`cursor`, `limit`); \
+                       writes answer with an `undo`; `ETag` and `If-Match` guard against lost \
+                       updates; `Idempotency-Key` makes a repeated POST safe; refused calls are \
+                       RFC 9457 problems.",
         license(name = "MIT OR Apache-2.0")
     ),
     servers((url = "/api/v1")),
@@ -63,12 +64,75 @@ pub fn document() -> utoipa::openapi::OpenApi {
     let mut document = super::described().into_openapi();
     debug_assert_eq!(ROOT, "/api/v1");
     for item in document.paths.paths.values_mut() {
+        if let Some(get) = item.get.as_mut().filter(|get| answers_json(get)) {
+            take(get, if_none_match());
+            get.responses.responses.insert("304".to_owned(), known());
+        }
+        if let Some(post) = &mut item.post {
+            take(post, idempotency_key());
+        }
         for operation in operations(item) {
             operation.responses.responses.insert("4XX".to_owned(), refused("The call is refused"));
             operation.responses.responses.insert("5XX".to_owned(), refused("The server failed"));
         }
     }
     document
+}
+
+/// The writes that do not declare `If-Match`.
+pub(super) fn without_if_match(document: &utoipa::openapi::OpenApi) -> Heedless {
+    let mut heedless = Vec::new();
+    for (path, item) in &document.paths.paths {
+        let PathItem { put, post, delete, patch, .. } = item;
+        let methods = [Method::PUT, Method::POST, Method::DELETE, Method::PATCH];
+        for (method, operation) in methods.into_iter().zip([put, post, delete, patch]) {
+            let Some(operation) = operation else { continue };
+            if !operation.parameters.iter().flatten().any(is_if_match) {
+                heedless.push((method, path.clone()));
+            }
+        }
+    }
+    heedless.into()
+}
+
+fn is_if_match(parameter: &RefOr<Parameter>) -> bool {
+    let RefOr::T(parameter) = parameter else { return false };
+    parameter.name.eq_ignore_ascii_case(IF_MATCH.as_str())
+}
+
+/// Whether an operation answers with JSON: the others are streams and texts without a version.
+fn answers_json(operation: &Operation) -> bool {
+    let Some(RefOr::T(answer)) = operation.responses.responses.get("200") else { return false };
+    answer.content.contains_key("application/json")
+}
+
+fn take(operation: &mut Operation, header: Parameter) {
+    operation.parameters.get_or_insert_default().push(RefOr::T(header));
+}
+
+fn if_none_match() -> Parameter {
+    let description = "The version the caller has: answered with 304 if it still is so";
+    header("If-None-Match", description, ObjectBuilder::new())
+}
+
+fn known() -> RefOr<utoipa::openapi::Response> {
+    RefOr::T(ResponseBuilder::new().description("The caller has this version").build())
+}
+
+fn idempotency_key() -> Parameter {
+    let description = "Names the call, so that its repetition is not carried out again";
+    let text = ObjectBuilder::new().min_length(Some(1)).max_length(Some(200));
+    header("Idempotency-Key", description, text)
+}
+
+fn header(name: &str, description: &str, text: ObjectBuilder) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(text.schema_type(Type::String).build()))
+        .build()
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

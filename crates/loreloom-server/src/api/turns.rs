@@ -25,6 +25,7 @@ use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     figures::Took,
+    kept_prefix::KeptPrefix,
     paging::{self, Page, PageParams},
     problem::Problem,
     tags::Tagged,
@@ -86,6 +87,8 @@ struct TurnView {
     reply: Option<String>,
     /// How long it took, where the server has not been started again since.
     took: Option<Took>,
+    /// What its prompt kept of the one sent before; none if either is no longer stored.
+    cache: Option<KeptPrefix>,
 }
 
 /// Verdicts by class.
@@ -136,6 +139,7 @@ async fn one(
         Some(node) => app.store.path(&caller.tenant, &chat, node).await?.pop(),
         None => None,
     };
+    let cache = KeptPrefix::of(&app, &caller, &chat, &looked).await?;
     let report = looked.report();
     let differences = looked.differences();
     let timings = app.api().timings.of(&caller.tenant, &chat).into_iter();
@@ -151,6 +155,7 @@ async fn one(
         reproduced: differences.as_ref().map(Vec::is_empty),
         differences: differences.iter().flatten().map(ToString::to_string).collect(),
         reply: reply.map(|node| node.message.text),
+        cache,
     };
     Ok(Tagged { tag: tag(&looked), body: view })
 }

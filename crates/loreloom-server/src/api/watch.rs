@@ -13,7 +13,6 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use loreloom_core::ids::TenantId;
 use serde::Deserialize;
-use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -24,7 +23,7 @@ use super::{
 };
 use crate::{
     app::App,
-    events::{Event, Happened, Watching},
+    events::{Event, Watching},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -42,10 +41,14 @@ struct EventsParams {
 
 /// Live events: ids and versions, never whole objects.
 ///
-/// `Last-Event-ID` goes on after that event; one that is no longer kept is answered with an
-/// event `gap`.
+/// `Last-Event-ID` goes on after that event; one that is no longer kept, or from before a
+/// restart, is answered with an event `gap`.
 #[utoipa::path(
-    get, path = "/events", tag = "system", params(EventsParams),
+    get, path = "/events", tag = "system",
+    params(
+        EventsParams,
+        ("Last-Event-ID" = Option<u64>, Header, description = "The last event the caller has seen")
+    ),
     responses((status = 200, body = Event, content_type = "text/event-stream"))
 )]
 async fn events(
@@ -69,30 +72,21 @@ async fn events(
     let hello = Frame::default().comment(format!("at {}", app.api().events.last()));
     let stopping = app.stopping.clone();
     let frames = stream::iter([Ok(hello)])
-        .chain(frames(watching, caller.tenant))
+        .chain(frames(app, watching, caller.tenant))
         .take_until(async move { stopping.cancelled().await });
     let sse = Sse::new(frames).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)));
     Ok(sse.into_response())
 }
 
 fn frames(
+    app: App,
     watching: Watching,
     tenant: TenantId,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
-    let Watching { missed, coming } = watching;
-    let missed = stream::iter(missed.into_iter().map(|event| Ok(frame(&event))));
-    let coming = stream::unfold((coming, tenant), |(mut coming, tenant)| async move {
-        loop {
-            let event = match coming.recv().await {
-                Ok((whose, event)) if whose == tenant => event,
-                Ok(_) => continue,
-                Err(RecvError::Lagged(_)) => Event { id: 0, what: Happened::Gap },
-                Err(RecvError::Closed) => return None,
-            };
-            return Some((Ok(frame(&event)), (coming, tenant)));
-        }
-    });
-    missed.chain(coming)
+    stream::unfold((app, watching, tenant), |(app, mut watching, tenant)| async move {
+        let event = watching.next(&app.api().events, &tenant).await?;
+        Some((Ok(frame(&event)), (app, watching, tenant)))
+    })
 }
 
 fn frame(event: &Event) -> Frame {

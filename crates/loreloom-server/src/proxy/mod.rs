@@ -110,8 +110,8 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
 /// Why a body was not read.
 fn unread(app: &App, parts: &Parts, error: &axum::Error) -> Response {
     let reads = Reads::of_path(parts.uri.path());
-    if Stalled::caused(error) {
-        return reads.problem(StatusCode::REQUEST_TIMEOUT, "body", &error.to_string());
+    if let Some(stalled) = Stalled::caused(error) {
+        return reads.problem(StatusCode::REQUEST_TIMEOUT, "body", &stalled.to_string());
     }
     let most = app.limits.body >> 20;
     let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());

@@ -145,6 +145,15 @@ async fn a_hundred_turns_keep_nine_tenths_of_every_prompt_and_each_turn_says_so(
         let price = 3.0 * f64::from(cache.measured.bill.cost.0) / 1e6;
         assert_eq!(cache.price, Some(price), "turn {at}");
     }
+    let shown = reqwest::get(loreloom.url("/api/v1/chats/story/turns/100")).await.unwrap();
+    let shown: Value = shown.json().await.unwrap();
+    let cache = records[99].report.cache.as_ref().unwrap();
+    assert_eq!(shown["cache"]["kept"], json!(cache.measured.kept));
+    let estimate = json!({
+        "provider": "openai", "bill": cache.measured.bill, "marks": cache.measured.marks,
+        "price": cache.price,
+    });
+    assert_eq!(shown["cache"]["estimate"], estimate);
 }
 
 #[tokio::test]

@@ -38,11 +38,11 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A clock that stands still.
-struct Still;
+struct Still(Timestamp);
 
 impl Clock for Still {
     fn now(&self) -> Timestamp {
-        Timestamp(1_000)
+        self.0
     }
 }
 
@@ -85,6 +85,8 @@ pub(crate) struct Setup {
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
     pub(crate) notes_model: Option<(&'static str, Hardware)>,
+    /// When it is.
+    pub(crate) now: Timestamp,
 }
 
 impl Default for Setup {
@@ -106,6 +108,7 @@ impl Default for Setup {
             embedder: None,
             options: Options::default(),
             notes_model: None,
+            now: Timestamp(1_000),
         }
     }
 }
@@ -134,6 +137,7 @@ impl Loreloom {
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, told, embedder, .. } =
             setup;
+        let Setup { now, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
@@ -148,7 +152,7 @@ impl Loreloom {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
                 Connections::only(connection("model", upstream, counter))
             })),
-            clock: Arc::new(Still),
+            clock: Arc::new(Still(now)),
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),

@@ -299,6 +299,36 @@ async fn a_body_that_is_too_large_or_never_comes_is_refused() {
     assert!(model.received().is_empty());
 }
 
+/// What a server answers to these bytes, once it is told in full.
+async fn answered(loreloom: &Loreloom, bytes: &[u8], whole: &str) -> String {
+    let mut stream = TcpStream::connect(loreloom.address).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let (mut text, mut piece) = (String::new(), [0; 4096]);
+    while !text.contains(whole) {
+        let reading = tokio::time::timeout(Duration::from_secs(30), stream.read(&mut piece));
+        let read = reading.await.unwrap().unwrap();
+        assert!(read > 0, "the answer ended: {text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..read]));
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_call_of_the_api_whose_body_never_comes_is_not_called_too_large() {
+    let model = ModelServer::start(Script::new()).unwrap();
+    let limits = Limits { stall: Duration::from_millis(200), ..Limits::default() };
+    let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
+    for named in ["", "idempotency-key: k1\r\n"] {
+        let head = format!(
+            "POST /api/v1/undo HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             {named}content-length: 90\r\n\r\n{{"
+        );
+        let answer = answered(&loreloom, head.as_bytes(), "\"code\":").await;
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!(answer.contains("\"detail\":\"nothing of the body came for 200ms\""), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn the_api_reads_no_body_that_is_larger_than_a_large_book() {
     let model = ModelServer::start(Script::new()).unwrap();

@@ -97,6 +97,89 @@ async fn a_book_is_made_arranged_replaced_and_taken_out() {
 }
 
 #[tokio::test]
+async fn a_batch_is_refused_if_the_books_changed_since_the_version_it_names() {
+    let api = Api::start().await.with_book().await;
+    for (method, path, mut body) in [
+        (
+            "PATCH",
+            "/lore/entries",
+            json!({"select": {"ids": ["reach/0"]}, "patch": {"name": "Dam"}}),
+        ),
+        (
+            "POST",
+            "/lore/replace",
+            json!({"select": {"ids": ["reach/0"]}, "find": "noon", "with": "dawn"}),
+        ),
+        ("POST", "/lore/remove", json!({"select": {"ids": ["reach/0"]}})),
+    ] {
+        body["dry_run"] = json!(true);
+        let tried = api.call(method, path, body.clone()).await;
+        let seen = tried.etag();
+        assert_eq!(
+            (&seen, &seen),
+            (&api.get("/books").await.etag(), &format!("\"{}\"", tried.good()["revision"]))
+        );
+        let other = json!({"book": "reach", "entry": {"name": path}});
+        let between = api.call("POST", "/lore/entries", other).await.good();
+        for dry_run in [true, false] {
+            body["dry_run"] = json!(dry_run);
+            let late = api.request(method, path).header("if-match", &seen).json(&body);
+            let (code, detail) = api.send(late).await.refused(412);
+            let now = &between["revision"];
+            let told = format!("the resource is at version `\"{now}\"`, not at `{seen}`");
+            assert_eq!((code.as_str(), detail), ("outdated", told), "{method} {path}");
+        }
+        let again =
+            api.request(method, path).header("if-match", format!("\"{}\"", between["revision"]));
+        let done = api.send(again.json(&body)).await;
+        assert_eq!(done.etag(), api.get("/books").await.etag(), "{method} {path}");
+        assert_eq!(done.good()["changed"].as_array().unwrap().len(), 1, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn a_version_is_refused_where_there_is_none_to_compare_it_with() {
+    let api = Api::start().await.with_book().await;
+    let body = json!({"book": "reach"});
+    let create = api.request("POST", "/lore/entries").header("if-match", "\"1\"").json(&body);
+    let (code, detail) = api.send(create).await.refused(422);
+    assert_eq!(
+        (code.as_str(), detail.as_str()),
+        (
+            "wrong_value",
+            "`if-match` must be left out of `POST /lore/entries`, which has no version to compare \
+             it with, found `\"1\"`"
+        )
+    );
+    assert_eq!(api.get("/lore/entries?f=book:reach").await.good()["total"], 3);
+    for (method, path, status) in [("GET", "/lore/entries", 200), ("DELETE", "/lore/match", 405)] {
+        let other = api.request(method, path).header("if-match", "\"1\"");
+        assert_eq!(api.send(other).await.status, status, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn the_versions_of_an_entry_come_in_pages() {
+    let api = Api::start().await.with_book().await;
+    for content in ["It floods at dawn.", "It floods at dusk."] {
+        let patch = json!({"content": content});
+        api.call("PATCH", "/lore/entries/reach%2F0", patch).await.good();
+    }
+    let revisions = |page: &Value| -> Vec<u64> {
+        let items = page["items"].as_array().unwrap().iter();
+        items.map(|one| one["revision"].as_u64().unwrap()).collect()
+    };
+    let first = api.get("/lore/entries/reach%2F0/history?limit=2").await.good();
+    assert_eq!((revisions(&first), &first["total"]), (vec![3, 2], &json!(3)));
+    // What is written between two pages is in neither of them.
+    api.call("PATCH", "/lore/entries/reach%2F0", json!({"content": "Dry."})).await.good();
+    let next = first["next"].as_str().unwrap();
+    let next = format!("/lore/entries/reach%2F0/history?limit=2&cursor={next}");
+    let second = api.get(&next).await.good();
+    assert_eq!((revisions(&second), &second["next"]), (vec![1], &Value::Null));
+}
+
+#[tokio::test]
 async fn a_batch_is_tried_made_and_undone_as_one() {
     let api = Api::start().await.with_book().await;
     let batch = |dry_run| {

@@ -1,10 +1,12 @@
 //! Live events.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use loreloom_core::units::Timestamp;
+use loreloom_store::MemoryStore;
 use serde_json::{Value, json};
 
-use super::Api;
+use super::{Api, Setup};
 
 /// Reads events until one fits.
 async fn until(response: &mut reqwest::Response, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
@@ -38,9 +40,9 @@ async fn events_name_what_changed_and_can_be_resumed() {
     api.tell("inn", &[("user", "Ring the bell!")], "It rings.").await;
     let is_reply = |event: &Value| event["event"] == "chat" && event["version"] == 2;
     let seen = until(&mut watching, is_reply).await;
-    assert_eq!(seen[0], json!({"id": 1, "event": "turn", "chat": "inn", "turn": 1}));
+    assert_eq!(seen[0], json!({"id": 1_000_001, "event": "turn", "chat": "inn", "turn": 1}));
     assert_eq!(seen.len(), 3);
-    let again = api.request("GET", "/events").header("last-event-id", "1");
+    let again = api.request("GET", "/events").header("last-event-id", "1000001");
     let mut again = again.send().await.unwrap();
     assert_eq!(until(&mut again, is_reply).await, seen[1..]);
     let gap = api.request("GET", "/events").header("last-event-id", "99");
@@ -50,4 +52,28 @@ async fn events_name_what_changed_and_can_be_resumed() {
     let wrong = api.request("GET", "/events").header("last-event-id", "x");
     let wrong = api.send(wrong).await.refused(400);
     assert_eq!(wrong.1, "`last-event-id` must be a number, found `x`");
+}
+
+#[tokio::test]
+async fn a_watcher_from_before_a_restart_hears_of_a_gap_however_much_has_happened_since() {
+    let store = Arc::new(MemoryStore::default());
+    let started = async |now| {
+        let setup = Setup { store: Arc::clone(&store), now: Timestamp(now), ..Setup::default() };
+        let api = Api::with(setup).await;
+        let watching = api.request("GET", "/events").send().await.unwrap();
+        (api, watching)
+    };
+    let is_reply = |event: &Value| event["event"] == "chat" && event["version"] == 2;
+    let (before, mut watching) = started(1_000).await;
+    before.tell("inn", &[("user", "Ring the bell!")], "It rings.").await;
+    let seen = until(&mut watching, is_reply).await;
+    let last = seen.last().unwrap()["id"].to_string();
+    let (after, mut watching) = started(2_000).await;
+    for chat in ["mill", "weir"] {
+        after.tell(chat, &[("user", "Hello?")], "Hello.").await;
+        until(&mut watching, is_reply).await;
+    }
+    let again = after.request("GET", "/events").header("last-event-id", &last);
+    let told = until(&mut again.send().await.unwrap(), |_| true).await;
+    assert_eq!(told, [json!({"id": 2_000_006, "event": "gap"})]);
 }

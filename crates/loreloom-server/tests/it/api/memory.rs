@@ -73,6 +73,36 @@ async fn memories_are_noted_changed_merged_and_undone() {
 }
 
 #[tokio::test]
+async fn a_record_is_not_changed_by_who_has_not_seen_it_as_it_is() {
+    let api = remembering().await;
+    api.story().await;
+    let owner = json!({"chat": "inn"});
+    let arc = json!({"owner": owner, "tier": "arc", "fields": {"content": "Find the bell"}});
+    api.call("PUT", "/memory/records/t1", arc.clone()).await.good();
+    for (method, path, body) in [
+        ("PUT", "/memory/records/t1", arc),
+        ("PATCH", "/memory/records/t1", json!({"owner": owner, "set": {"content": "Ring it"}})),
+        ("POST", "/memory/records/t1/deeds", json!({"owner": owner, "deed": "retire"})),
+        ("PUT", "/chats/inn/threads/t/pin", json!({"character": "Mira", "pinned": true})),
+    ] {
+        let seen = api.get("/memory/records/t1?chat=inn").await.etag();
+        let between =
+            json!({"owner": owner, "set": {"content": format!("before {method} {path}")}});
+        api.call("PATCH", "/memory/records/t1", between).await.good();
+        let late = api.request(method, path).header("if-match", &seen).json(&body);
+        let now = api.get("/memory/records/t1?chat=inn").await.etag();
+        let told = format!("the resource is at version `{now}`, not at `{seen}`");
+        assert_eq!(api.send(late).await.refused(412), ("outdated".to_owned(), told), "{path}");
+        let again = api.request(method, path).header("if-match", &now).json(&body);
+        api.send(again).await.good();
+    }
+    let none = json!({"owner": owner, "tier": "arc", "fields": {"content": "Find Odo"}});
+    let none = api.request("PUT", "/memory/records/t2").header("if-match", "*").json(&none);
+    let told = "there is no record `t2` that could be at version `*`";
+    assert_eq!(api.send(none).await.refused(412), ("outdated".to_owned(), told.to_owned()));
+}
+
+#[tokio::test]
 async fn memory_refuses_what_makes_no_sense() {
     let api = remembering().await;
     api.story().await;
@@ -356,7 +386,15 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
         .map(|one| one["trial"].as_str().unwrap())
         .collect();
     assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
-    assert_eq!(api.get("/memory/writes").await.good()["items"].as_array().unwrap().len(), 2);
+    let writes = api.get("/memory/writes").await.good();
+    assert_eq!(writes["total"], 2);
+    let page = api.get("/memory/writes?limit=1").await.good();
+    assert_eq!(page["items"], json!([writes["items"][0]]));
+    // What is written between two pages moves nothing from one to the other.
+    let note = json!({"owner": {"chat": "inn"}, "content": "Rain is near."});
+    api.call("POST", "/memory/records", note).await.good();
+    let next = format!("/memory/writes?cursor={}", page["next"].as_str().unwrap());
+    assert_eq!(api.get(&next).await.good()["items"], json!([writes["items"][1]]));
 }
 
 #[tokio::test]
@@ -379,4 +417,32 @@ async fn threads_of_a_group_come_in_and_follow_a_character() {
     api.call("POST", "/undo", json!({"undo": pinned["undo"]})).await.good();
     let wrong = api.call("POST", "/memory/import?group=9&chat=inn", settings).await.refused(404);
     assert_eq!(wrong.1, "these settings have no threads of a group `9`");
+}
+
+#[tokio::test]
+async fn every_list_has_a_version_and_is_not_sent_twice() {
+    let api = remembering().await.with_book().await;
+    api.story().await;
+    for path in [
+        "/chats",
+        "/chats/inn/memory",
+        "/chats/inn/tree",
+        "/vaults",
+        "/jobs",
+        "/lint",
+        "/keys",
+        "/memory/owners",
+        "/books",
+        "/lore/entries",
+    ] {
+        let first = api.get(path).await;
+        let again = api.request("GET", path).header("if-none-match", first.etag());
+        let again = api.send(again).await;
+        assert_eq!((again.status, again.text.as_str()), (304, ""), "{path}");
+        assert_eq!(again.etag(), first.etag(), "{path}");
+    }
+    let chats = api.get("/chats").await.etag();
+    api.tell("mill", &[("user", "Hello?")], "Hello.").await;
+    let changed = api.send(api.request("GET", "/chats").header("if-none-match", &chats)).await;
+    assert_eq!((changed.status, &changed.json["total"]), (200, &json!(2)));
 }

@@ -35,6 +35,24 @@ async fn a_named_post_is_carried_out_once() {
 }
 
 #[tokio::test]
+async fn a_named_post_whose_answer_is_too_large_to_keep_is_carried_out_once_all_the_same() {
+    let api = Api::start().await.with_book().await;
+    let body = json!({"book": "reach", "entry": {"name": "Long", "content": "a".repeat(1 << 20)}});
+    let post =
+        || api.request("POST", "/lore/entries").header("idempotency-key", "long").json(&body);
+    let first = api.send(post()).await;
+    assert_eq!(first.status, 201);
+    let again = api.send(post()).await.refused(409);
+    let told = format!(
+        "the call `long` was carried out, and its answer told once: it has {} bytes, and at most \
+         1048576 are kept",
+        first.text.len()
+    );
+    assert_eq!(again, ("conflict".to_owned(), told));
+    assert_eq!(api.get("/lore/entries?f=book:reach").await.good()["total"], 4);
+}
+
+#[tokio::test]
 async fn figures_count_what_happened() {
     let api = Api::start().await;
     api.story().await;

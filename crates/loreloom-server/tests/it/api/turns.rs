@@ -24,6 +24,26 @@ async fn a_turn_says_what_it_decided() {
 }
 
 #[tokio::test]
+async fn a_turn_says_how_much_of_the_prompt_sent_before_it_kept() {
+    let api = Api::start().await;
+    let told = [("user", "I come in."), ("assistant", "Welcome."), ("user", "Who is here?")];
+    api.tell("inn", &told[..1], "Welcome.").await;
+    api.tell("inn", &told, "Nobody is.").await;
+    api.loreloom.story(4).await;
+    let first = api.get("/chats/inn/turns/1").await.good();
+    assert_eq!(
+        first["cache"],
+        json!({"kept": {"kept": 0, "previous": 0, "total": 3}, "estimate": null})
+    );
+    // Nothing was woven in, so that the first prompt is the beginning of the second.
+    let second = api.get("/chats/inn/turns/2").await.good();
+    assert_eq!(
+        second["cache"],
+        json!({"kept": {"kept": 3, "previous": 3, "total": 10}, "estimate": null})
+    );
+}
+
+#[tokio::test]
 async fn the_prompt_is_the_one_that_was_sent_and_its_spans_hold_the_lore() {
     let api = Api::start().await;
     api.story().await;
