@@ -445,7 +445,7 @@ async fn find(
 }
 
 /// Refuses a change of a record that the caller has not seen as it is. While what it returns is
-/// held, no other change is made through this API.
+/// held, no other change that names a version is made.
 ///
 /// The work beside the stories writes without it: what that changes between the look and the
 /// change is not seen here.
