@@ -103,10 +103,12 @@ impl Along<'_> {
     /// The messages that stand at these places; `None` if one is no JSON.
     pub(super) fn items(&mut self, places: &[Range<usize>]) -> Option<Vec<Item>> {
         let (mut items, mut last) = (Vec::with_capacity(places.len()), None);
+        let first = places.first().map_or(0, |place| place.start);
+        let mut next = self.met.partition_point(|(start, _)| *start < first);
         for place in places {
-            let met = self.met.binary_search_by_key(&place.start, |(start, _)| *start);
-            let (at, item) = if let Ok(met) = met {
-                let at = self.met[met].1;
+            let met = self.met.get(next).filter(|(start, _)| *start == place.start);
+            let (at, item) = if let Some(&(_, at)) = met {
+                next += 1;
                 (Some(at), self.known.messages[at].item.clone())
             } else {
                 let text = self.body.get(place.clone())?;
@@ -173,6 +175,16 @@ mod tests {
         // A number says not where it ends.
         let items = read(&body(&[TALK[0], TALK[1], "77"]), &mut known).unwrap();
         assert_eq!(items.len(), 3);
+    }
+
+    #[test]
+    fn of_two_lists_the_last_counts_whether_known_or_not() {
+        let mut known = Known::default();
+        let twice = format!(r#"{{"messages":[{}],"messages":[{},7]}}"#, TALK[0], TALK[1]);
+        let read_at_first = read(&twice, &mut known).unwrap();
+        assert_eq!(read_at_first.len(), 2);
+        assert_eq!(read_at_first[0].message.text, "Who rang?");
+        assert_eq!(read(&twice, &mut known), Some(read_at_first));
     }
 
     #[test]
