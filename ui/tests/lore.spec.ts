@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, book, expect, json, shot, test, url } from './kit';
+import { axe, book, expect, json, shot, test, theme, url } from './kit';
 import { serve } from './server';
 
 test.beforeAll(async () => {
@@ -217,6 +217,30 @@ test('a file that is no book is refused in words', async ({ page }) => {
   await page.locator('input[type=file]').setInputFiles({ name: 'no.json', mimeType: 'application/json', buffer: Buffer.from('{"what": 1}') });
   await expect(page.getByRole('dialog').getByRole('alert')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeDisabled();
+});
+
+test('what the linter found and what changed lately is one click away', async ({ page }) => {
+  await book('reeds', [{ key: ['reed'], comment: 'Reeds', content: 'Reeds grow here.' }, { comment: 'Unreachable', content: 'Nothing brings this in.' }]);
+  try {
+    for (const name of ['light', 'dark'] as const) {
+      await theme(page, name);
+      await page.goto('/lore');
+      await page.getByRole('button', { name: 'With findings' }).click();
+      await expect(page.getByLabel('Filter, for example')).toHaveValue('lint:any');
+      await expect(page.locator('.vr', { hasText: 'Unreachable' })).toBeVisible();
+      await expect(page.locator('.vr', { hasText: 'Reeds' })).toHaveCount(0);
+      await axe(page);
+      await shot(page, `lore-findings-${name}`);
+    }
+    // Both are new, however long the demo's own lore has been there.
+    await page.getByRole('button', { name: 'Changed in 7 days' }).click();
+    await expect(page.getByLabel('Filter, for example')).toHaveValue('changed:7d');
+    await expect(page.locator('.vr', { hasText: 'Reeds' })).toBeVisible();
+    await page.goto('/lore?f=by:model');
+    await expect(page.getByText('nothing records whether a model or a hand made a change')).toBeVisible();
+  } finally {
+    await fetch(`${url()}/api/v1/books/reeds`, { method: 'DELETE' });
+  }
 });
 
 test('a wrong filter names its mistake', async ({ page }) => {

@@ -1401,7 +1401,9 @@ export interface components {
             book: string;
             /** @description What it is. */
             code: string;
-            /** @description The entry or note; none where it is about the whole. */
+            /** @description All entries or notes it is about. */
+            entries: components["schemas"]["EntryId"][];
+            /** @description The entry or note; none where it is about several, or about the whole. */
             entry?: string | null;
             /** @description The same with its parameters. */
             parameters: Record<string, never>;

@@ -373,6 +373,8 @@ export const de: Record<Key, string> = {
   'lore.filter.disabled': 'Abgeschaltet',
   'lore.filter.constant': 'Immer dabei',
   'lore.filter.long': 'Länger als 200 Token',
+  'lore.filter.lint': 'Mit Befunden',
+  'lore.filter.changed': 'In 7 Tagen geändert',
   'lore.grid': 'Lore-Einträge',
   'lore.col.title': 'Titel',
   'lore.col.keys': 'Schlüssel',

@@ -372,6 +372,8 @@ export const en = {
   'lore.filter.disabled': 'Switched off',
   'lore.filter.constant': 'Always on',
   'lore.filter.long': 'Longer than 200 tokens',
+  'lore.filter.lint': 'With findings',
+  'lore.filter.changed': 'Changed in 7 days',
   'lore.grid': 'Lore entries',
   'lore.col.title': 'Title',
   'lore.col.keys': 'Keys',

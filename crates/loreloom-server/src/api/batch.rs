@@ -25,7 +25,7 @@ use super::{
 use crate::{
     app::App,
     bookcase::Standing,
-    catalog::{self, Filter},
+    catalog::{self, Filter, Known},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -123,9 +123,8 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
             return Err(Problem::new(Code::WrongValue, detail).at("select"));
         }
     };
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
-    let counter = counter.as_ref();
+    let lore = app.stacks.lore();
+    let known = Known::gather(app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore);
     let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
     if let Some(id) = select.ids.iter().flatten().find(|id| !there.contains(id)) {
@@ -135,8 +134,7 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
     let mut books: Selected = Vec::new();
     for row in rows {
         let named = wanted.as_ref().is_none_or(|wanted| wanted.contains(row.id));
-        let fires = firings.get(row.id).copied().unwrap_or_default();
-        if !named || select.except.contains(row.id) || !filter.fits(&row, fires, counter) {
+        if !named || select.except.contains(row.id) || !filter.fits(&row, &known) {
             continue;
         }
         if row.is_note() || app.stacks.is_mounted(&BookId::from(row.book)) {

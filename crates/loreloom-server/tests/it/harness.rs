@@ -46,6 +46,16 @@ impl Clock for Still {
     }
 }
 
+/// A clock that is set by hand.
+#[derive(Default)]
+pub(crate) struct SetByHand(pub(crate) AtomicI64);
+
+impl Clock for SetByHand {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// A clock that moves by a second with every look.
 #[derive(Default)]
 struct Ticking(AtomicI64);
@@ -85,6 +95,7 @@ pub(crate) struct Setup {
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
     pub(crate) notes_model: Option<(&'static str, Hardware)>,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Default for Setup {
@@ -106,6 +117,7 @@ impl Default for Setup {
             embedder: None,
             options: Options::default(),
             notes_model: None,
+            clock: Arc::new(Still),
         }
     }
 }
@@ -132,8 +144,8 @@ impl Loreloom {
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, told, embedder, .. } =
-            setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
+        let Setup { embedder, clock, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
@@ -148,7 +160,7 @@ impl Loreloom {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
                 Connections::only(connection("model", upstream, counter))
             })),
-            clock: Arc::new(Still),
+            clock,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),
