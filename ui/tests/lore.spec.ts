@@ -39,6 +39,27 @@ test('an entry is changed, saved and taken back', async ({ page }) => {
   await shot(page, 'entry-light');
 });
 
+test('each key says how often the stories have it', async ({ page }) => {
+  // Two messages with the word that is a key, one of them with another that becomes one.
+  const messages = ['A Lantern hangs there.', 'Two lantern hooks, one oriel.', 'Nothing.'].map((content) => ({ role: 'user', content }));
+  await json('/chats', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id: 'lamps', title: 'Lamps', messages }) });
+  for (const name of ['light', 'dark'] as const) {
+    await theme(page, name);
+    await open(page, 'The lantern');
+    const keys = page.getByRole('group', { name: 'Keys', exact: true });
+    await expect(keys.locator('.key', { hasText: 'lantern' }).locator('small')).toContainText('found in 2 messages of 1 story');
+    await expect(keys.locator('.key', { hasText: 'café' }).locator('small')).toContainText('found in 0 messages');
+    await page.getByLabel('Keys: add key', { exact: true }).fill('oriel');
+    await page.keyboard.press('Enter');
+    await expect(keys.locator('.key', { hasText: 'oriel' }).locator('small')).toContainText('found in 1 message of 1 story');
+    await expect(page.locator('[data-frequency]')).toContainText('Numbers: messages a key is found in');
+    await axe(page);
+    await shot(page, `entry-frequency-${name}`);
+    await page.getByRole('button', { name: 'Discard' }).click();
+  }
+  await fetch(`${url()}/api/v1/chats/lamps`, { method: 'DELETE' });
+});
+
 test('try it marks the hits of every script, also of keys that are not saved', async ({ page }) => {
   await open(page, 'The lantern');
   await page.getByLabel('Keys: add key', { exact: true }).fill('steps');

@@ -16,6 +16,7 @@ mod connection_settings;
 mod connections;
 mod events;
 mod features;
+mod frequency;
 mod gate;
 mod graph;
 mod guard;

@@ -447,6 +447,17 @@ export interface components {
             /** @description What tokens are counted with. */
             tokenizer: string;
         };
+        /** @description An entry whose keys are to be counted. */
+        Count: {
+            /** @description The character's name, for keys that name it. */
+            character?: string | null;
+            /** @description Changes to it that are not saved yet (RFC 7396). */
+            draft?: Record<string, never> | null;
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The user's name, for keys that name it. */
+            user?: string | null;
+        };
         /** @description Verdicts by class. */
         Counts: {
             /** @description How many had no room. */
@@ -912,6 +923,20 @@ export interface components {
             /** @description Passages of the story, best first. */
             passages: components["schemas"]["PassageFound"][];
         };
+        /** @description How often keys are found in the stored chats. */
+        Frequency: {
+            /** @description Chats that were looked at, newest first. */
+            chats: number;
+            /**
+             * @description Whether that is all there is. If not, the bound of work was reached and older messages
+             *     were left out.
+             */
+            complete: boolean;
+            /** @description The entry's keys, first and second. */
+            keys: components["schemas"]["KeyFrequency"][];
+            /** @description Messages that were looked at, on all branches. */
+            messages: number;
+        };
         /** @description From where in a story on something is so. */
         FromView: {
             /** @description The chat. */
@@ -1307,6 +1332,15 @@ export interface components {
              * @description When it last changed.
              */
             updated: number;
+        };
+        /** @description How often a key is found. */
+        KeyFrequency: {
+            /** @description Chats it is found in. */
+            chats: number;
+            /** @description The key. */
+            key: string;
+            /** @description Messages it is found in. */
+            messages: number;
         };
         /** @description A key and where it was found. */
         KeyHits: {

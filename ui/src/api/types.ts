@@ -22,6 +22,7 @@ export type Features = Partial<Schemas['Features']>;
 export type Figures = Schemas['TurnFigures'];
 export type Found = Schemas['FoundView'];
 export type Finding = Schemas['LintFinding'];
+export type Frequency = Schemas['Frequency'];
 export type FixChange = Schemas['FixChange'];
 export type Graph = Schemas['GraphView'];
 export type GraphLayer = Schemas['GraphLayer'];

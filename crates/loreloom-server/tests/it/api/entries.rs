@@ -161,6 +161,43 @@ async fn an_entry_is_changed_undone_and_done_again() {
 }
 
 #[tokio::test]
+async fn keys_are_counted_over_the_stored_chats() {
+    let api = Api::start().await.with_book().await;
+    api.story().await;
+    // Another branch of the same story: what both have counts once.
+    let told = [("user", "I come in."), ("assistant", "Welcome."), ("user", "The Bell is near.")];
+    api.tell("inn", &told, "It is.").await;
+    api.tell("wood", &[("user", "No bells here, only a dyke.")], "I come along.").await;
+    let count = async |body: Value| api.call("POST", "/lore/frequency", body).await;
+    let draft = json!({"activation": {"keys": ["bell", "come", "Wren"], "secondary": {"keys": ["/dykes?/i"]}}});
+    let mut found = Value::Null;
+    // Replies are stored a moment after they were told.
+    for _ in 0..500 {
+        found = count(json!({"entry": "reach/0", "draft": draft})).await.good();
+        if found["messages"] == 8 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let keys = json!([
+        {"key": "bell", "messages": 2, "chats": 1},
+        {"key": "come", "messages": 2, "chats": 2},
+        {"key": "Wren", "messages": 0, "chats": 0},
+        {"key": "/dykes?/i", "messages": 1, "chats": 1},
+    ]);
+    assert_eq!(found, json!({"keys": keys, "messages": 8, "chats": 2, "complete": true}));
+    // By the entry's own mode.
+    let whole = json!({"activation": {"keys": ["bell"], "whole_words": false}});
+    let found = count(json!({"entry": "reach/0", "draft": whole})).await.good();
+    assert_eq!(found["keys"], json!([{"key": "bell", "messages": 3, "chats": 2}]));
+    api.send(api.request("DELETE", "/chats/wood")).await.good();
+    let saved = count(json!({"entry": "reach/0"})).await.good();
+    assert_eq!((&saved["keys"][1]["messages"], &saved["chats"]), (&json!(0), &json!(1)));
+    let none = count(json!({"entry": "none"})).await.refused(404);
+    assert_eq!(none.1, "there is no entry `none`");
+}
+
+#[tokio::test]
 async fn an_entry_is_made_and_taken_out() {
     let api = Api::start().await.with_book().await;
     let new = json!({"book": "reach", "entry": {"name": "Weir", "activation": {"keys": ["weir"]}}});
