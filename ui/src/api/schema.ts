@@ -43,6 +43,18 @@ export interface components {
             /** @description `None` leaves it to the engine. */
             whole_words?: boolean | null;
         };
+        /** @description A turn that is decided as another character's. */
+        AsSpeaker: {
+            /**
+             * @description Whether books were chosen by whom they follow. They stay as they were if those of the
+             *     turn's day are not today's: whom they followed is not kept.
+             */
+            followed: boolean;
+            /** @description The character. */
+            name: string;
+            /** @description What memory keeps from the character: what it was away for or must not know. */
+            withheld: components["schemas"]["Withheld"][];
+        };
         /**
          * @description Who wrote.
          * @enum {string}
@@ -2265,6 +2277,11 @@ export interface components {
              * @description In place of `books`: the lore of this run of `POST /replay`.
              */
             run?: number | null;
+            /**
+             * @description Decide it as the turn of this character: by character filters, the books that follow it
+             *     and what memory may tell it. What the front end itself wrote for the other stays.
+             */
+            speaker?: string | null;
             /** @description Entries to leave out. */
             without?: components["schemas"]["EntryId"][];
         };
@@ -2277,6 +2294,7 @@ export interface components {
             lore?: components["schemas"]["TurnChange"] | null;
             /** @description The prompt, measured; `unchanged` compares it with the prompt that was sent. */
             prompt: components["schemas"]["PromptMap"];
+            speaker?: components["schemas"]["AsSpeaker"] | null;
             /** @description What would be woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
         };
@@ -3602,6 +3620,8 @@ export interface components {
         TurnView: {
             /** @description How the pools used their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
+            /** @description Who speaks in the story so far: whose turn it could have been, as `speaker` of a preview. */
+            cast: string[];
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
             /** @description Verdicts by class, of all entries. */
@@ -3822,6 +3842,18 @@ export interface components {
             /** @description The user's name. */
             user?: string | null;
         };
+        /** @description Something that is kept from a character. */
+        Withheld: {
+            /** @description What it says. */
+            content: string;
+            /** @description What it is. */
+            tier: components["schemas"]["WithheldTier"];
+        };
+        /**
+         * @description What kind of thing is kept from a character.
+         * @enum {string}
+         */
+        WithheldTier: "memory" | "scene" | "arc";
         /** @description A woven turn. */
         WovenView: {
             /** @description How the pools used their budgets. */
