@@ -240,6 +240,34 @@ test('a file that is no book is refused in words', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeDisabled();
 });
 
+test('entries are moved into another book after a look, and taken back', async ({ page }) => {
+  await book('jetty', [{ key: ['plank'], comment: 'Plank', content: 'A plank.', sticky: 2 }, { key: ['rope'], comment: 'The rope', content: 'Another rope.' }]);
+  const titles = async (id: string) => (await json<{ items: { title: string }[] }>(`/lore/entries?f=book:${id}`)).items.map((one) => one.title);
+  try {
+    for (const name of ['light', 'dark'] as const) {
+      await theme(page, name);
+      await page.goto('/lore?f=book:jetty');
+      for (const title of ['Plank', 'The rope']) await page.locator('.vr', { hasText: title }).getByRole('checkbox').check();
+      await page.getByRole('button', { name: 'Move or copy…' }).click();
+      await page.getByRole('dialog').getByRole('combobox').selectOption('harbour');
+      await expect(page.locator('[data-clashes]')).toContainText('The title of 1 entry is taken there: it stays where it is.');
+      await expect(page.getByRole('dialog')).toContainText('Everything they say has a place there.');
+      await axe(page);
+      await shot(page, `move-${name}`);
+      expect(await titles('jetty')).toEqual(['Plank', 'The rope']);
+      await page.getByRole('button', { name: 'Move 1 entry', exact: true }).click();
+      await expect(page.locator('[data-notice]')).toContainText('1 entry moved');
+      expect(await titles('jetty')).toEqual(['The rope']);
+      expect(await titles('harbour')).toContain('Plank');
+      await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+      await expect(page.locator('[data-notice]')).toContainText('Taken back');
+      expect(await titles('jetty')).toEqual(['Plank', 'The rope']);
+    }
+  } finally {
+    await fetch(`${url()}/api/v1/books/jetty`, { method: 'DELETE' });
+  }
+});
+
 test('what the linter found and what changed lately is one click away', async ({ page }) => {
   await book('reeds', [{ key: ['reed'], comment: 'Reeds', content: 'Reeds grow here.' }, { comment: 'Unreachable', content: 'Nothing brings this in.' }]);
   try {

@@ -30,6 +30,7 @@ mod lookout;
 mod lore;
 mod metrics;
 mod models;
+mod moving;
 mod notices;
 mod noting;
 mod own_connections;

@@ -315,6 +315,15 @@ export interface components {
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description An entry whose title an entry of the other book has. */
+        Clash: {
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What both are called. */
+            title: string;
+            /** @description The entry of the other book. */
+            with: components["schemas"]["EntryId"];
+        };
         /** @description A named model connection. */
         ConnectionId: string;
         /**
@@ -1668,6 +1677,56 @@ export interface components {
          * @enum {string}
          */
         MomentKind: "memory" | "session_memory" | "scene" | "thread" | "knowledge" | "state";
+        /** @description Entries to move or copy. */
+        Move: {
+            /** @description Leave them where they are, too. */
+            copy?: boolean;
+            /** @description Tell what would happen, and change nothing. */
+            dry_run?: boolean;
+            /** @description The book they go into. */
+            into: components["schemas"]["BookId"];
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /**
+             * @description Leave out those whose title an entry of that book has. Without it both are there:
+             *     nothing is ever overwritten.
+             */
+            skip_clashes?: boolean;
+        };
+        /** @description An entry that goes. */
+        Moved: {
+            /** @description What it is called by in the other book. */
+            becomes: components["schemas"]["EntryId"];
+            /** @description Its book. */
+            from: components["schemas"]["BookId"];
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description What a move did, or would do. */
+        MoveDone: {
+            /** @description Those whose title is taken there. */
+            clashes: components["schemas"]["Clash"][];
+            /** @description Whether nothing was changed. */
+            dry_run: boolean;
+            /**
+             * @description What a file of the other book's format has no place for. It stays in the book here,
+             *     and is left out when that is written as such a file.
+             */
+            losses: components["schemas"]["Loss"][];
+            /** @description Those that go. */
+            moved: components["schemas"]["Moved"][];
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description How many entries were selected. */
+            selected: number;
+            /** @description Takes all of it back; none if nothing changed. */
+            undo?: string | null;
+        };
         /** @description Whom a new book follows, and how it is read. */
         NewBook: {
             /** @description Whom it follows; everybody without it. */

@@ -34,6 +34,7 @@ export type Knowledge = Schemas['KnowledgeView'];
 export type LineChange = Schemas['LineChange'];
 export type MadeKey = Schemas['MadeKey'];
 export type MappedSpan = Schemas['MappedSpan'];
+export type MoveDone = Schemas['MoveDone'];
 export type Outcome = Schemas['Outcome'];
 export type PathMessage = Schemas['PathMessage'];
 export type Path = Schemas['PathView'];

@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Which entries.
 #[derive(Debug, Deserialize, ToSchema)]
-struct Selection {
+pub(super) struct Selection {
     /// These.
     ids: Option<Vec<EntryId>>,
     /// Or those that fit a filter.
@@ -110,9 +110,14 @@ struct BatchDone {
 }
 
 /// The books with the entries of each that a selection names.
-type Selected = Vec<(BookId, Vec<EntryId>)>;
+pub(super) type Selected = Vec<(BookId, Vec<EntryId>)>;
 
-async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Selected, Problem> {
+/// What a selection names, of what can be changed.
+pub(super) async fn selected(
+    app: &App,
+    caller: &Caller,
+    select: &Selection,
+) -> Result<Selected, Problem> {
     app.take_up(&caller.tenant).await?;
     let filter = match (&select.ids, &select.f) {
         (Some(_), None) => Filter::default(),
@@ -172,18 +177,11 @@ async fn carry_out(
         }
         Ok(changed)
     };
-    if dry_run || books.is_empty() {
-        let mut copies = Vec::new();
-        for id in &books {
-            let standing = editing.case().find(id).await?;
-            let book = editing.case().book(&standing).await?;
-            copies.push((standing, book));
-        }
-        let changed = all(&mut copies)?;
-        let revision = app.store.revision(&caller.tenant).await?;
-        return Ok(BatchDone { dry_run, selected: count, changed, undo: None, revision });
-    }
-    let done = editing.books(&books, all).await?;
+    let done = if dry_run || books.is_empty() {
+        editing.rehearsed(&books, all).await?
+    } else {
+        editing.books(&books, all).await?
+    };
     let (undo, revision, changed) = (done.undo, done.revision, done.made);
     Ok(BatchDone { dry_run, selected: count, changed, undo, revision })
 }

@@ -33,6 +33,7 @@ mod memory_whole;
 mod memory_writes;
 mod messages;
 mod model_trial;
+mod moving;
 mod openapi;
 mod paging;
 mod previewing;
@@ -103,6 +104,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(entry_writes::routes())
         .merge(entry_history::routes())
         .merge(batch::routes())
+        .merge(moving::routes())
         .merge(matching::routes())
         .merge(settings::routes())
         .merge(weaving::routes())
