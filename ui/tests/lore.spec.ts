@@ -248,6 +248,10 @@ test('entries are moved into another book after a look, and taken back', async (
       await theme(page, name);
       await page.goto('/lore?f=book:jetty');
       for (const title of ['Plank', 'The rope']) await page.locator('.vr', { hasText: title }).getByRole('checkbox').check();
+      // The bar wraps, so that the table stays beside the panel and not under it.
+      const box = async (of: string) => (await page.locator(of).boundingBox())!;
+      expect((await box('.batch')).x + (await box('.batch')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
+      expect((await box('.vr >> nth=0')).x + (await box('.vr >> nth=0')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
       await page.getByRole('button', { name: 'Move or copy…' }).click();
       await page.getByRole('dialog').getByRole('combobox').selectOption('harbour');
       await expect(page.locator('[data-clashes]')).toContainText('The title of 1 entry is taken there: it stays where it is.');
