@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, book, expect, json, shot, test, url } from './kit';
+import { axe, book, expect, json, shot, test, theme, url } from './kit';
 import { serve } from './server';
 
 test.beforeAll(async () => {
@@ -37,6 +37,27 @@ test('an entry is changed, saved and taken back', async ({ page }) => {
   await expect(content).toHaveValue('A lantern hangs over the harbour steps.');
   await axe(page);
   await shot(page, 'entry-light');
+});
+
+test('each key says how often the stories have it', async ({ page }) => {
+  // Two messages with the word that is a key, one of them with another that becomes one.
+  const messages = ['A Lantern hangs there.', 'Two lantern hooks, one oriel.', 'Nothing.'].map((content) => ({ role: 'user', content }));
+  await json('/chats', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id: 'lamps', title: 'Lamps', messages }) });
+  for (const name of ['light', 'dark'] as const) {
+    await theme(page, name);
+    await open(page, 'The lantern');
+    const keys = page.getByRole('group', { name: 'Keys', exact: true });
+    await expect(keys.locator('.key', { hasText: 'lantern' }).locator('small')).toContainText('found in 2 messages of 1 story');
+    await expect(keys.locator('.key', { hasText: 'café' }).locator('small')).toContainText('found in 0 messages');
+    await page.getByLabel('Keys: add key', { exact: true }).fill('oriel');
+    await page.keyboard.press('Enter');
+    await expect(keys.locator('.key', { hasText: 'oriel' }).locator('small')).toContainText('found in 1 message of 1 story');
+    await expect(page.locator('[data-frequency]')).toContainText('Numbers: messages a key is found in');
+    await axe(page);
+    await shot(page, `entry-frequency-${name}`);
+    await page.getByRole('button', { name: 'Discard' }).click();
+  }
+  await fetch(`${url()}/api/v1/chats/lamps`, { method: 'DELETE' });
 });
 
 test('try it marks the hits of every script, also of keys that are not saved', async ({ page }) => {
@@ -217,6 +238,62 @@ test('a file that is no book is refused in words', async ({ page }) => {
   await page.locator('input[type=file]').setInputFiles({ name: 'no.json', mimeType: 'application/json', buffer: Buffer.from('{"what": 1}') });
   await expect(page.getByRole('dialog').getByRole('alert')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeDisabled();
+});
+
+test('entries are moved into another book after a look, and taken back', async ({ page }) => {
+  await book('jetty', [{ key: ['plank'], comment: 'Plank', content: 'A plank.', sticky: 2 }, { key: ['rope'], comment: 'The rope', content: 'Another rope.' }]);
+  const titles = async (id: string) => (await json<{ items: { title: string }[] }>(`/lore/entries?f=book:${id}`)).items.map((one) => one.title);
+  try {
+    for (const name of ['light', 'dark'] as const) {
+      await theme(page, name);
+      await page.goto('/lore?f=book:jetty');
+      for (const title of ['Plank', 'The rope']) await page.locator('.vr', { hasText: title }).getByRole('checkbox').check();
+      // The bar wraps, so that the table stays beside the panel and not under it.
+      const box = async (of: string) => (await page.locator(of).boundingBox())!;
+      expect((await box('.batch')).x + (await box('.batch')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
+      expect((await box('.vr >> nth=0')).x + (await box('.vr >> nth=0')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
+      await page.getByRole('button', { name: 'Move or copy…' }).click();
+      await page.getByRole('dialog').getByRole('combobox').selectOption('harbour');
+      await expect(page.locator('[data-clashes]')).toContainText('The title of 1 entry is taken there: it stays where it is.');
+      await expect(page.getByRole('dialog')).toContainText('Everything they say has a place there.');
+      await axe(page);
+      await shot(page, `move-${name}`);
+      expect(await titles('jetty')).toEqual(['Plank', 'The rope']);
+      await page.getByRole('button', { name: 'Move 1 entry', exact: true }).click();
+      await expect(page.locator('[data-notice]')).toContainText('1 entry moved');
+      expect(await titles('jetty')).toEqual(['The rope']);
+      expect(await titles('harbour')).toContain('Plank');
+      await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+      await expect(page.locator('[data-notice]')).toContainText('Taken back');
+      expect(await titles('jetty')).toEqual(['Plank', 'The rope']);
+    }
+  } finally {
+    await fetch(`${url()}/api/v1/books/jetty`, { method: 'DELETE' });
+  }
+});
+
+test('what the linter found and what changed lately is one click away', async ({ page }) => {
+  await book('reeds', [{ key: ['reed'], comment: 'Reeds', content: 'Reeds grow here.' }, { comment: 'Unreachable', content: 'Nothing brings this in.' }]);
+  try {
+    for (const name of ['light', 'dark'] as const) {
+      await theme(page, name);
+      await page.goto('/lore');
+      await page.getByRole('button', { name: 'With findings' }).click();
+      await expect(page.getByLabel('Filter, for example')).toHaveValue('lint:any');
+      await expect(page.locator('.vr', { hasText: 'Unreachable' })).toBeVisible();
+      await expect(page.locator('.vr', { hasText: 'Reeds' })).toHaveCount(0);
+      await axe(page);
+      await shot(page, `lore-findings-${name}`);
+    }
+    // Both are new, however long the demo's own lore has been there.
+    await page.getByRole('button', { name: 'Changed in 7 days' }).click();
+    await expect(page.getByLabel('Filter, for example')).toHaveValue('changed:7d');
+    await expect(page.locator('.vr', { hasText: 'Reeds' })).toBeVisible();
+    await page.goto('/lore?f=by:model');
+    await expect(page.getByText('nothing records whether a model or a hand made a change')).toBeVisible();
+  } finally {
+    await fetch(`${url()}/api/v1/books/reeds`, { method: 'DELETE' });
+  }
 });
 
 test('a wrong filter names its mistake', async ({ page }) => {

@@ -128,6 +128,16 @@ pub(crate) fn from(extensions: &Extensions) -> Option<&Value> {
     ours(extensions)?.get("from")
 }
 
+/// An entry of a book of one format as it is in a book of another: what it means stays, and
+/// what its own file said besides is carried along and put back on the way home.
+pub fn crossed(entry: &Entry, origin: &str, target: &str) -> Entry {
+    let way = Way::of_entry(entry, origin, target);
+    let original_id = way.id().and_then(|id| serde_json::from_value(id).ok());
+    let mut extensions = way.keys;
+    set_from(&mut extensions, way.carried);
+    Entry { extensions, original_id, raw: None, ..entry.clone() }
+}
+
 /// What becomes of what only one format has, when an entry or book crosses to another.
 pub(crate) struct Way {
     /// The keys of the target that go back to their place.

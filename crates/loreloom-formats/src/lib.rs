@@ -54,6 +54,7 @@ mod yaml;
 
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
+    crossing::crossed,
     detect::{Format, detect},
     dialect::dialect_of,
     error::FormatError,

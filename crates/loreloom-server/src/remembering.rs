@@ -13,7 +13,7 @@ use loreloom_memory::{
     inject::SlotChanges,
     ports::MemoryError,
     presence::characters,
-    service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who},
+    service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who, Withheld},
 };
 use tokio::{
     runtime::Handle,
@@ -144,6 +144,17 @@ impl App {
             counter,
         };
         memory.as_it_would_be(&asked).await
+    }
+
+    /// What memory keeps from a character of what is known on a path.
+    pub(crate) async fn withheld(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        speaker: &str,
+    ) -> Result<Vec<Withheld>, MemoryError> {
+        let Some(memory) = &self.memory else { return Ok(Vec::new()) };
+        memory.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
     }
 
     /// Tells memory of a reply that came through the API.

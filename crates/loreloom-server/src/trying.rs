@@ -11,7 +11,7 @@ use loreloom_core::{
     dice::TurnDice,
     ids::{ChatId, EntryId, PrefixHash},
     library::{Dialect, Library, Roster},
-    report::{KeyMatch, MatchPlace, Outcome, TextSource},
+    report::{MatchPlace, Outcome, TextSource, Warning},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
@@ -40,8 +40,7 @@ pub(crate) fn hits(
     names: (&str, &str),
     text: &str,
 ) -> Vec<Hits> {
-    let secondary = entry.activation.secondary.keys.iter();
-    let keys = entry.activation.keys.iter().chain(secondary);
+    let keys = Probes::keys(entry);
     keys.map(|key| {
         let places = places(entry, key, dialect, rules, names, text);
         Hits { key: key.raw().to_owned(), places }
@@ -74,14 +73,76 @@ fn places(
 
 /// A library of an entry with one key and no other rule.
 fn alone(entry: &Entry, key: &Key, dialect: Dialect, rules: &Rules) -> Library {
-    let mut probe = Entry::new(entry.id.clone());
+    compiled(vec![probe(entry, key, entry.id.clone())], dialect, rules)
+}
+
+/// An entry that has one key of another, with how that one is matched, and no other rule.
+fn probe(entry: &Entry, key: &Key, id: EntryId) -> Entry {
+    let mut probe = Entry::new(id);
     probe.activation.keys = vec![key.clone()];
     probe.activation.case_sensitive = entry.activation.case_sensitive;
     probe.activation.whole_words = entry.activation.whole_words;
     "x".clone_into(&mut probe.content);
+    probe
+}
+
+fn compiled(probes: Vec<Entry>, dialect: Dialect, rules: &Rules) -> Library {
     let mut book = Book::new("try", "try");
-    book.entries.push(probe);
+    book.entries = probes;
     Library::compile_dialects([(Arc::new(book), dialect)], rules)
+}
+
+/// An entry's keys, each by itself, to be looked for in many texts.
+pub(crate) struct Probes(Library);
+
+/// What was found in a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Looked {
+    /// The keys that are in it, by their places among the entry's.
+    pub(crate) found: Vec<usize>,
+    /// How many expressions were given up on.
+    pub(crate) too_slow: usize,
+}
+
+impl Probes {
+    /// An entry's keys, first and second.
+    pub(crate) fn keys(entry: &Entry) -> impl Iterator<Item = &Key> {
+        entry.activation.keys.iter().chain(&entry.activation.secondary.keys)
+    }
+
+    pub(crate) fn of(entry: &Entry, dialect: Dialect, rules: &Rules) -> Self {
+        let probes = Self::keys(entry).enumerate().map(|(at, key)| {
+            let mut probe = probe(entry, key, EntryId(at.to_string()));
+            // The text of one must not bring in another, and all have room.
+            probe.recursion.exclude = true;
+            probe.recursion.prevent = true;
+            probe.budget.ignore = true;
+            probe
+        });
+        Self(compiled(probes.collect(), dialect, rules))
+    }
+
+    /// Which keys are in a text.
+    pub(crate) fn look(&self, rules: &Rules, names: (&str, &str), text: &str) -> Looked {
+        let report = judged(&self.0, rules, names, text).report;
+        let slow = |warning: &&Warning| matches!(warning, Warning::KeyTooSlow { .. });
+        let too_slow = report.warnings.iter().filter(slow).count();
+        let found = report.verdicts.into_iter().filter(|verdict| is_found(&verdict.outcome));
+        let found = found.filter_map(|verdict| verdict.entry.as_str().parse().ok()).collect();
+        Looked { found, too_slow }
+    }
+}
+
+/// Whether a key was found in what was said.
+fn is_found(outcome: &Outcome) -> bool {
+    place(outcome).is_some()
+}
+
+/// Where a key was found in what was said.
+fn place(outcome: &Outcome) -> Option<(usize, usize)> {
+    let Outcome::Activated { trigger, .. } = outcome else { return None };
+    let MatchPlace { source, start, end } = trigger.primary.as_ref()?.at.as_ref()?;
+    matches!(source, TextSource::Message { .. }).then_some((*start, *end))
 }
 
 /// The entries of which something is found in a text.
@@ -103,10 +164,7 @@ fn first(
     text: &str,
 ) -> Option<(usize, usize)> {
     let verdict = judged(library, rules, names, text).report.verdicts.into_iter().next()?;
-    let Outcome::Activated { trigger, .. } = verdict.outcome else { return None };
-    let KeyMatch { at, .. } = trigger.primary?;
-    let MatchPlace { source, start, end } = at?;
-    matches!(source, TextSource::Message { .. }).then_some((start, end))
+    place(&verdict.outcome)
 }
 
 /// What the engine says to a text that is all that was said.
@@ -161,5 +219,20 @@ mod tests {
         assert_eq!(found("/dykes?/i", None, "a Dyke, two dykes"), [(2, 6), (12, 17)]);
         assert_eq!(found("{{user}}", None, "Said Wren."), [(5, 9)]);
         assert_eq!(found("gong", None, "Bell"), []);
+    }
+
+    #[test]
+    fn keys_that_are_probed_together_do_not_bring_each_other_in() {
+        let mut entry = Entry::new("b/0");
+        entry.activation.keys = ["bell", "x", "/r(o|0)pes?/i"].map(Key::parse).to_vec();
+        entry.activation.secondary.keys = vec![Key::parse("gong")];
+        let rules = Rules::default();
+        for dialect in [Dialect::WorldInfo, Dialect::Cards] {
+            let probes = Probes::of(&entry, dialect, &rules);
+            let look = |text: &str| probes.look(&rules, ("Wren", "Mira"), text).found;
+            assert_eq!(look("The bell and the ropes."), [0, 2], "{dialect:?}");
+            assert_eq!(look("A gong. x?"), [1, 3], "{dialect:?}");
+            assert_eq!(look("Nothing."), [0; 0], "{dialect:?}");
+        }
     }
 }

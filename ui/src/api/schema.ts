@@ -43,6 +43,18 @@ export interface components {
             /** @description `None` leaves it to the engine. */
             whole_words?: boolean | null;
         };
+        /** @description A turn that is decided as another character's. */
+        AsSpeaker: {
+            /**
+             * @description Whether books were chosen by whom they follow. They stay as they were if those of the
+             *     turn's day are not today's: whom they followed is not kept.
+             */
+            followed: boolean;
+            /** @description The character. */
+            name: string;
+            /** @description What memory keeps from the character: what it was away for or must not know. */
+            withheld: components["schemas"]["Withheld"][];
+        };
         /**
          * @description Who wrote.
          * @enum {string}
@@ -328,6 +340,15 @@ export interface components {
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description An entry whose title an entry of the other book has. */
+        Clash: {
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What both are called. */
+            title: string;
+            /** @description The entry of the other book. */
+            with: components["schemas"]["EntryId"];
+        };
         /** @description A named model connection. */
         ConnectionId: string;
         /**
@@ -471,6 +492,17 @@ export interface components {
             strict_roles: boolean;
             /** @description What tokens are counted with. */
             tokenizer: string;
+        };
+        /** @description An entry whose keys are to be counted. */
+        Count: {
+            /** @description The character's name, for keys that name it. */
+            character?: string | null;
+            /** @description Changes to it that are not saved yet (RFC 7396). */
+            draft?: Record<string, never> | null;
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The user's name, for keys that name it. */
+            user?: string | null;
         };
         /** @description Verdicts by class. */
         Counts: {
@@ -937,6 +969,20 @@ export interface components {
             /** @description Passages of the story, best first. */
             passages: components["schemas"]["PassageFound"][];
         };
+        /** @description How often keys are found in the stored chats. */
+        Frequency: {
+            /** @description Chats that were looked at, newest first. */
+            chats: number;
+            /**
+             * @description Whether that is all there is. If not, the bound of work was reached and older messages
+             *     were left out.
+             */
+            complete: boolean;
+            /** @description The entry's keys, first and second. */
+            keys: components["schemas"]["KeyFrequency"][];
+            /** @description Messages that were looked at, on all branches. */
+            messages: number;
+        };
         /** @description From where in a story on something is so. */
         FromView: {
             /** @description The chat. */
@@ -1343,6 +1389,15 @@ export interface components {
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
         };
+        /** @description How often a key is found. */
+        KeyFrequency: {
+            /** @description Chats it is found in. */
+            chats: number;
+            /** @description The key. */
+            key: string;
+            /** @description Messages it is found in. */
+            messages: number;
+        };
         /** @description A key and where it was found. */
         KeyHits: {
             /** @description The key. */
@@ -1436,7 +1491,9 @@ export interface components {
             book: string;
             /** @description What it is. */
             code: string;
-            /** @description The entry or note; none where it is about the whole. */
+            /** @description All entries or notes it is about. */
+            entries: components["schemas"]["EntryId"][];
+            /** @description The entry or note; none where it is about several, or about the whole. */
             entry?: string | null;
             /** @description The same with its parameters. */
             parameters: Record<string, never>;
@@ -1662,6 +1719,56 @@ export interface components {
          * @enum {string}
          */
         MomentKind: "memory" | "session_memory" | "scene" | "thread" | "knowledge" | "state";
+        /** @description Entries to move or copy. */
+        Move: {
+            /** @description Leave them where they are, too. */
+            copy?: boolean;
+            /** @description Tell what would happen, and change nothing. */
+            dry_run?: boolean;
+            /** @description The book they go into. */
+            into: components["schemas"]["BookId"];
+            /** @description Which entries. */
+            select: components["schemas"]["Selection"];
+            /**
+             * @description Leave out those whose title an entry of that book has. Without it both are there:
+             *     nothing is ever overwritten.
+             */
+            skip_clashes?: boolean;
+        };
+        /** @description An entry that goes. */
+        Moved: {
+            /** @description What it is called by in the other book. */
+            becomes: components["schemas"]["EntryId"];
+            /** @description Its book. */
+            from: components["schemas"]["BookId"];
+            /** @description The entry. */
+            id: components["schemas"]["EntryId"];
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description What a move did, or would do. */
+        MoveDone: {
+            /** @description Those whose title is taken there. */
+            clashes: components["schemas"]["Clash"][];
+            /** @description Whether nothing was changed. */
+            dry_run: boolean;
+            /**
+             * @description What a file of the other book's format has no place for. It stays in the book here,
+             *     and is left out when that is written as such a file.
+             */
+            losses: components["schemas"]["Loss"][];
+            /** @description Those that go. */
+            moved: components["schemas"]["Moved"][];
+            /**
+             * Format: int64
+             * @description The revision of the desk.
+             */
+            revision: number;
+            /** @description How many entries were selected. */
+            selected: number;
+            /** @description Takes all of it back; none if nothing changed. */
+            undo?: string | null;
+        };
         /** @description Whom a new book follows, and how it is read. */
         NewBook: {
             /** @description Whom it follows; everybody without it. */
@@ -2334,6 +2441,11 @@ export interface components {
              * @description In place of `books`: the lore of this run of `POST /replay`.
              */
             run?: number | null;
+            /**
+             * @description Decide it as the turn of this character: by character filters, the books that follow it
+             *     and what memory may tell it. What the front end itself wrote for the other stays.
+             */
+            speaker?: string | null;
             /** @description Entries to leave out. */
             without?: components["schemas"]["EntryId"][];
         };
@@ -2346,6 +2458,7 @@ export interface components {
             lore?: components["schemas"]["TurnChange"] | null;
             /** @description The prompt, measured; `unchanged` compares it with the prompt that was sent. */
             prompt: components["schemas"]["PromptMap"];
+            speaker?: components["schemas"]["AsSpeaker"] | null;
             /** @description What would be woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
         };
@@ -3672,6 +3785,8 @@ export interface components {
             /** @description How the pools used their budgets. */
             budgets: components["schemas"]["BudgetUse"][];
             cache?: components["schemas"]["KeptPrefix"] | null;
+            /** @description Who speaks in the story so far: whose turn it could have been, as `speaker` of a preview. */
+            cast: string[];
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
             /** @description Verdicts by class, of all entries. */
@@ -3892,6 +4007,18 @@ export interface components {
             /** @description The user's name. */
             user?: string | null;
         };
+        /** @description Something that is kept from a character. */
+        Withheld: {
+            /** @description What it says. */
+            content: string;
+            /** @description What it is. */
+            tier: components["schemas"]["WithheldTier"];
+        };
+        /**
+         * @description What kind of thing is kept from a character.
+         * @enum {string}
+         */
+        WithheldTier: "memory" | "scene" | "arc";
         /** @description A woven turn. */
         WovenView: {
             /** @description How the pools used their budgets. */

@@ -18,6 +18,8 @@ pub struct BookFinding {
     pub book: BookId,
     /// The entry; none where it is about several.
     pub entry: Option<EntryId>,
+    /// All entries it is about.
+    pub entries: Vec<EntryId>,
     /// What people call the entry.
     pub title: String,
     /// How bad it is.
@@ -50,6 +52,9 @@ pub enum BookFindingKind {
 }
 
 impl BookFindingKind {
+    /// All codes there are.
+    pub const CODES: [&str; 4] = ["not_a_regex", "no_keys", "empty_content", "same_entry"];
+
     /// The stable machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -84,24 +89,25 @@ impl BookFindingKind {
 
 /// What is odd about the books of a library.
 pub fn lint(library: &Library) -> Vec<BookFinding> {
-    let about = |book: &Book, entry: Option<&Entry>, kind: BookFindingKind| BookFinding {
+    let about = |book: &Book, entry: &Entry, kind: BookFindingKind| BookFinding {
         book: book.id.clone(),
-        entry: entry.map(|entry| entry.id.clone()),
-        title: entry.map_or("", Entry::title).to_owned(),
+        entry: Some(entry.id.clone()),
+        entries: vec![entry.id.clone()],
+        title: entry.title().to_owned(),
         severity: kind.severity(),
         kind,
     };
     let mut findings = Vec::new();
     for (ix, key) in library.not_regexes() {
         let kind = BookFindingKind::NotARegex { key: key.to_owned() };
-        findings.push(about(library.book(ix), Some(library.entry(ix)), kind));
+        findings.push(about(library.book(ix), library.entry(ix), kind));
     }
     for book in library.books() {
         for entry in book.entries.iter().filter(|entry| entry.activation.enabled) {
             let odd = odd(entry).into_iter();
-            findings.extend(odd.map(|kind| about(book, Some(entry), kind)));
+            findings.extend(odd.map(|kind| about(book, entry, kind)));
         }
-        findings.extend(twice(book).into_iter().map(|kind| about(book, None, kind)));
+        findings.extend(twice(book));
     }
     findings
 }
@@ -119,7 +125,7 @@ fn odd(entry: &Entry) -> Vec<BookFindingKind> {
 }
 
 /// Entries that say the same under the same keys.
-fn twice(book: &Book) -> Vec<BookFindingKind> {
+fn twice(book: &Book) -> impl Iterator<Item = BookFinding> + '_ {
     let mut seen: BTreeMap<(String, &str), Vec<&Entry>> = BTreeMap::new();
     for entry in book.entries.iter().filter(|entry| !entry.content.trim().is_empty()) {
         let keys = format!("{:?}", entry.activation.keys);
@@ -128,7 +134,14 @@ fn twice(book: &Book) -> Vec<BookFindingKind> {
     let same = seen.into_values().filter(|entries| entries.len() > 1);
     same.map(|entries| {
         let (count, title) = (entries.len(), entries[0].title().to_owned());
-        BookFindingKind::SameEntry { count, title }
+        let kind = BookFindingKind::SameEntry { count, title };
+        BookFinding {
+            book: book.id.clone(),
+            entry: None,
+            entries: entries.into_iter().map(|entry| entry.id.clone()).collect(),
+            title: String::new(),
+            severity: kind.severity(),
+            kind,
+        }
     })
-    .collect()
 }

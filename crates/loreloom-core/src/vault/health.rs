@@ -180,6 +180,33 @@ pub enum Severity {
 }
 
 impl IssueKind {
+    /// The codes of those that are about a note.
+    pub const NOTE_CODES: [&str; 23] = [
+        "no_keys",
+        "empty_content",
+        "unknown_required",
+        "unknown_excluded",
+        "unknown_cascade",
+        "excludes_itself",
+        "requires_and_excludes",
+        "circular_requires",
+        "excludes_constant",
+        "excludes_bootstrap",
+        "large",
+        "short_key",
+        "shared_key",
+        "cooldown_on_constant",
+        "depth_outside_chat",
+        "probability_zero",
+        "duplicate_title",
+        "unknown_links",
+        "bootstrap_without_keys",
+        "large_seed",
+        "warmup_on_short_keys",
+        "never_scanned",
+        "no_summary",
+    ];
+
     /// How bad it is.
     pub fn severity(&self) -> Severity {
         match self {

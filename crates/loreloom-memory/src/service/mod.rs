@@ -26,6 +26,7 @@ mod scratch;
 mod smart_settings;
 mod turn;
 mod view;
+mod withheld;
 mod work;
 mod worker;
 
@@ -58,6 +59,7 @@ pub use self::{
     smart_settings::smart_memory_settings,
     turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
     view::{View, Who},
+    withheld::{Withheld, WithheldTier},
     worker::{Ran, Stop},
 };
 use self::{cache::Caches, employment::Employment, recalled::Indexes};

@@ -290,7 +290,7 @@ fn demand(texts: &[SlotText]) -> [Option<Tokens>; 9] {
 }
 
 /// What the character remembers, with what everybody of its world knows.
-fn with_world(view: &View) -> std::borrow::Cow<'_, CharacterMemory> {
+pub(super) fn with_world(view: &View) -> std::borrow::Cow<'_, CharacterMemory> {
     if view.world.memories.is_empty() {
         return std::borrow::Cow::Borrowed(&view.character);
     }

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     app::App,
     bookcase::Standing,
-    catalog::{self, Filter},
+    catalog::{self, Filter, Known},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Which entries.
 #[derive(Debug, Deserialize, ToSchema)]
-struct Selection {
+pub(super) struct Selection {
     /// These.
     ids: Option<Vec<EntryId>>,
     /// Or those that fit a filter.
@@ -119,9 +119,14 @@ impl BatchDone {
 }
 
 /// The books with the entries of each that a selection names.
-type Selected = Vec<(BookId, Vec<EntryId>)>;
+pub(super) type Selected = Vec<(BookId, Vec<EntryId>)>;
 
-async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Selected, Problem> {
+/// What a selection names, of what can be changed.
+pub(super) async fn selected(
+    app: &App,
+    caller: &Caller,
+    select: &Selection,
+) -> Result<Selected, Problem> {
     app.take_up(&caller.tenant).await?;
     let filter = match (&select.ids, &select.f) {
         (Some(_), None) => Filter::default(),
@@ -132,9 +137,8 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
             return Err(Problem::new(Code::WrongValue, detail).at("select"));
         }
     };
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
-    let counter = counter.as_ref();
+    let lore = app.stacks.lore();
+    let known = Known::gather(app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore);
     let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
     if let Some(id) = select.ids.iter().flatten().find(|id| !there.contains(id)) {
@@ -144,8 +148,7 @@ async fn selected(app: &App, caller: &Caller, select: &Selection) -> Result<Sele
     let mut books: Selected = Vec::new();
     for row in rows {
         let named = wanted.as_ref().is_none_or(|wanted| wanted.contains(row.id));
-        let fires = firings.get(row.id).copied().unwrap_or_default();
-        if !named || select.except.contains(row.id) || !filter.fits(&row, fires, counter) {
+        if !named || select.except.contains(row.id) || !filter.fits(&row, &known) {
             continue;
         }
         if row.is_note() || app.stacks.is_mounted(&BookId::from(row.book)) {
@@ -183,20 +186,11 @@ async fn carry_out(
         }
         Ok(changed)
     };
-    if dry_run || books.is_empty() {
-        let revision = app.store.revision(&caller.tenant).await?;
-        seen.check(&revision.to_string())?;
-        let mut copies = Vec::new();
-        for id in &books {
-            let standing = editing.case().find(id).await?;
-            let book = editing.case().book(&standing).await?;
-            copies.push((standing, book));
-        }
-        let changed = all(&mut copies)?;
-        let done = BatchDone { dry_run, selected: count, changed, undo: None, revision };
-        return Ok(done.tagged());
-    }
-    let done = editing.books_at(seen, &books, all).await?;
+    let done = if dry_run || books.is_empty() {
+        editing.rehearsed(seen, &books, all).await?
+    } else {
+        editing.books_at(seen, &books, all).await?
+    };
     let (undo, revision, changed) = (done.undo, done.revision, done.made);
     Ok(BatchDone { dry_run, selected: count, changed, undo, revision }.tagged())
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::{Bookcase, BookcaseError, Standing},
+    bookcase::{Bookcase, BookcaseError, Contents, Standing},
     catalog,
 };
 
@@ -87,25 +87,12 @@ impl<'a> Editing<'a> {
         ids: &[BookId],
         mut change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
-        for id in ids {
-            if self.app.stacks.is_mounted(id) {
-                let detail = format!("book `{id}` was named at start and cannot be changed here");
-                return Err(Problem::new(Code::Conflict, detail).with(id.to_string()));
-            }
-        }
         let mut tries = 0;
         loop {
             tries += 1;
             let contents = self.case().contents().await?;
             seen.check(&contents.revision.to_string())?;
-            let mut books = Vec::with_capacity(ids.len());
-            for id in ids {
-                let standing = contents.books.iter().find(|standing| standing.id == *id);
-                let missing = || BookcaseError::NoBook { id: id.clone() };
-                let standing = standing.ok_or_else(missing)?.clone();
-                let book = self.case().book(&standing).await?;
-                books.push((standing, book));
-            }
+            let mut books = self.copies(&contents, ids).await?;
             let made = change(&mut books)?;
             let volumes = books.into_iter().map(|(Standing { shelved, .. }, book)| {
                 let volume = Volume { book: Arc::new(book), dialect: shelved.dialect };
@@ -118,6 +105,40 @@ impl<'a> Editing<'a> {
                 put => return self.done(contents.revision, put?, made).await,
             }
         }
+    }
+
+    /// What a change would make of books, which stay as they are.
+    pub(super) async fn rehearsed<T>(
+        &self,
+        seen: &IfMatch,
+        ids: &[BookId],
+        change: impl FnOnce(&mut [(Standing, Book)]) -> Result<T, Problem>,
+    ) -> Result<Done<T>, Problem> {
+        let contents = self.case().contents().await?;
+        seen.check(&contents.revision.to_string())?;
+        let made = change(&mut self.copies(&contents, ids).await?)?;
+        Ok(Done { undo: None, revision: contents.revision, made })
+    }
+
+    /// Books that can be changed, in the order named.
+    async fn copies(
+        &self,
+        contents: &Contents,
+        ids: &[BookId],
+    ) -> Result<Vec<(Standing, Book)>, Problem> {
+        let mut books = Vec::with_capacity(ids.len());
+        for id in ids {
+            if self.app.stacks.is_mounted(id) {
+                let detail = format!("book `{id}` was named at start and cannot be changed here");
+                return Err(Problem::new(Code::Conflict, detail).with(id.to_string()));
+            }
+            let standing = contents.books.iter().find(|standing| standing.id == *id);
+            let missing = || BookcaseError::NoBook { id: id.clone() };
+            let standing = standing.ok_or_else(missing)?.clone();
+            let book = self.case().book(&standing).await?;
+            books.push((standing, book));
+        }
+        Ok(books)
     }
 
     /// Changes one book.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    catalog::{self, EntryRow, Filter, Fires, Order, Row, Subject},
+    catalog::{self, EntryRow, Filter, Fires, Known, Order, Row, Subject},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -33,7 +33,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct EntriesParams {
-    /// A filter such as `key:bell book:reach -is:disabled tokens>200 cracked`.
+    /// A filter such as `key:bell book:reach -is:disabled tokens>200 lint:any changed:7d
+    /// cracked`.
     f: Option<String>,
     /// `book`, `title`, `tokens`, `order` or `fired`; with `-` before it, the other way
     /// round.
@@ -76,19 +77,23 @@ async fn list(
         None => Order::default(),
     };
     app.take_up(&caller.tenant).await?;
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let fires = |id: &EntryId| firings.get(id).copied().unwrap_or_default();
-    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
-    let counter = counter.as_ref();
+    let lore = app.stacks.lore();
+    let known = Known::gather(&app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore).into_iter();
-    let rows = rows.filter(|row| filter.fits(row, fires(row.id), counter));
+    let rows = rows.filter(|row| filter.fits(row, &known));
     let mut rows: Vec<((i64, String, i64), Row<'_>)> =
-        rows.map(|row| (order.key(&row, fires(row.id), counter), row)).collect();
+        rows.map(|row| (order.key(&row, &known), row)).collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0));
     let page = paging::page(rows, params.cursor.as_deref(), params.limit, |row| row.0.clone())?;
-    let page = page.map(|(_, row)| row.shown(counter, fires(row.id), is_editable(&app, &row)));
+    let page = page.map(|(_, row)| {
+        row.shown(known.counter.as_ref(), known.fires(row.id), is_editable(&app, &row))
+    });
     let library = lore.library().version();
-    let tag = format!("{library}-{}", app.api().events.last());
+    let mut tag = format!("{library}-{}", app.api().events.last());
+    // What changed within a time is another table a moment later.
+    if filter.spans().next().is_some() {
+        tag = format!("{tag}-{}", app.clock.now().0);
+    }
     Ok(Tagged { tag, body: EntriesView { library, page } })
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use loreloom_core::{
     book::Entry,
-    ids::{BookId, EntryId},
+    ids::{BookId, ChatId, EntryId},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,11 +19,12 @@ use super::{
 use crate::{
     app::App,
     catalog::{self, Subject},
+    frequency::{self, Counting, Frequency},
     trying,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(try_out))
+    OpenApiRouter::new().routes(routes!(try_out)).routes(routes!(frequency))
 }
 
 /// A text to try entries on.
@@ -106,14 +107,19 @@ async fn try_out(
     working.await.map_err(failed)?.map(Json)
 }
 
+/// What the user and the character are called, where keys name them.
+fn names(app: &App, user: Option<&str>, character: Option<&str>) -> (String, String) {
+    let live = app.live();
+    let user = user.unwrap_or(&live.defaults.user).to_owned();
+    let speaker = live.defaults.speaker.as_ref().map(|speaker| speaker.name.as_str());
+    (user, character.or(speaker).unwrap_or_default().to_owned())
+}
+
 fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
     let lore = app.stacks.lore();
     let rows = catalog::rows(&lore);
-    let live = app.live();
-    let user = wanted.user.as_deref().unwrap_or(&live.defaults.user);
-    let char = wanted.character.as_deref();
-    let char = char.or(live.defaults.speaker.as_ref().map(|speaker| speaker.name.as_str()));
-    let names = (user, char.unwrap_or_default());
+    let names = names(app, wanted.user.as_deref(), wanted.character.as_deref());
+    let names = (names.0.as_str(), names.1.as_str());
     let (library, rules) = (lore.library(), lore.rules());
     let ids: Vec<EntryId> = match &wanted.entries {
         Some(ids) => ids.clone(),
@@ -154,4 +160,52 @@ impl KeyHits {
         let places = hits.places.into_iter().map(|(start, end)| Place { start, end });
         Self { key: hits.key, places: places.collect() }
     }
+}
+
+/// An entry whose keys are to be counted.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Count {
+    /// The entry.
+    entry: EntryId,
+    /// Changes to it that are not saved yet (RFC 7396).
+    #[schema(value_type = Option<Object>)]
+    draft: Option<Map<String, Value>>,
+    /// The user's name, for keys that name it.
+    user: Option<String>,
+    /// The character's name, for keys that name it.
+    character: Option<String>,
+}
+
+/// How often each key of an entry is found in the stored chats, by the entry's own matching
+/// mode: in how many messages and chats. Each key counts by itself, whatever else the entry
+/// asks for. About 8 MB of text are looked at, newest chats first; `complete` says whether that
+/// was all.
+#[utoipa::path(
+    post, path = "/lore/frequency", tag = "entries", request_body = Count,
+    responses((status = 200, body = Frequency))
+)]
+async fn frequency(
+    State(app): State<App>,
+    caller: Caller,
+    Json(count): Json<Count>,
+) -> Result<Json<Frequency>, Problem> {
+    app.take_up(&caller.tenant).await?;
+    let chats = caller.chats(&app, false).await?;
+    let chats: Vec<ChatId> = chats.into_iter().map(|one| one.chat.id).collect();
+    let counting = counting(&app, &count)?;
+    Ok(Json(counting.look_at(app.store.as_ref(), &caller.tenant, &chats).await?))
+}
+
+fn counting(app: &App, count: &Count) -> Result<Counting, Problem> {
+    let lore = app.stacks.lore();
+    let row = catalog::rows(&lore).into_iter().find(|row| *row.id == count.entry);
+    let row = row.ok_or_else(|| Problem::missing("entry", count.entry.as_str()))?;
+    let Subject::Entry { entry, dialect } = row.subject else {
+        let detail = format!("`{}` is a note of a vault: its keys are not counted", count.entry);
+        return Err(Problem::new(Code::Conflict, detail).with(count.entry.to_string()));
+    };
+    let draft = count.draft.as_ref().map(|patch| entry_json::patched(entry, patch)).transpose()?;
+    let entry = draft.as_ref().unwrap_or(entry);
+    let names = names(app, count.user.as_deref(), count.character.as_deref());
+    Ok(Counting::of(entry, dialect, lore.rules(), names, frequency::MOST_TEXT))
 }

@@ -34,6 +34,7 @@ mod memory_whole;
 mod memory_writes;
 mod messages;
 mod model_trial;
+mod moving;
 mod openapi;
 mod paging;
 mod previewing;
@@ -114,6 +115,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(entry_writes::routes())
         .merge(entry_history::routes())
         .merge(batch::routes())
+        .merge(moving::routes())
         .merge(matching::routes())
         .merge(settings::routes())
         .merge(weaving::routes())

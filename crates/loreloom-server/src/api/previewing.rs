@@ -11,6 +11,7 @@ use loreloom_core::{
     replay::{TurnChange, TurnLine, compare},
     report::BudgetUse,
     tokens::TokenCounter,
+    turn::Speaker,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_memory::{
@@ -20,6 +21,7 @@ use loreloom_memory::{
         travel::Revisited,
     },
     ports::TurnId,
+    service::Withheld,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,6 +76,10 @@ struct PreviewBody {
     rules: Map<String, Value>,
     /// In place of `books`: the lore of this run of `POST /replay`.
     run: Option<u64>,
+    /// Decide it as the turn of this character: by character filters, the books that follow it
+    /// and what memory may tell it. What the front end itself wrote for the other stays.
+    #[schema(min_length = 1)]
+    speaker: Option<String>,
     /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
     /// memory has is told anew from what is known of that path today.
     #[serde(default)]
@@ -94,6 +100,20 @@ struct PreviewView {
     lore: Option<TurnChange>,
     /// What is different in the prompt that was sent, as lines.
     lines: Vec<LineChange>,
+    /// As whose turn it was decided, where another speaker was asked for.
+    speaker: Option<AsSpeaker>,
+}
+
+/// A turn that is decided as another character's.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+struct AsSpeaker {
+    /// The character.
+    name: String,
+    /// Whether books were chosen by whom they follow. They stay as they were if those of the
+    /// turn's day are not today's: whom they followed is not kept.
+    followed: bool,
+    /// What memory keeps from the character: what it was away for or must not know.
+    withheld: Vec<Withheld>,
 }
 
 /// Lore to decide a turn with.
@@ -123,7 +143,8 @@ impl Chosen {
                 let mut shelf = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
                 // What is changed are the rules that work now.
                 shelf.rules = now.rules().clone();
-                (shelf, None)
+                let is_todays = now.library().version() == version;
+                (shelf, (body.speaker.is_some() && is_todays).then_some(now))
             }
         };
         let PreviewBody { entries, without, rules, .. } = body;
@@ -161,17 +182,45 @@ async fn preview(
     app.take_up(&caller.tenant).await?;
     let looked = app.look_at(&caller.tenant, &ChatId(chat), TurnId(turn)).await?;
     let memory = std::mem::take(&mut body.memory);
+    let name = body.speaker.clone();
     let chosen = Chosen::of(&app, &caller, body, looked.past.record.library).await?;
     let counter = app.counter_of(looked.past.record.given.as_deref());
     let mut past = looked.past.clone();
-    if let Some(changes) = slots(&app, memory)? {
+    let speaker = match name {
+        Some(name) => Some(speak_as(&app, &caller, &mut past, &chosen, name).await?),
+        None => None,
+    };
+    let slots = slots(&app, memory)?;
+    if let Some(changes) = slots.or_else(|| speaker.as_ref().map(|_| (*app.live().slots).clone())) {
         remember(&app, &caller, &mut past, counter.as_ref(), &changes).await?;
     }
     let working = tokio::task::spawn_blocking(move || {
-        decided(&looked.past, &past, &chosen, counter.as_ref())
+        let view = decided(&looked.past, &past, &chosen, counter.as_ref())?;
+        Ok(PreviewView { speaker, ..view })
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     working.await.map_err(failed)?.map(Json)
+}
+
+/// Gives the turn to another character.
+async fn speak_as(
+    app: &App,
+    caller: &Caller,
+    past: &mut Revisited,
+    chosen: &Chosen,
+    name: String,
+) -> Result<AsSpeaker, Problem> {
+    if name.trim().is_empty() {
+        return Err(Problem::value("speaker", "must not be empty", name));
+    }
+    if let Some(given) = &mut past.record.given {
+        // Its own speaker has tags and a file name, of others only the name is known.
+        if given.speaker.as_ref().is_none_or(|speaker| speaker.name != name) {
+            given.speaker = Some(Speaker::named(name.clone()));
+        }
+    }
+    let withheld = app.withheld(&caller.tenant, &past.path, &name).await?;
+    Ok(AsSpeaker { name, followed: chosen.followed.is_some(), withheld })
 }
 
 /// The turn as it was, and again with `past` as what it was given.
@@ -204,6 +253,7 @@ fn decided(
         lore: compare(&line(&as_stored(&was.record)), &line(&again.woven)).pop(),
         lines: line_changes(&prompt_text(sent), &prompt_text(&again.messages)),
         prompt: PromptMap::of(&again.messages, &report.spans, Some(sent), titles, counter),
+        speaker: None,
     })
 }
 

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use loreloom_core::{
+    chat::Path as StoryPath,
     explain,
     ids::{BookId, ChatId, EntryId, PrefixHash},
     place::Provenance,
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
-    report::{BudgetUse, Outcome, TurnFacts, Verdict, VerdictClass, Warning, words},
+    report::{BudgetUse, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words},
     units::{Timestamp, Tokens},
 };
 use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_memory::{
     past::{again::as_stored, stored::StoredChat},
     ports::{StoreError, TurnId, TurnRecord, TurnSummary},
+    presence::characters,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -89,6 +91,15 @@ struct TurnView {
     took: Option<Took>,
     /// What its prompt kept of the one sent before; none if either is no longer stored.
     cache: Option<KeptPrefix>,
+    /// Who speaks in the story so far: whose turn it could have been, as `speaker` of a preview.
+    cast: Vec<String>,
+}
+
+/// Who speaks on a path, and who spoke at the turn.
+fn cast(path: &StoryPath, report: &Report) -> Vec<String> {
+    let mut names: Vec<String> = characters(path.items()).into_iter().map(str::to_owned).collect();
+    names.extend(report.facts.speaker.clone().filter(|name| !names.contains(name)));
+    names
 }
 
 /// Verdicts by class.
@@ -144,6 +155,7 @@ async fn one(
     let differences = looked.differences();
     let timings = app.api().timings.of(&caller.tenant, &chat).into_iter();
     let view = TurnView {
+        cast: cast(&looked.past.path, report),
         took: timings.rev().find(|(of, _)| of.0 == turn).map(|(_, timing)| Took::of(timing)),
         chat,
         turn: looked.summary.clone(),

@@ -5,9 +5,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use loreloom_core::vault::{Selecting, Setup, Severity, inspect_setup, inspect_use};
+use loreloom_core::vault::{Selecting, Setup, inspect_setup};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -19,6 +18,7 @@ use super::{
 };
 use crate::{
     app::App,
+    catalog::{self, LintFinding},
     vaults::{RegisteredVault, VaultKeeper, VaultRefusal},
 };
 
@@ -219,24 +219,6 @@ async fn refresh(State(app): State<App>, caller: Caller) -> Result<Json<VaultsVi
     Ok(Json(view(&app, &caller)))
 }
 
-/// Something odd about lore.
-#[derive(Debug, Serialize, ToSchema)]
-struct LintFinding {
-    /// The book or vault.
-    book: String,
-    /// The entry or note; none where it is about the whole.
-    entry: Option<String>,
-    /// What people call it.
-    title: String,
-    /// How much it matters: `error`, `warning` or `hint`.
-    severity: Severity,
-    /// What it is.
-    code: String,
-    /// The same with its parameters.
-    #[schema(value_type = Object)]
-    parameters: Value,
-}
-
 /// What is odd.
 #[derive(Debug, Serialize, ToSchema)]
 struct LintView {
@@ -271,35 +253,11 @@ fn setup(app: &App) -> Setup {
 async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, Problem> {
     app.take_up(&caller.tenant).await?;
     let lore = app.stacks.lore();
-    let library = lore.library();
-    let books = loreloom_core::book::lint(library).into_iter().map(|finding| LintFinding {
-        book: finding.book.to_string(),
-        entry: finding.entry.map(|id| id.0),
-        title: finding.title,
-        severity: finding.severity,
-        code: finding.kind.code().to_owned(),
-        parameters: serde_json::to_value(&finding.kind).unwrap_or_default(),
-    });
-    let notes: Vec<_> = lore.shelf().notes.iter().map(|note| (**note).clone()).collect();
-    let mut issues = inspect_use(&notes, &lore.rules().vault);
+    let mut items = catalog::lint(&lore);
     // Where notes come from, and who chooses them, is the administrator's.
     if caller.must_administer().is_ok() {
-        issues.extend(inspect_setup(&setup(&app)));
+        let issues = inspect_setup(&setup(&app)).into_iter();
+        items.extend(issues.map(|issue| LintFinding::of(&lore, issue)));
     }
-    let notes = issues.into_iter().map(|issue| {
-        let parameters = serde_json::to_value(&issue.kind).unwrap_or_default();
-        let code = parameters["code"].as_str().unwrap_or_default().to_owned();
-        let severity = issue.kind.severity();
-        let note = lore.shelf().notes.iter().find(|note| note.title == issue.title);
-        let vault = parameters["vault"].as_str().unwrap_or_default();
-        LintFinding {
-            book: note.map_or_else(|| vault.to_owned(), |note| note.vault.clone()),
-            entry: note.map(|note| note.id().0),
-            title: issue.title,
-            severity,
-            code,
-            parameters,
-        }
-    });
-    Ok(Json(LintView { items: books.chain(notes).collect() }))
+    Ok(Json(LintView { items }))
 }

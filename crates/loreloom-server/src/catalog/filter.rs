@@ -5,9 +5,7 @@
 
 use std::cmp::Ordering;
 
-use loreloom_core::tokens::TokenCounter;
-
-use super::{Fires, FiresBy, Row};
+use super::{FiresBy, Known, Row, findings};
 
 /// A filter.
 #[derive(Debug, Default, PartialEq)]
@@ -26,6 +24,10 @@ enum Term {
     NeverFired,
     AlwaysCut,
     Tokens(Ordering, u32),
+    /// With findings of the linter: of this code, or any.
+    Lint(Option<String>),
+    /// Says something else than so many milliseconds ago.
+    Changed(i64),
 }
 
 /// A term that cannot be read.
@@ -35,8 +37,15 @@ pub(crate) struct FilterError {
     pub(crate) rule: &'static str,
 }
 
-const NAMES: &str = "must begin with `key:`, `book:`, `tag:`, `folder:`, `title:`, `is:`, \
-                     `tokens>`, `tokens<` or `tokens=`";
+const NAMES: &str = "must begin with `key:`, `book:`, `tag:`, `folder:`, `title:`, `is:`, `lint:`, \
+                     `changed:`, `tokens>`, `tokens<` or `tokens=`";
+const BY: &str = "cannot begin with `by:`, because nothing records whether a model or a hand made a \
+                  change; must begin with `key:`, `book:`, `tag:`, `folder:`, `title:`, `is:`, \
+                  `lint:`, `changed:`, `tokens>`, `tokens<` or `tokens=`";
+const LINT: &str =
+    "must be `lint:any`, or `lint:` with the `code` of a finding as `GET /lint` names it";
+const CHANGED: &str =
+    "must be `changed:` with a number of hours, days or weeks above 0: `12h`, `7d`, `2w`";
 const IS: &str = "must be `is:disabled`, `is:constant`, `is:meaning`, `is:keys`, `is:note`, \
                   `is:never-fired` or `is:always-cut`";
 
@@ -54,8 +63,19 @@ impl Filter {
     }
 
     /// Whether a row fits.
-    pub(crate) fn fits(&self, row: &Row<'_>, fires: Fires, counter: &dyn TokenCounter) -> bool {
-        self.0.iter().all(|(negated, term)| term.fits(row, fires, counter) != *negated)
+    pub(crate) fn fits(&self, row: &Row<'_>, known: &Known) -> bool {
+        self.0.iter().all(|(negated, term)| term.fits(row, known) != *negated)
+    }
+
+    /// Whether it asks what the linter found.
+    pub(super) fn asks_for_findings(&self) -> bool {
+        self.0.iter().any(|(_, term)| matches!(term, Term::Lint(_)))
+    }
+
+    /// The spans of time it asks about, in milliseconds before now.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = i64> {
+        let span = |term: &Term| if let Term::Changed(ago) = term { Some(*ago) } else { None };
+        self.0.iter().filter_map(move |(_, term)| span(term))
     }
 }
 
@@ -93,11 +113,17 @@ impl Term {
                 "always-cut" => Self::AlwaysCut,
                 _ => return Err(wrong(IS)),
             },
+            "lint" if value == "any" => Self::Lint(None),
+            "lint" if findings::is_code(&value) => Self::Lint(Some(value)),
+            "lint" => return Err(wrong(LINT)),
+            "changed" => Self::Changed(span(&value).ok_or_else(|| wrong(CHANGED))?),
+            "by" => return Err(wrong(BY)),
             _ => return Err(wrong(NAMES)),
         })
     }
 
-    fn fits(&self, row: &Row<'_>, fires: Fires, counter: &dyn TokenCounter) -> bool {
+    fn fits(&self, row: &Row<'_>, known: &Known) -> bool {
+        let fires = || known.fires(row.id);
         let has = |text: &str, wanted: &str| text.to_lowercase().contains(wanted);
         match self {
             Self::Text(wanted) => {
@@ -112,13 +138,33 @@ impl Term {
             Self::Title(wanted) => has(row.title(), wanted),
             Self::By(by) => row.fires_by() == *by,
             Self::Note => row.is_note(),
-            Self::NeverFired => fires.fired == 0,
-            Self::AlwaysCut => fires.fired == 0 && fires.cut > 0,
+            Self::NeverFired => fires().fired == 0,
+            Self::AlwaysCut => fires().fired == 0 && fires().cut > 0,
             Self::Tokens(ordering, number) => {
-                counter.count(row.content()).0.cmp(number) == *ordering
+                known.counter.count(row.content()).0.cmp(number) == *ordering
+            }
+            Self::Lint(code) => known
+                .codes
+                .get(row.id)
+                .is_some_and(|codes| code.as_ref().is_none_or(|code| codes.contains(code))),
+            Self::Changed(ago) => {
+                known.changed.get(ago).is_some_and(|changed| changed.contains(row.id))
             }
         }
     }
+}
+
+/// Reads `12h`, `7d` or `2w`, in milliseconds.
+fn span(text: &str) -> Option<i64> {
+    let hours = match text.chars().last()? {
+        'h' => 1,
+        'd' => 24,
+        'w' => 7 * 24,
+        _ => return None,
+    };
+    let number: i64 = text[..text.len() - 1].parse().ok()?;
+    let span = number.checked_mul(hours * 60 * 60 * 1000)?;
+    (span > 0).then_some(span)
 }
 
 /// Splits at spaces outside of double quotes.
@@ -172,19 +218,14 @@ impl Order {
     }
 
     /// A row's place in this order: a number, a text, and its place among all.
-    pub(crate) fn key(
-        self,
-        row: &Row<'_>,
-        fires: Fires,
-        counter: &dyn TokenCounter,
-    ) -> (i64, String, i64) {
+    pub(crate) fn key(self, row: &Row<'_>, known: &Known) -> (i64, String, i64) {
         let at = i64::try_from(row.at).unwrap_or(i64::MAX);
         #[expect(clippy::cast_possible_truncation, reason = "orders are far below 2^53")]
         let number = match self.column {
             Column::Book | Column::Title => 0,
-            Column::Tokens => i64::from(counter.count(row.content()).0),
+            Column::Tokens => i64::from(known.counter.count(row.content()).0),
             Column::Order => (row.order().unwrap_or_default() * 1000.0) as i64,
-            Column::Fired => i64::try_from(fires.fired).unwrap_or(i64::MAX),
+            Column::Fired => i64::try_from(known.fires(row.id).fired).unwrap_or(i64::MAX),
         };
         let text = match self.column {
             Column::Title => row.title().to_lowercase(),
@@ -200,20 +241,36 @@ mod tests {
 
     #[test]
     fn terms_are_read_and_wrong_ones_named() {
-        let filter = Filter::parse(r#"key:bell -is:disabled "the north" tokens>200"#).unwrap();
+        let filter = Filter::parse(
+            r#"key:bell -is:disabled "the north" tokens>200 lint:any -lint:NO_KEYS changed:2w"#,
+        );
         assert_eq!(
-            filter.0,
+            filter.unwrap().0,
             [
                 (false, Term::Key("bell".to_owned())),
                 (true, Term::By(FiresBy::Nothing)),
                 (false, Term::Text("the north".to_owned())),
                 (false, Term::Tokens(Ordering::Greater, 200)),
+                (false, Term::Lint(None)),
+                (true, Term::Lint(Some("no_keys".to_owned()))),
+                (false, Term::Changed(1_209_600_000)),
             ]
         );
-        for (text, term) in
-            [("is:odd", "is:odd"), ("colour:red", "colour:red"), ("tokens>x", "tokens>x")]
-        {
-            assert_eq!(Filter::parse(text).unwrap_err().term, term);
+        for (text, rule) in [
+            ("is:odd", IS),
+            ("colour:red", NAMES),
+            ("tokens>x", "must name a number"),
+            ("lint:nokeys", LINT),
+            ("changed:", CHANGED),
+            ("changed:7", CHANGED),
+            ("changed:0d", CHANGED),
+            ("changed:-1d", CHANGED),
+            ("changed:99999999999999w", CHANGED),
+            ("changed:7ß", CHANGED),
+            ("by:model", BY),
+        ] {
+            let error = Filter::parse(text).unwrap_err();
+            assert_eq!(error, FilterError { term: text.to_owned(), rule });
         }
     }
 }

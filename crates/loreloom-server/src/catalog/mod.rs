@@ -4,8 +4,11 @@
 //! that cost something (tokens, how often an entry fired) are made for the rows that are
 //! looked at, unless a filter or an order asks for all.
 
+mod changes;
 mod filter;
+mod findings;
 mod firings;
+mod known;
 
 use loreloom_core::{
     book::{Entry, Position},
@@ -20,7 +23,9 @@ use utoipa::ToSchema;
 
 pub(crate) use self::{
     filter::{Filter, Order},
+    findings::{LintFinding, lint},
     firings::{Fires, Firings},
+    known::Known,
 };
 use crate::lore::Lore;
 

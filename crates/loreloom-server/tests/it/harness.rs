@@ -38,11 +38,21 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A clock that stands still.
-struct Still(Timestamp);
+pub(crate) struct Still(pub(crate) Timestamp);
 
 impl Clock for Still {
     fn now(&self) -> Timestamp {
         self.0
+    }
+}
+
+/// A clock that is set by hand.
+#[derive(Default)]
+pub(crate) struct SetByHand(pub(crate) AtomicI64);
+
+impl Clock for SetByHand {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -86,7 +96,7 @@ pub(crate) struct Setup {
     /// The model that keeps memories, by name, and how able it is.
     pub(crate) notes_model: Option<(&'static str, Hardware)>,
     /// When it is.
-    pub(crate) now: Timestamp,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Default for Setup {
@@ -108,7 +118,7 @@ impl Default for Setup {
             embedder: None,
             options: Options::default(),
             notes_model: None,
-            now: Timestamp(1_000),
+            clock: Arc::new(Still(Timestamp(1_000))),
         }
     }
 }
@@ -135,9 +145,8 @@ impl Loreloom {
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, told, embedder, .. } =
-            setup;
-        let Setup { now, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
+        let Setup { embedder, clock, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
@@ -152,7 +161,7 @@ impl Loreloom {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
                 Connections::only(connection("model", upstream, counter))
             })),
-            clock: Arc::new(Still(now)),
+            clock,
             defaults: Defaults {
                 context: Tokens(4096),
                 user: "Mira".to_owned(),

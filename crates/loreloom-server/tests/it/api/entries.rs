@@ -1,8 +1,14 @@
 //! Entries: the table, one entry, writing with undo.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
 use serde_json::{Value, json};
 
-use super::Api;
+use super::{Api, Setup};
+use crate::harness::SetByHand;
 
 fn ids(page: &Value) -> Vec<&str> {
     page["items"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect()
@@ -50,6 +56,75 @@ async fn books_and_entries_are_listed() {
 }
 
 #[tokio::test]
+async fn a_filter_finds_what_the_linter_found() {
+    let api = Api::start().await.with_book().await;
+    let make = async |name: &str, keys: Value, content: &str| {
+        let entry = json!({"name": name, "activation": {"keys": keys}, "content": content});
+        let new = json!({"book": "reach", "entry": entry});
+        api.call("POST", "/lore/entries", new).await.good();
+    };
+    make("Weir", json!([]), "The weir is old.").await;
+    make("Empty", json!(["ferry"]), "").await;
+    make("Ford", json!(["ford"]), "The ford is deep.").await;
+    make("Ford again", json!(["ford"]), "The ford is deep.").await;
+    for (query, expected) in [
+        ("lint:any", &["reach/3", "reach/4", "reach/5", "reach/6"][..]),
+        ("lint:no_keys", &["reach/3"]),
+        ("lint:empty_content", &["reach/4"]),
+        ("lint:same_entry", &["reach/5", "reach/6"]),
+        ("lint:not_a_regex", &[]),
+        ("lint:any%20-lint:same_entry", &["reach/3", "reach/4"]),
+        ("-lint:any", &["world/0", "reach/0", "reach/1", "reach/2"]),
+    ] {
+        let found = api.get(&format!("/lore/entries?f={query}")).await.good();
+        assert_eq!(ids(&found), expected, "{query}");
+    }
+    // A batch selects by the same words.
+    let select = json!({"select": {"f": "lint:no_keys"}, "dry_run": true});
+    let going = api.call("POST", "/lore/remove", select).await.good();
+    assert_eq!(going["changed"][0]["id"], "reach/3");
+    let wrong = api.get("/lore/entries?f=lint:nokeys").await.refused(422);
+    let rule = "`f` must be `lint:any`, or `lint:` with the `code` of a finding as `GET /lint` names \
+                it, found `lint:nokeys`";
+    assert_eq!(wrong.1, rule);
+}
+
+#[tokio::test]
+async fn a_filter_finds_what_changed_since() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let clock = Arc::new(SetByHand(AtomicI64::new(10 * DAY)));
+    let setup = Setup { clock: Arc::clone(&clock) as _, ..Setup::default() };
+    // The book was put there at the first millisecond.
+    let api = Api::with(setup).await.with_book().await;
+    let changed = async |term: &str| -> Vec<String> {
+        let found = api.get(&format!("/lore/entries?f=changed:{term}")).await.good();
+        ids(&found).into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(changed("7d").await, [""; 0]);
+    // All of a new book is new; of the book named at start nothing is known.
+    assert_eq!(changed("2w").await, ["reach/0", "reach/1", "reach/2"]);
+    let say = async |text: &str| {
+        let body = json!({"content": text});
+        api.call("PATCH", "/lore/entries/reach%2F1", body).await.good()["undo"].clone()
+    };
+    let tag = api.get("/lore/entries?f=changed:7d").await.etag();
+    let undo = say("Herons nest in the reeds.").await;
+    assert_eq!(changed("1h").await, ["reach/1"]);
+    clock.0.store(17 * DAY, Ordering::Relaxed);
+    assert_eq!(changed("7d").await, ["reach/1"]);
+    clock.0.store(17 * DAY + 1, Ordering::Relaxed);
+    assert_eq!(changed("7d").await, [""; 0]);
+    assert_ne!(api.get("/lore/entries?f=changed:7d").await.etag(), tag);
+    // What was put back as it was is no change.
+    clock.0.store(10 * DAY, Ordering::Relaxed);
+    api.call("POST", "/undo", json!({"undo": undo})).await.good();
+    assert_eq!(changed("1h").await, [""; 0]);
+    let by = api.get("/lore/entries?f=by:model").await.refused(422).1;
+    assert!(by.starts_with("`f` cannot begin with `by:`, because nothing records"), "{by}");
+    assert!(by.ends_with("found `by:model`"), "{by}");
+}
+
+#[tokio::test]
 async fn an_entry_is_changed_undone_and_done_again() {
     let api = Api::start().await.with_book().await;
     let before = api.get("/lore/entries/reach%2F0").await;
@@ -83,6 +158,43 @@ async fn an_entry_is_changed_undone_and_done_again() {
     assert_eq!(gone.1, "there is no revision 99");
     let odd = api.call("POST", "/undo", json!({"undo": "x"})).await.refused(422);
     assert_eq!(odd.1, "`undo` must be the `undo` of a write, found `x`");
+}
+
+#[tokio::test]
+async fn keys_are_counted_over_the_stored_chats() {
+    let api = Api::start().await.with_book().await;
+    api.story().await;
+    // Another branch of the same story: what both have counts once.
+    let told = [("user", "I come in."), ("assistant", "Welcome."), ("user", "The Bell is near.")];
+    api.tell("inn", &told, "It is.").await;
+    api.tell("wood", &[("user", "No bells here, only a dyke.")], "I come along.").await;
+    let count = async |body: Value| api.call("POST", "/lore/frequency", body).await;
+    let draft = json!({"activation": {"keys": ["bell", "come", "Wren"], "secondary": {"keys": ["/dykes?/i"]}}});
+    let mut found = Value::Null;
+    // Replies are stored a moment after they were told.
+    for _ in 0..500 {
+        found = count(json!({"entry": "reach/0", "draft": draft})).await.good();
+        if found["messages"] == 8 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let keys = json!([
+        {"key": "bell", "messages": 2, "chats": 1},
+        {"key": "come", "messages": 2, "chats": 2},
+        {"key": "Wren", "messages": 0, "chats": 0},
+        {"key": "/dykes?/i", "messages": 1, "chats": 1},
+    ]);
+    assert_eq!(found, json!({"keys": keys, "messages": 8, "chats": 2, "complete": true}));
+    // By the entry's own mode.
+    let whole = json!({"activation": {"keys": ["bell"], "whole_words": false}});
+    let found = count(json!({"entry": "reach/0", "draft": whole})).await.good();
+    assert_eq!(found["keys"], json!([{"key": "bell", "messages": 3, "chats": 2}]));
+    api.send(api.request("DELETE", "/chats/wood")).await.good();
+    let saved = count(json!({"entry": "reach/0"})).await.good();
+    assert_eq!((&saved["keys"][1]["messages"], &saved["chats"]), (&json!(0), &json!(1)));
+    let none = count(json!({"entry": "none"})).await.refused(404);
+    assert_eq!(none.1, "there is no entry `none`");
 }
 
 #[tokio::test]

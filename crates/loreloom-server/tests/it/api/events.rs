@@ -7,6 +7,7 @@ use loreloom_store::MemoryStore;
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
+use crate::harness::Still;
 
 /// Reads events until one fits.
 async fn until(response: &mut reqwest::Response, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
@@ -58,7 +59,8 @@ async fn events_name_what_changed_and_can_be_resumed() {
 async fn a_watcher_from_before_a_restart_hears_of_a_gap_however_much_has_happened_since() {
     let store = Arc::new(MemoryStore::default());
     let started = async |now| {
-        let setup = Setup { store: Arc::clone(&store), now: Timestamp(now), ..Setup::default() };
+        let clock = Arc::new(Still(Timestamp(now)));
+        let setup = Setup { store: Arc::clone(&store), clock, ..Setup::default() };
         let api = Api::with(setup).await;
         let watching = api.request("GET", "/events").send().await.unwrap();
         (api, watching)

@@ -170,6 +170,64 @@ async fn a_turn_is_compared_with_todays_lore_a_change_of_it_and_that_of_a_run() 
 }
 
 #[tokio::test]
+async fn a_turn_is_decided_as_another_characters() {
+    let api = Api::with(Setup { memory: true, ..Setup::default() }).await;
+    // A law that only Mira knows, and a book that follows Lis.
+    let book = async |id: &str, bindings: Value, entry: Value| {
+        api.call("POST", "/books", json!({"id": id, "name": id, "bindings": bindings}))
+            .await
+            .good();
+        api.call("POST", "/lore/entries", json!({"book": id, "entry": entry})).await.good();
+    };
+    let filters = json!({"characters": ["Mira"], "tags": [], "exclude": false, "triggers": []});
+    let oath = json!({"name": "Oath", "content": "An oath binds the keeper.",
+                      "activation": {"constant": true, "filters": filters}});
+    book("law", json!([{"to": "everywhere"}]), oath).await;
+    let debts = json!({"name": "Debts", "content": "Lis owes the miller.",
+                       "activation": {"constant": true}});
+    book("debts", json!([{"to": "character", "name": "Lis"}]), debts).await;
+    let said = |name: &str, text: &str| json!({"role": "assistant", "name": name, "content": text});
+    let messages = [said("Mira", "I keep the tower."), said("Lis", "I keep nothing.")];
+    api.call("POST", "/chats", json!({"id": "inn", "messages": messages})).await.good();
+    let secret = "The bell is hollow and holds silver.";
+    let note = json!({"owner": {"chat": "inn"}, "kind": "detail", "content": secret});
+    api.call("POST", "/memory/records", note).await.good();
+    let known = json!({"who": "Mira", "subject": "Mira", "kind": "hiding", "target": "Lis",
+                       "content": secret});
+    api.call("POST", "/chats/inn/knowledge", known).await.good();
+    let asked = json!({"chat": "inn", "character": "Mira", "user": "Wren", "dry_run": false,
+                       "messages": [{"role": "user", "content": "Who keeps the tower?"}]});
+    api.call("POST", "/weave", asked).await.good();
+    let turn = api.get("/chats/inn/turns/1").await.good();
+    assert_eq!(turn["cast"], json!(["Mira", "Lis"]));
+    let as_speaker = async |body: Value| {
+        let view = api.call("POST", "/chats/inn/turns/1/preview", body).await.good();
+        let text = view["prompt"]["messages"].to_string();
+        let has = ["An oath binds", "Lis owes", "holds silver"].map(|words| text.contains(words));
+        (has, view)
+    };
+    let (has, same) = as_speaker(json!({})).await;
+    assert_eq!((has, &same["speaker"]), ([true, false, true], &Value::Null));
+    let (has, mira) = as_speaker(json!({"speaker": "Mira"})).await;
+    assert_eq!(has, [true, false, true]);
+    assert_eq!(mira["speaker"], json!({"name": "Mira", "followed": true, "withheld": []}));
+    let (has, lis) = as_speaker(json!({"speaker": "Lis"})).await;
+    assert_eq!(has, [false, true, false]);
+    let titles = |which: &str| lis["lore"][which][0]["title"].clone();
+    assert_eq!((titles("vanished"), titles("appeared")), (json!("Oath"), json!("Debts")));
+    let withheld = json!([{"tier": "memory", "content": secret}]);
+    assert_eq!(lis["speaker"], json!({"name": "Lis", "followed": true, "withheld": withheld}));
+    // Whom books of another day followed is not kept: they stay as they were.
+    api.call("PATCH", "/lore/entries/law%2F0", json!({"content": "Another oath."})).await.good();
+    let (has, then) = as_speaker(json!({"speaker": "Lis"})).await;
+    assert_eq!((has, &then["speaker"]["followed"]), ([false, false, false], &json!(false)));
+    let path = "/chats/inn/turns/1/preview";
+    let nobody = api.call("POST", path, json!({"speaker": " "})).await.refused(422).1;
+    assert_eq!(nobody, "`speaker` must not be empty, found ` `");
+    assert_eq!(api.get("/chats/inn/turns").await.good()["total"], 1);
+}
+
+#[tokio::test]
 async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first() {
     let api = Api::with(Setup { memory: true, ..Setup::default() }).await;
     api.story().await;

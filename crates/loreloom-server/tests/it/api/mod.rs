@@ -10,6 +10,7 @@ mod guard;
 mod keys;
 mod looking;
 mod memory;
+mod moving;
 mod settings;
 mod system;
 mod telling;
