@@ -32,6 +32,23 @@ test.afterAll(() => {
   rmSync(DATA, { recursive: true, force: true });
 });
 
+test('the selected turn says what memory noted at it, and what that replaces', async ({ page }) => {
+  const c = encodeURIComponent(CHAT);
+  await post(`/chats/${c}/turns/1/reply`, { content: 'The rope was untied, not cut.', name: 'Orla' });
+  const path = await json<{ messages: { message: string }[] }>(`/chats/${c}/path`);
+  const memory = (id: string, content: string, at: number, more: object = {}) => ({ id, type: 'fact', content, receipts: [path.messages[at]!.message], ...more });
+  const memories = [memory('r1', 'The rope was cut.', 0, { superseded_by: 'r2' }), memory('r2', 'The rope was untied.', path.messages.length - 1)];
+  await post('/memory/import', { characters: { Orla: { memories } } });
+  for (const mode of ['light', 'dark'] as const) {
+    await theme(page, mode);
+    await page.goto(`/c/${c}`);
+    // What rests on an earlier message is not told here.
+    await expect(page.locator('[data-noted] li')).toHaveText(['+ Remembered: The rope was untied. (replaces: The rope was cut.)']);
+    await axe(page);
+    await shot(page, `story-memory-${mode}`);
+  }
+});
+
 test('a turn is looked at as another character’s, with what the wall keeps from them', async ({ page }) => {
   const at = `/c/${encodeURIComponent(CHAT)}/t/1/prompt`;
   for (const mode of ['light', 'dark'] as const) {

@@ -1224,6 +1224,26 @@ export interface components {
             /** @enum {string} */
             event: "gap";
         };
+        /** @description Something that happened to a memory at a message. */
+        Happening: {
+            /** @description The memory. */
+            id: string;
+            /** @description What. */
+            kind: components["schemas"]["HappeningKind"];
+            /** @description Whose memory it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description How the one begins that took its place. */
+            replaced_by?: string | null;
+            /** @description How those begin that it took the place of. */
+            replaces: string[];
+            /** @description How it begins. */
+            text: string;
+        };
+        /**
+         * @description What happened to a memory.
+         * @enum {string}
+         */
+        HappeningKind: "created" | "superseded" | "retired";
         /** @description How the server is. */
         Health: {
             /** @description Books in use. */
@@ -2339,6 +2359,8 @@ export interface components {
         PathMessage: {
             /** @description Whether the model does not see it. */
             hidden: boolean;
+            /** @description What happened to memories at it: those of the chat and of all who speak in it. */
+            memory: components["schemas"]["Happening"][];
             /** @description The message, wherever it stands. */
             message: components["schemas"]["MessageId"];
             /** @description The speaker's name. */

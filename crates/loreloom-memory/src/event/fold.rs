@@ -29,6 +29,11 @@ impl Live {
         }
     }
 
+    /// The events that hold, in order.
+    pub fn events<'log>(&self, events: &'log [Event]) -> impl Iterator<Item = &'log Event> {
+        events.iter().zip(&self.0).filter(|(_, live)| **live).map(|(event, _)| event)
+    }
+
     /// The records that hold.
     pub fn records(&self, events: &[Event]) -> Records {
         let mut records = Records::default();

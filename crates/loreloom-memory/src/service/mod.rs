@@ -15,6 +15,7 @@ mod employment;
 mod exchange;
 mod grounding;
 mod groups;
+mod happenings;
 mod lore;
 mod minds;
 mod options;
@@ -52,6 +53,7 @@ pub use self::{
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,
     groups::groups,
+    happenings::{Happening, HappeningKind, Happenings},
     options::OptionsError,
     queue::Spoken,
     reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},

@@ -229,7 +229,7 @@ impl MemoryService {
     }
 
     /// The logs of owners, in their order, looked up at once: every turn does this.
-    async fn logs(
+    pub(super) async fn logs(
         &self,
         tenant: &TenantId,
         owners: Vec<Owner>,

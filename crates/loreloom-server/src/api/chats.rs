@@ -2,14 +2,15 @@
 
 use axum::extract::State;
 use loreloom_core::{
-    chat::{GenerationType, Role},
+    chat::{GenerationType, PathItem, Role},
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     report::BudgetUse,
     units::Timestamp,
 };
 use loreloom_memory::{
     past::stored::StoredChat,
-    ports::{ChatRecord, ChatSummary, Node, StoreError, TurnId, TurnSummary},
+    ports::{ChatRecord, ChatSummary, MemoryError, Node, StoreError, TurnId, TurnSummary},
+    service::{Happening, Happenings},
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -185,6 +186,8 @@ pub(crate) struct PathMessage {
     turn: Option<TurnBrief>,
     /// The turn that it is the reply to.
     reply_to: Option<TurnId>,
+    /// What happened to memories at it: those of the chat and of all who speak in it.
+    memory: Vec<Happening>,
 }
 
 /// A part of a path.
@@ -245,13 +248,15 @@ async fn path(
     let total = stored.nodes.len();
     let end = params.before.map_or(total, |before| before.saturating_sub(1).min(total));
     let start = end.saturating_sub(paging::length(params.limit)?);
+    let mut happened = happenings(&app, &caller.tenant, &chat, &stored.nodes).await?;
     let mut messages = Vec::with_capacity(end - start);
     for (at, node) in stored.nodes.iter().enumerate().take(end).skip(start) {
         let turn = match stored.turn_at(node.prefix) {
             Some(turn) => Some(brief(&app, &caller.tenant, &stored, turn).await?),
             None => None,
         };
-        messages.push(path_message(at + 1, node, &stored, &tree, turn));
+        let memory = happened.at.remove(&node.message_id).unwrap_or_default();
+        messages.push(PathMessage { memory, ..path_message(at + 1, node, &stored, &tree, turn) });
     }
     let tip = stored.nodes.last().map(|node| node.prefix).unwrap_or_default();
     let body = PathView {
@@ -263,7 +268,28 @@ async fn path(
         messages,
         before: (start > 0).then_some(start + 1),
     };
-    Ok(Tagged { tag: format!("{}-{tip}", label.tag(stored.record.version)), body })
+    // What is remembered grows without the chat.
+    let tag = format!("{}-{tip}-{}", label.tag(stored.record.version), happened.seen);
+    Ok(Tagged { tag, body })
+}
+
+/// What happened to memories at the messages of a path; nothing where memory is off.
+async fn happenings(
+    app: &App,
+    tenant: &TenantId,
+    chat: &ChatId,
+    nodes: &[Node],
+) -> Result<Happenings, MemoryError> {
+    let Some(memory) = &app.memory else { return Ok(Happenings::default()) };
+    let items: Vec<PathItem> = nodes
+        .iter()
+        .map(|node| PathItem {
+            id: node.message_id,
+            prefix: node.prefix,
+            message: node.message.clone(),
+        })
+        .collect();
+    memory.happenings(tenant, chat, &items).await
 }
 
 async fn brief(
@@ -308,6 +334,7 @@ fn path_message(
         versions: versions.map(|other| other.prefix).collect(),
         turn,
         reply_to: reply_to.map(|turn| turn.id),
+        memory: Vec::new(),
     }
 }
 

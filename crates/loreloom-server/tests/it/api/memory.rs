@@ -72,6 +72,71 @@ async fn memories_are_noted_changed_merged_and_undone() {
     assert_eq!(api.get("/memory/owners").await.good()["items"][0]["owner"], json!({"chat": "inn"}));
 }
 
+/// What happened to memories at a message: kind, text, what it replaces, what replaced it.
+fn happened(message: &Value) -> Vec<(String, String, Value, Value)> {
+    let word = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+    let told = |one: &Value| {
+        (word(one, "kind"), word(one, "text"), one["replaces"].clone(), one["replaced_by"].clone())
+    };
+    message["memory"].as_array().unwrap().iter().map(told).collect()
+}
+
+#[tokio::test]
+async fn a_path_tells_what_happened_to_memories_at_each_message() {
+    let api = remembering().await;
+    let said = |name: &str, text: &str| json!({"role": "assistant", "name": name, "content": text});
+    let messages = [
+        said("Orla", "The rope was cut."),
+        said("Orla", "No, it was untied."),
+        said("Orla", "The lamp is out."),
+    ];
+    api.call("POST", "/chats", json!({"id": "inn", "messages": messages})).await.good();
+    let before = api.get("/chats/inn/path").await;
+    let tag = before.etag();
+    let before = before.good();
+    assert_eq!(before["messages"][0]["memory"], json!([]));
+    let at = |number: usize| before["messages"][number]["message"].clone();
+    let memory = |id: &str, content: &str, number: usize| json!({"id": id, "type": "fact", "content": content, "receipts": [at(number)]});
+    let mut cut = memory("m1", "The rope was cut.", 0);
+    cut["superseded_by"] = json!("m2");
+    let untied = memory("m2", "The rope was untied.", 1);
+    let orla = json!({"schema_version": 9, "memories": [cut, untied]});
+    api.call("POST", "/memory/import", json!({"characters": {"Orla": orla}})).await.good();
+    let lamp = json!({"owner": {"chat": "inn"}, "content": "The lamp burns.", "receipts": [at(0)]});
+    let lamp = api.call("POST", "/memory/records", lamp).await.good()["id"].clone();
+    let deed = json!({"owner": {"chat": "inn"}, "deed": "retire",
+                      "from": {"chat": "inn", "message": at(2)}});
+    let deeds = format!("/memory/records/{}/deeds", lamp.as_str().unwrap());
+    api.call("POST", &deeds, deed).await.good();
+    let after = api.get("/chats/inn/path").await;
+    assert_ne!(after.etag(), tag);
+    let after = after.good();
+    let told = |number: usize| happened(&after["messages"][number]);
+    let event = |kind: &str, text: &str, replaces: Value, by: Value| {
+        (kind.to_owned(), text.to_owned(), replaces, by)
+    };
+    assert_eq!(
+        told(0),
+        [
+            event("created", "The lamp burns.", json!([]), Value::Null),
+            event("created", "The rope was cut.", json!([]), Value::Null),
+        ]
+    );
+    let (old, new) = ("The rope was cut.", "The rope was untied.");
+    assert_eq!(
+        told(1),
+        [
+            event("superseded", old, json!([]), json!(new)),
+            event("created", new, json!([old]), Value::Null),
+        ]
+    );
+    assert_eq!(told(2), [event("retired", "The lamp burns.", json!([]), Value::Null)]);
+    // On a path that ends before, it was not replaced.
+    let tip = before["messages"][0]["node"].as_str().unwrap();
+    let early = api.get(&format!("/chats/inn/path?tip={tip}")).await.good();
+    assert_eq!(early["messages"][0]["memory"][1]["text"], old);
+}
+
 #[tokio::test]
 async fn a_record_is_not_changed_by_who_has_not_seen_it_as_it_is() {
     let api = remembering().await;

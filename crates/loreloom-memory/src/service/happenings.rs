@@ -1,0 +1,181 @@
+//! What happened to memories at each message of a path: noted, replaced, retired.
+//!
+//! Read from what holds on the path, as all of memory is: what another branch noted is not
+//! told, and a memory that was replaced there still holds here. What rests on no message, as most
+//! that a person does, has no place in the story.
+
+use loreloom_core::{
+    chat::PathItem,
+    ids::{ChatId, MessageId, TenantId},
+};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{MemoryService, Who};
+use crate::{
+    event::{Change, EventKind, Live, NewEvent, RecordKey, RecordKind, Records},
+    ports::{MemoryError, Owner},
+    presence::characters,
+};
+
+/// The most letters of a text that is told.
+const SHORT: usize = 160;
+
+/// What happened to a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HappeningKind {
+    /// It was noted.
+    Created,
+    /// Another one took its place.
+    Superseded,
+    /// It was retired without being replaced.
+    Retired,
+}
+
+/// Something that happened to a memory at a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Happening {
+    /// What.
+    pub kind: HappeningKind,
+    /// Whose memory it is.
+    pub owner: Owner,
+    /// The memory.
+    pub id: String,
+    /// How it begins.
+    pub text: String,
+    /// How those begin that it took the place of.
+    pub replaces: Vec<String>,
+    /// How the one begins that took its place.
+    pub replaced_by: Option<String>,
+}
+
+/// What happened at messages, and how many events it was read from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Happenings {
+    /// By message.
+    pub at: FxHashMap<MessageId, Vec<Happening>>,
+    /// Grows with every write to these memories.
+    pub seen: usize,
+}
+
+impl MemoryService {
+    /// What happened to the memories of a chat, and of all who speak in it, at each message of
+    /// a path.
+    pub async fn happenings(
+        &self,
+        tenant: &TenantId,
+        chat: &ChatId,
+        path: &[PathItem],
+    ) -> Result<Happenings, MemoryError> {
+        let places: FxHashMap<MessageId, usize> =
+            path.iter().enumerate().map(|(at, item)| (item.id, at)).collect();
+        let speakers = characters(path).into_iter().map(|name| Who::named(name).owner());
+        let owners: Vec<Owner> =
+            std::iter::once(Owner::Chat(chat.clone())).chain(speakers).collect();
+        let mut all = Happenings::default();
+        for (owner, log) in owners.iter().zip(self.logs(tenant, owners.clone()).await?) {
+            let mut live = Live::of(&log.events, |_, message| places.contains_key(message));
+            live.only(&log.events, |event| {
+                let mut receipts = event.event.receipts.iter();
+                let is_here = event.chat.as_ref().is_none_or(|of| of == chat);
+                is_here && receipts.all(|message| places.contains_key(message))
+            });
+            all.seen += log.events.len();
+            let records = live.records(&log.events);
+            let replaced = Replaced::of(&records);
+            for event in live.events(&log.events) {
+                let last = event.event.receipts.iter().max_by_key(|message| places.get(*message));
+                let (Some(message), Some(key)) = (last, &event.event.record) else { continue };
+                let found = happened(owner, kind_of(&event.event), key, &records, &replaced);
+                all.at.entry(*message).or_default().extend(found);
+            }
+        }
+        all.at.retain(|_, happenings| !happenings.is_empty());
+        Ok(all)
+    }
+}
+
+/// The memories that others took the place of, by those.
+struct Replaced<'records>(FxHashMap<(RecordKind, &'records str), Vec<&'records RecordKey>>);
+
+impl<'records> Replaced<'records> {
+    fn of(records: &'records Records) -> Self {
+        let mut by: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for (key, fields) in records.iter() {
+            if let Some(new) = fields.get("superseded_by").and_then(Value::as_str) {
+                by.entry((key.kind, new)).or_default().push(key);
+            }
+        }
+        Self(by)
+    }
+}
+
+/// What happened, of what is told. Who retires a memory by hand edits it.
+fn kind_of(event: &NewEvent) -> EventKind {
+    let retires = |change: &Change| match change {
+        Change::Fields(fields) => fields.get("retired").is_some_and(|value| !value.is_null()),
+        Change::New(_) | Change::Gone | Change::Revert(_) | Change::Forget => false,
+    };
+    let is_edit = event.kind == EventKind::Edited;
+    if is_edit && retires(&event.change) { EventKind::Retired } else { event.kind }
+}
+
+/// What an event tells of a memory.
+fn happened(
+    owner: &Owner,
+    kind: EventKind,
+    key: &RecordKey,
+    records: &Records,
+    replaced: &Replaced<'_>,
+) -> Vec<Happening> {
+    let text = |key: &RecordKey| records.get(key).map(short).unwrap_or_default();
+    let of = |kind, key: &RecordKey| Happening {
+        kind,
+        owner: owner.clone(),
+        id: key.id.clone(),
+        text: text(key),
+        replaces: Vec::new(),
+        replaced_by: None,
+    };
+    if !key.kind.is_memory() || records.get(key).is_none() {
+        return Vec::new();
+    }
+    match kind {
+        // An import notes at once what was replaced and by what, so this is read from what
+        // holds and not from the event that replaced it.
+        EventKind::Created => {
+            let old = replaced.0.get(&(key.kind, key.id.as_str())).map_or(&[][..], Vec::as_slice);
+            let gone = old.iter().map(|old| Happening {
+                replaced_by: Some(text(key)),
+                ..of(HappeningKind::Superseded, old)
+            });
+            let mut all: Vec<Happening> = gone.collect();
+            let replaces = old.iter().map(|old| text(old)).collect();
+            all.push(Happening { replaces, ..of(HappeningKind::Created, key) });
+            all
+        }
+        EventKind::Retired => vec![of(HappeningKind::Retired, key)],
+        EventKind::Superseded
+        | EventKind::Confirmed
+        | EventKind::Faded
+        | EventKind::Restored
+        | EventKind::Edited
+        | EventKind::Removed
+        | EventKind::Reverted
+        | EventKind::Forgotten => Vec::new(),
+    }
+}
+
+/// How a record begins.
+fn short(fields: &Map<String, Value>) -> String {
+    let text = fields.get("content").and_then(Value::as_str).unwrap_or_default();
+    let mut short: String = text.chars().take(SHORT).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
