@@ -14,6 +14,7 @@ mod chat_import;
 mod choosing;
 mod connection_settings;
 mod connections;
+mod echoes;
 mod events;
 mod features;
 mod frequency;

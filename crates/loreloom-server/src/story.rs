@@ -1,16 +1,16 @@
 //! One turn of a recognised story: decided, then stored with its reply.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     assemble::Seams,
     chat::{GenerationType, Message, Path, PathItem, Role, identity::without_speaker},
     given::{Asked, Given},
     ids::{ChatId, PrefixHash},
-    macros::{IDLE, MacroValues, in_words},
+    macros::{IDLE, in_words},
     place::Provenance,
     prompt::PromptMessage,
-    recognise::{Answer, Body, Kind, Recognition, Request, Ticket},
+    recognise::{Answer, Kind, Recognition, Ticket},
     report::{Span, Warning},
     stable::Ledger,
     state::StoryState,
@@ -18,7 +18,6 @@ use loreloom_core::{
     turn::{Near, Speaker, Transcript},
     units::{Timestamp, Tokens},
     weave::Woven,
-    wrap::strip_echo,
 };
 use loreloom_memory::ports::{Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WriteId};
 
@@ -320,33 +319,6 @@ impl App {
         })
     }
 
-    /// Tells the recogniser how the model's messages read in the story: without the
-    /// wrappers that the model repeated.
-    pub(crate) fn unwrap_echoes(&self, request: &mut Request) {
-        let names = Names {
-            user: request
-                .explicit
-                .user
-                .clone()
-                .unwrap_or_else(|| self.live().defaults.user.clone()),
-            speaker: request.explicit.char.clone(),
-            card: Arc::default(),
-        };
-        let Body::Messages(messages) = &mut request.body else { return };
-        let echoes = self.echoes(&names);
-        for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
-            if let Cow::Owned(told) = echoes.taken_out(&message.text) {
-                message.told = Some(told);
-            }
-        }
-    }
-
-    fn echoes<'names>(&self, names: &'names Names) -> Echoes<'names> {
-        let char = names.speaker.as_deref().unwrap_or_default();
-        let macros = MacroValues { user: &names.user, char, ..MacroValues::default() };
-        Echoes { lore: self.stacks.lore(), macros }
-    }
-
     /// Tells the recogniser the reply; what of it is story, and what the model noted.
     pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
         let rules = self.stacks.lore().rules().notebooks.clone();
@@ -500,27 +472,6 @@ fn macros(told: &Told, left_at: Option<Timestamp>, now: Timestamp) -> BTreeMap<S
         macros.entry(IDLE.to_owned()).or_insert_with(|| in_words(idle));
     }
     macros
-}
-
-/// What a model may repeat of its prompt, and what it notes for itself.
-struct Echoes<'names> {
-    lore: Arc<Lore>,
-    macros: MacroValues<'names>,
-}
-
-impl Echoes<'_> {
-    /// A text of the model's without all that; borrowed if there is none of it.
-    fn taken_out<'text>(&self, text: &'text str) -> Cow<'text, str> {
-        let rules = self.lore.rules();
-        let told = strip_echo(text, rules, self.lore.library(), &self.macros);
-        if rules.notebooks.cutter().is_none() {
-            return told;
-        }
-        match rules.notebooks.read(&told).1 {
-            same if same == *text => Cow::Borrowed(text),
-            other => Cow::Owned(other),
-        }
-    }
 }
 
 /// What a chat is called that nobody has named: how it begins.
