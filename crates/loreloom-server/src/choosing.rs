@@ -161,6 +161,11 @@ impl Waiting {
 }
 
 impl App {
+    /// Whether anybody could be asked which notes a turn needs.
+    pub(crate) fn is_choosing(&self) -> bool {
+        self.choosing.is_some()
+    }
+
     /// What the model chooses for a turn; `None` where no model is to choose.
     pub(crate) async fn choose(
         &self,

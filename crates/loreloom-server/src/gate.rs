@@ -89,7 +89,7 @@ impl Served {
         if TEXT.contains(&request.uri().path()) {
             return proxy::forward(State(self.app), request).await;
         }
-        match self.routes.oneshot(request).await {
+        match Box::pin(self.routes.oneshot(request)).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
@@ -142,7 +142,8 @@ impl Gate {
         without_own_keys(request.headers_mut());
         let served = match &pass {
             Pass::Open => self.own.clone(),
-            Pass::Key(record) => match self.served(&record.tenant).await {
+            // Boxed: to open a tenant's part takes much more than any request holds.
+            Pass::Key(record) => match Box::pin(self.served(&record.tenant)).await {
                 Ok(served) => served,
                 Err(error) => {
                     tracing::error!(%error, tenant = %record.tenant, "a tenant cannot be served");

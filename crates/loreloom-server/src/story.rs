@@ -146,13 +146,13 @@ impl App {
         (told, text): (&Told, bool),
         line: &Line,
         waiting: &Waiting,
-    ) -> Result<Option<Decided>, StoreError> {
+    ) -> Result<Option<Box<Decided>>, StoreError> {
         let Some(chat) = found.chat.clone() else { return Ok(None) };
         let story = std::mem::take(&mut found.path);
         let SoFar { path, transcribed, state, left_at } =
             self.told_so_far(chat, story, found).await?;
         let (speaker, names) = self.cast(found);
-        let wish = Wish {
+        let wish = Box::new(Wish {
             path: Arc::new(path),
             transcribed,
             state,
@@ -168,62 +168,102 @@ impl App {
             asks: true,
             seen_from: found.before,
             left_at,
-        };
+        });
         Ok(Some(self.decide_on(wish, line, waiting).await))
     }
 
     /// Decides a turn of which everything is known.
-    pub(crate) async fn decide_on(&self, wish: Wish, line: &Line, waiting: &Waiting) -> Decided {
-        let Wish { path, transcribed, state, speaker, names, generation, is_story, .. } = wish;
-        let remembering = is_story.then(|| self.remembering(&path, &names, wish.seen_from, line));
+    ///
+    /// What is held while it waits is boxed: whoever asks would carry it along, and what is moved
+    /// with every request after a pause is fetched from far away.
+    pub(crate) async fn decide_on(
+        &self,
+        mut wish: Box<Wish>,
+        line: &Line,
+        waiting: &Waiting,
+    ) -> Box<Decided> {
+        let is_story = wish.is_story;
+        let remembering =
+            is_story.then(|| self.remembering(&wish.path, &wish.names, wish.seen_from, line));
         // A preview is no turn.
         if wish.asks {
             self.stacks.count_turn();
         }
         let lore = self.stacks.lore();
-        let transcript = lore.transcript(&path, transcribed);
-        let near = self.near(&lore, &transcript, waiting).await;
-        let telling = wish.told.after(&state.told);
-        let holds = telling.after(&self.live().defaults.told_in(path.chat()));
+        let transcript = lore.transcript(&wish.path, wish.transcribed.take());
+        let near = if lore.has_vectors() {
+            Box::pin(self.near(&lore, &transcript, waiting)).await
+        } else {
+            Vec::new()
+        };
+        let mut asked = Box::new(self.asked(&wish, near));
+        if is_story && wish.asks && self.is_choosing() {
+            let turn = asked.turn(&wish.path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            let choosing = Box::pin(self.choose(by, &turn, &wish.state, waiting));
+            asked.given.selection = choosing.await;
+        }
+        let mut decided = self.woven(wish, &asked, (lore, transcript), line);
+        if let Some(remembering) = remembering {
+            let asking = self.remembered(decided.path().chat(), remembering);
+            let remembered = Box::pin(asking).await;
+            decided.woven.report.budgets.extend(budget(&remembered));
+            decided.woven.injections.extend(remembered.injections);
+        }
+        decided
+    }
+
+    /// What a turn is asked for, before anybody has chosen anything.
+    fn asked(&self, wish: &Wish, near: Vec<Near>) -> Asked {
+        let holds = self.holds(wish);
         let now = self.clock.now();
-        let mut asked = Asked {
-            generation,
+        Asked {
+            generation: wish.generation,
             context: wish.context,
             seed: wish.seed,
             at: Some(now),
             given: Given {
-                user: names.user.clone(),
-                speaker,
+                user: wish.names.user.clone(),
+                speaker: wish.speaker.clone(),
                 text: wish.text,
-                group: wish.group.or_else(|| holds.group().map(str::to_owned)),
+                group: wish.group.clone().or_else(|| holds.group().map(str::to_owned)),
                 near,
-                dry_run: !is_story,
-                scene: holds.scene(&state.scene),
+                dry_run: !wish.is_story,
+                scene: holds.scene(&wish.state.scene),
                 greeting: holds.greeting,
                 macros: macros(&holds, wish.left_at, now),
                 ..Given::default()
             },
-        };
-        if is_story && wish.asks {
-            let turn = asked.turn(&path, &transcript);
-            let by = (&*lore, line.counter.as_ref());
-            asked.given.selection = self.choose(by, &turn, &state, waiting).await;
         }
+    }
+
+    /// What the host has told of a turn, now, before or once for all.
+    fn holds(&self, wish: &Wish) -> Told {
+        let telling = wish.told.after(&wish.state.told);
+        telling.after(&self.live().defaults.told_in(wish.path.chat()))
+    }
+
+    /// Weaves a turn.
+    fn woven(
+        &self,
+        wish: Box<Wish>,
+        asked: &Asked,
+        (lore, transcript): (Arc<Lore>, Transcript),
+        line: &Line,
+    ) -> Box<Decided> {
+        let holds = self.holds(&wish);
+        let Wish { path, state, names, generation, is_story, told, .. } = *wish;
         let turn = asked.turn(&path, &transcript);
         let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
         woven.injections.extend(holds.note(user_messages(&path), line.counter.as_ref()));
+        let telling = told.after(&state.told);
         woven.delta.told = (telling != state.told).then_some(telling);
         let given = Given {
             connection: Some(line.connection.name.clone()),
             model: Some(line.model.clone()).filter(|model| !model.is_empty()),
             ..lore.given(&turn, &path)
         };
-        if let Some(remembering) = remembering {
-            let remembered = self.remembered(path.chat(), remembering).await;
-            woven.report.budgets.extend(budget(&remembered));
-            woven.injections.extend(remembered.injections);
-        }
-        Decided {
+        Box::new(Decided {
             lore,
             given,
             woven,
@@ -232,13 +272,13 @@ impl App {
             is_story,
             names,
             track: Track { path: Arc::unwrap_or_clone(path), transcript },
-        }
+        })
     }
 
     /// The entries found by meaning; a turn goes on without them.
     async fn near(&self, lore: &Lore, transcript: &Transcript, waiting: &Waiting) -> Vec<Near> {
         let finding = lore.near(transcript);
-        let near = match lore.patience().filter(|_| lore.has_vectors()) {
+        let near = match lore.patience() {
             None => finding.await.map_err(|error| error.to_string()),
             Some(patience) => {
                 let asking = async { tokio::time::timeout(patience, finding).await };
@@ -335,12 +375,12 @@ impl App {
     /// there is one by now.
     pub(crate) async fn commit(
         &self,
-        decided: Decided,
+        decided: Box<Decided>,
         sent: Sent,
         spoken: &[Spoken],
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, track, woven, given, generation, names, .. } = decided;
+        let Decided { lore, track, woven, given, generation, names, .. } = *decided;
         let path = &track.path;
         let Woven { injections, delta, mut report, .. } = woven;
         let Sent { prompt, spans, already, seams, moving, line } = sent;

@@ -163,7 +163,7 @@ async fn weave(
     let connections = app.connections();
     let connection = connections.of(body.model.as_deref());
     let line = app.line(connection, body.model.as_deref());
-    let wish = Wish {
+    let wish = Box::new(Wish {
         transcribed: None,
         path: Arc::clone(&path),
         state,
@@ -180,7 +180,7 @@ async fn weave(
         asks: !body.dry_run,
         seen_from: 0,
         left_at: None,
-    };
+    });
     let (deciding, runtime, over) = (app.clone(), tokio::runtime::Handle::current(), line.clone());
     let waiting = Waiting::new(&live.weaving.room);
     let deciding = async move { deciding.decide_on(wish, &over, &waiting).await };

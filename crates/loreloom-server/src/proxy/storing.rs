@@ -38,7 +38,7 @@ struct Ended {
 /// nothing else. Without a turn only the recogniser is told of the reply.
 pub(super) fn storing(
     app: &App,
-    turn: Option<Box<(Decided, Sent)>>,
+    turn: Option<(Box<Decided>, Sent)>,
     telling: Telling,
     times: Times,
 ) -> (oneshot::Sender<()>, WhenComplete) {
@@ -65,7 +65,7 @@ pub(super) fn storing(
 
 async fn store(
     app: App,
-    turn: Box<(Decided, Sent)>,
+    turn: (Box<Decided>, Sent),
     passed: oneshot::Receiver<()>,
     ended: oneshot::Receiver<Ended>,
 ) {
@@ -75,8 +75,8 @@ async fn store(
 }
 
 /// Stores a turn and its reply.
-async fn keep(app: App, turn: Box<(Decided, Sent)>, mut ended: oneshot::Receiver<Ended>) {
-    let (decided, sent) = *turn;
+async fn keep(app: App, turn: (Box<Decided>, Sent), mut ended: oneshot::Receiver<Ended>) {
+    let (decided, sent) = turn;
     let chat = decided.path().chat().clone();
     let failed = |what: &str, error: &StoreError| {
         tracing::error!(%error, "{what} was not stored");

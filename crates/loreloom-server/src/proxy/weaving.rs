@@ -50,7 +50,7 @@ pub(super) struct Outgoing {
 
 /// A turn, and where its reply belongs.
 pub(super) struct Woven {
-    pub(super) decided: Decided,
+    pub(super) decided: Box<Decided>,
     pub(super) sent: Sent,
     pub(super) telling: Telling,
 }
