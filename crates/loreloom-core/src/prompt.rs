@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::Role;
+use crate::chat::{Role, Text};
 
 /// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,5 +14,6 @@ pub struct PromptMessage {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
     /// Its text.
-    pub content: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub content: Text,
 }

@@ -71,7 +71,7 @@ fn request(question: &Question) -> ChatRequest {
         messages: vec![PromptMessage {
             role: Role::User,
             name: None,
-            content: question.prompt.clone(),
+            content: question.prompt.clone().into(),
         }],
         max_tokens: Some(question.max_tokens),
         temperature: Some(0.0),

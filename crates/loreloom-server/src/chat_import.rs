@@ -115,10 +115,10 @@ async fn store_one(
             counts.left_out += 1;
             continue;
         }
-        for swipe in one.swipes.iter().filter(|swipe| **swipe != one.message.text) {
+        for swipe in one.swipes.iter().filter(|swipe| one.message.text != **swipe) {
             let mut side = path.clone();
             let mut message = one.message.clone();
-            swipe.clone_into(&mut message.text);
+            message.text = swipe.into();
             side.push(message);
             store.commit_path(tenant, &side, None, now).await?;
             counts.branches += 1;

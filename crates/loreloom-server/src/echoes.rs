@@ -49,7 +49,7 @@ impl App {
         let echoes = self.echoes(&names);
         for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
             if let Cow::Owned(told) = echoes.taken_out(&message.text) {
-                message.told = Some(told);
+                message.told = Some(told.into());
             }
         }
     }

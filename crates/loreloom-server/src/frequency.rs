@@ -7,6 +7,7 @@
 
 use loreloom_core::{
     book::Entry,
+    chat::Text,
     ids::{ChatId, MessageId, TenantId},
     library::Dialect,
     rules::Rules,
@@ -92,7 +93,7 @@ impl Counting {
             }
             let nodes = store.tree(tenant, chat).await?;
             let texts = nodes.into_iter().map(|node| (node.message_id, node.message.text));
-            let texts: Vec<(MessageId, String)> = texts.collect();
+            let texts: Vec<(MessageId, Text)> = texts.collect();
             let working = tokio::task::spawn_blocking(move || {
                 self.look_through(&texts);
                 self
@@ -106,7 +107,7 @@ impl Counting {
     }
 
     /// Looks at the messages of one chat, the newest first.
-    fn look_through(&mut self, texts: &[(MessageId, String)]) {
+    fn look_through(&mut self, texts: &[(MessageId, Text)]) {
         let names = (self.names.0.as_str(), self.names.1.as_str());
         let mut seen: FxHashSet<MessageId> = FxHashSet::default();
         let mut here = vec![false; self.found.keys.len()];
@@ -150,7 +151,7 @@ mod tests {
         let rules = Rules::default();
         let mut counting = Counting::of(&entry, Dialect::WorldInfo, &rules, names, most);
         let chat = ChatId::from("inn");
-        let texts: Vec<(MessageId, String)> = texts
+        let texts: Vec<(MessageId, Text)> = texts
             .iter()
             .map(|text| (message_id(&chat, Role::User, text, 0), (*text).to_owned()))
             .collect();

@@ -49,7 +49,8 @@ impl App {
         let reply = &path.items().last()?.message.text;
         let state = self.store.state(&self.tenant, path).await;
         let known = state.map(|state| state.notebooks.model).unwrap_or_default();
-        let message = |role, content: String| PromptMessage { role, name: None, content };
+        let message =
+            |role, content: String| PromptMessage { role, name: None, content: content.into() };
         let request = ChatRequest {
             messages: vec![
                 message(Role::System, rules.extraction.clone()),

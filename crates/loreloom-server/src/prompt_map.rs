@@ -106,7 +106,13 @@ impl PromptMap {
                 let token_start = tokens;
                 tokens += counter.count(&message.content).0;
                 let PromptMessage { role, name, content } = message.clone();
-                MappedMessage { role, name, content, token_start, token_end: tokens }
+                MappedMessage {
+                    role,
+                    name,
+                    content: content.to_string(),
+                    token_start,
+                    token_end: tokens,
+                }
             })
             .collect();
         let split = before.map(|before| first_difference(before, prompt));

@@ -498,7 +498,7 @@ impl App {
             Some(node) => self.store.path(&self.tenant, &chat, node).await?.pop(),
             None => None,
         };
-        let reply = reply.map(|node| node.message.text);
+        let reply = reply.map(|node| node.message.text.into());
         Ok(Some(LastTurn { chat, turn: summary.id, record, reply }))
     }
 }

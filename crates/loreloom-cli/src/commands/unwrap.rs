@@ -74,7 +74,7 @@ fn texts(path: &Path) -> anyhow::Result<Vec<(Option<&'static str>, String)>> {
         let chat =
             import_chat(&bytes, &limits()).with_context(|| format!("`{}`", path.display()))?;
         let messages = chat.messages.into_iter().map(|one| one.message);
-        return Ok(messages.map(|one| (Some(one.role.as_str()), one.text)).collect());
+        return Ok(messages.map(|one| (Some(one.role.as_str()), one.text.into())).collect());
     }
     let text = String::from_utf8(bytes)
         .ok()

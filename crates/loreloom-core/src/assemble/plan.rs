@@ -3,7 +3,7 @@
 
 use super::{Assembled, Joined, Marker, Seams};
 use crate::{
-    chat::Role,
+    chat::{Role, Text},
     place::Provenance,
     prompt::PromptMessage,
     report::{Report, Span, Warning},
@@ -78,7 +78,7 @@ impl Plan {
         for (at, message) in messages.enumerate() {
             for insertion in self.insertions.iter().filter(|insertion| insertion.before == at) {
                 assembled.spans.extend(insertion.joined.spans(assembled.messages.len(), 0));
-                let content = insertion.joined.text.clone();
+                let content = insertion.joined.text.as_str().into();
                 assembled.messages.push(PromptMessage {
                     role: insertion.role,
                     name: None,
@@ -102,7 +102,7 @@ impl Plan {
 
     /// The text of message `at` with its edits made, and where the lore stands once the
     /// message is the `place`-th.
-    fn edited(&self, at: usize, place: usize, text: String) -> (String, Vec<Span>) {
+    fn edited(&self, at: usize, place: usize, text: Text) -> (Text, Vec<Span>) {
         if self.edits_of(at).next().is_none() {
             return (text, Vec::new());
         }
@@ -116,7 +116,7 @@ impl Plan {
             from = edit.end;
         }
         out.push_str(&text[from..]);
-        (out, spans)
+        (out.into(), spans)
     }
 
     /// What carrying this plan out does to `prompt`, the one it was made for.

@@ -50,8 +50,10 @@ impl Seams {
             }
             let mut message = message.clone();
             for marker in self.markers.iter().rev().filter(|marker| marker.message == at) {
-                message.content.get(marker.start..marker.end)?;
-                message.content.replace_range(marker.start..marker.end, &marker.text);
+                let text = &message.content;
+                text.get(marker.start..marker.end)?;
+                let (front, rest) = (text.get(..marker.start)?, text.get(marker.end..)?);
+                message.content = [front, &marker.text, rest].concat().into();
             }
             before.push(message);
         }
@@ -74,11 +76,8 @@ mod tests {
     }
 
     fn prompt(parts: &[(Role, &str)]) -> Vec<PromptMessage> {
-        let message = |&(role, text): &(Role, &str)| PromptMessage {
-            role,
-            name: None,
-            content: text.to_owned(),
-        };
+        let message =
+            |&(role, text): &(Role, &str)| PromptMessage { role, name: None, content: text.into() };
         parts.iter().map(message).collect()
     }
 

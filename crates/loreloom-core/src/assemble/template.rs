@@ -141,7 +141,7 @@ pub fn build(
 impl Assembled {
     fn push_text(&mut self, text: &str) {
         if !text.is_empty() {
-            let content = text.to_owned();
+            let content = text.into();
             self.messages.push(PromptMessage { role: Role::System, name: None, content });
         }
     }
@@ -149,7 +149,7 @@ impl Assembled {
     fn push_joined(&mut self, role: Role, joined: &Joined) {
         if !joined.text.is_empty() {
             self.spans.extend(joined.spans(self.messages.len(), 0));
-            let content = joined.text.clone();
+            let content = joined.text.as_str().into();
             self.messages.push(PromptMessage { role, name: None, content });
         }
     }
@@ -182,7 +182,7 @@ mod tests {
             source: Provenance::Memory(text.to_owned()),
         };
         let message =
-            |role: Role, text: &str| PromptMessage { role, name: None, content: text.to_owned() };
+            |role: Role, text: &str| PromptMessage { role, name: None, content: text.into() };
         let texts = PromptTexts {
             main: "main".to_owned(),
             card: CardTexts { description: "card".to_owned(), ..CardTexts::default() },

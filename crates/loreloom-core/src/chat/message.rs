@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Text;
 use crate::book::Extensions;
 
 /// Who a message is from, as models know it.
@@ -108,7 +109,8 @@ pub struct Message {
     /// The speaker's name, where known.
     pub name: Option<String>,
     /// The text without a speaker prefix.
-    pub text: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub text: Text,
     /// Hidden messages stay in the chat but are not sent.
     #[serde(default)]
     pub hidden: bool,
@@ -125,7 +127,7 @@ impl Message {
     }
 
     /// A visible message.
-    pub fn new(role: Role, name: Option<&str>, text: impl Into<String>) -> Self {
+    pub fn new(role: Role, name: Option<&str>, text: impl Into<Text>) -> Self {
         Self {
             role,
             name: name.map(str::to_owned),

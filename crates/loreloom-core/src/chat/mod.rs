@@ -3,10 +3,12 @@
 pub mod identity;
 mod message;
 mod path;
+mod text;
 mod voices;
 
 pub use self::{
     message::{GenerationType, Message, Role},
     path::{Path, PathItem},
+    text::Text,
     voices::Voices,
 };

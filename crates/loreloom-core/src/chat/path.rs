@@ -44,8 +44,11 @@ impl Path {
     #[must_use]
     pub fn grown(mut self, messages: Vec<Message>) -> (Self, usize) {
         let known = self.items.len();
-        let begins = known <= messages.len()
-            && self.items.iter().zip(&messages).all(|(item, message)| item.message == *message);
+        let same = |(item, message): (&mut PathItem, &Message)| {
+            // The next turn brings the same text, as a rule, and not only an equal one.
+            item.message.text.share(&message.text) && item.message == *message
+        };
+        let begins = known <= messages.len() && self.items.iter_mut().zip(&messages).all(same);
         if !begins {
             return (Self::of(self.chat, messages), 0);
         }

@@ -96,7 +96,7 @@ impl Voice {
     fn retell(&self, message: &mut Message) {
         if prefix_of(message) != self.prefix {
             let said = identity::without_speaker(&message.text, message.name.as_deref());
-            message.text = format!("{}{said}", self.prefix);
+            message.text = format!("{}{said}", self.prefix).into();
         }
         message.name.clone_from(&self.name);
         message.hidden = self.hidden;

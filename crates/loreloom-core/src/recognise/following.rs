@@ -10,7 +10,7 @@ use super::{
     memory::{Memory, NodeAt, Story},
     text::TextKey,
 };
-use crate::chat::Role;
+use crate::chat::{Role, Text};
 
 /// What is known of texts, by somebody who follows the story that they are expected to tell.
 pub(super) struct Following<'memory> {
@@ -37,7 +37,7 @@ impl<'memory> Following<'memory> {
     }
 
     /// The key of the next piece's words.
-    pub(super) fn key_of(&self, role: Role, words: &str) -> TextKey {
+    pub(super) fn key_of(&self, role: Role, words: &Text) -> TextKey {
         let Some(story) = self.story else { return TextKey::of(words) };
         let next = self.at.get().and_then(|at| story.child_as_told(at, role, words));
         if let Some(next) = next {
@@ -84,9 +84,9 @@ mod tests {
             (Assistant, "Who rang?", true),
         ] {
             let before = following.at.get();
-            assert_eq!(following.key_of(role, words), TextKey::of(words), "{words}");
+            assert_eq!(following.key_of(role, &words.into()), TextKey::of(words), "{words}");
             assert_eq!(following.at.get() != before, known, "{words}");
         }
-        assert_eq!(Following::new(&memory, None).key_of(User, "Why?"), TextKey::of("Why?"));
+        assert_eq!(Following::new(&memory, None).key_of(User, &"Why?".into()), TextKey::of("Why?"));
     }
 }

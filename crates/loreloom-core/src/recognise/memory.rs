@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::{recent::Recent, text::TextKey};
 use crate::{
-    chat::{Message, Role},
+    chat::{Message, Role, Text},
     ids::{ChatId, PrefixHash},
 };
 
@@ -341,7 +341,10 @@ impl Memory {
         story.touched = now;
         let as_told = |parent| story.child_as_told(parent, message.role, &message.text);
         if let Some(found) = parent.and_then(as_told) {
-            story.nodes[found.0].touched = now;
+            let node = &mut story.nodes[found.0];
+            node.touched = now;
+            // What the next request is compared with.
+            node.message.text.share(&message.text);
             return found;
         }
         let key = TextKey::of(&message.text);
@@ -441,11 +444,11 @@ impl Story {
 
     /// The child of `parent` that is a message exactly as it was told, which most are: found
     /// without working out what names its text.
-    pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &str) -> Option<NodeAt> {
+    pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &Text) -> Option<NodeAt> {
         let children = self.nodes[parent.0].children.as_slice();
         let fits = |at: &NodeAt| {
             let node = &self.nodes[at.0];
-            node.joined_at.is_none() && node.message.role == role && node.message.text == text
+            node.joined_at.is_none() && node.message.role == role && node.message.text == *text
         };
         children.iter().copied().find(fits)
     }

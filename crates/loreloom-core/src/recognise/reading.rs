@@ -98,6 +98,7 @@ impl<'a> Reader<'a> {
         let reading = Reading {
             standings: vec![Standing::Injected; count],
             places: vec![None; count],
+            path: Vec::with_capacity(path.len() + count.saturating_sub(pairs.len())),
             ..Reading::default()
         };
         let dropped = dropped.unwrap_or_default();
@@ -122,7 +123,7 @@ impl<'a> Reader<'a> {
     /// A piece that is a message of its own.
     fn push_new(&mut self, at: usize) {
         let part = self.part(at);
-        let text = without_reasoning(&part.text);
+        let text = part.text.cut_to(without_reasoning(&part.text));
         self.push(at, Message::new(part.role, part.name.as_deref(), text), None);
     }
 
@@ -132,9 +133,12 @@ impl<'a> Reader<'a> {
     fn push_stored(&mut self, at: usize, index: usize) {
         let Some(node) = self.node(index) else { return };
         let mut message = node.message.clone();
+        let said = &self.part(at).text;
         if node.joined_at.is_some() && node.key == self.part(at).key {
-            message.text.clone_from(&self.part(at).text);
+            message.text.clone_from(said);
         }
+        // One text for both from now on; where they differ, the stored one stays.
+        message.text.share(said);
         self.push(at, message, Some(self.path[index]));
     }
 

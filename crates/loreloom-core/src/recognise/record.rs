@@ -171,7 +171,7 @@ impl Memory {
         let node = story.node(at);
         let (parent, mut whole) = (node.parent, node.message.clone());
         let begun = whole.text.trim_end().len();
-        whole.text = format!("{}{}{text}", &whole.text[..begun], story.joint);
+        whole.text = format!("{}{}{text}", &whole.text[..begun], story.joint).into();
         let known = story.child(parent, TextKey::of(&whole.text), whole.role).is_some();
         let node = self.step(slot, parent, &whole);
         if !known {

@@ -1,6 +1,6 @@
 //! A request as every front end means it, whatever its wire format.
 
-use crate::chat::{GenerationType, Role};
+use crate::chat::{GenerationType, Role, Text};
 
 /// What a front end asks a model for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,10 +55,10 @@ pub struct WireMessage {
     /// Its `name` field.
     pub name: Option<String>,
     /// Its text; parts that are not text are left out.
-    pub text: String,
+    pub text: Text,
     /// Its text as the story has it, where that is another: without lore that the model
     /// repeated.
-    pub told: Option<String>,
+    pub told: Option<Text>,
     /// Whether it is known that its text has none of the phrases that name speakers.
     pub nameless: bool,
     /// Whether it calls tools or answers a call: such messages stay together.

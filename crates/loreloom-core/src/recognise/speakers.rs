@@ -73,6 +73,9 @@ impl Speakers {
 
     /// The text without a certain speaker's name, and that name.
     pub(super) fn split<'text>(&self, text: &'text str) -> (Option<&'text str>, &'text str) {
+        if self.names.is_empty() {
+            return (None, text);
+        }
         match speaker(text) {
             Some((name, rest)) if self.knows(name) => (Some(name), rest),
             Some(_) | None => (None, text),
@@ -158,7 +161,7 @@ mod tests {
         let message = |name: Option<&str>, text: &str| WireMessage {
             role: Role::System,
             name: name.map(str::to_owned),
-            text: text.to_owned(),
+            text: text.into(),
             ..WireMessage::default()
         };
         let request = Request {

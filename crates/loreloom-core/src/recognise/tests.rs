@@ -29,7 +29,11 @@ impl Teller {
         let head = [(System, format!("Write {}.", self.card)), (System, self.card.clone())];
         let chat = self.chat.iter().skip(skip).cloned();
         let after = after.iter().map(|(role, text)| (*role, (*text).to_owned()));
-        let message = |(role, text)| WireMessage { role, text, ..WireMessage::default() };
+        let message = |(role, text): (Role, String)| WireMessage {
+            role,
+            text: text.into(),
+            ..WireMessage::default()
+        };
         let messages = head.into_iter().chain(chat).chain(after).map(message).collect();
         Request { stream: Some(true), body: Body::Messages(messages), ..Request::default() }
     }
@@ -116,7 +120,7 @@ fn text_between_stored_messages_is_no_story_whatever_its_role() {
         let mut request = mira.request(0, &[(System, "Never mention the sea.")]);
         let Body::Messages(messages) = &mut request.body else { panic!("messages") };
         let lore =
-            WireMessage { role, text: "Tin comes by barge.".to_owned(), ..WireMessage::default() };
+            WireMessage { role, text: "Tin comes by barge.".into(), ..WireMessage::default() };
         messages.insert(4, lore);
         let found = memory.recognise(&request);
         assert_eq!(path(&found), mira.texts(), "{role:?}");
@@ -156,7 +160,7 @@ fn a_question_that_is_not_streamed_is_background() {
         stream: Some(false),
         body: Body::Messages(vec![WireMessage {
             role: User,
-            text: "Name three birds.".to_owned(),
+            text: "Name three birds.".into(),
             ..WireMessage::default()
         }]),
         ..Request::default()
@@ -175,7 +179,7 @@ fn streaming_turned_off_for_good_is_noticed() {
         let Body::Messages(messages) = &mut request.body else { panic!("messages") };
         messages.drain(..2);
         let text = "Write Mira.\n\nMira\n\n[Start a new Chat]".to_owned();
-        messages.insert(0, WireMessage { text, ..WireMessage::default() });
+        messages.insert(0, WireMessage { text: text.into(), ..WireMessage::default() });
         Request { stream: Some(stream), ..request }
     };
     let mut kinds = Vec::new();
@@ -201,7 +205,7 @@ fn a_note_that_moves_is_no_narrator_and_none_is_believed_after_it() {
         let mut request = mira.request(0, &[]);
         let Body::Messages(messages) = &mut request.body else { panic!("messages") };
         let at = messages.len() - 1;
-        messages.insert(at, WireMessage { text: note.to_owned(), ..WireMessage::default() });
+        messages.insert(at, WireMessage { text: note.into(), ..WireMessage::default() });
         request
     };
     for (turn, note, is_story) in
@@ -256,7 +260,7 @@ fn a_chat_that_begins_as_another_one_asks_for_its_first_reply() {
         let mut request = Request {
             body: Body::Messages(vec![WireMessage {
                 role: Role::User,
-                text: "Who rings the bell?".to_owned(),
+                text: "Who rings the bell?".into(),
                 ..WireMessage::default()
             }]),
             ..Request::default()

@@ -17,7 +17,7 @@ use super::{
     speakers::Speakers,
     text::{TextKey, bracketed, speaker},
 };
-use crate::chat::Role;
+use crate::chat::{Role, Text};
 
 /// One piece of a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Part {
     /// The speaker, where certain.
     pub name: Option<String>,
     /// Its text without a certain speaker's name.
-    pub text: String,
+    pub text: Text,
     /// What names the text.
     pub key: TextKey,
     /// Whether it is a tool call or its result.
@@ -112,12 +112,25 @@ impl Part {
         speakers: &Speakers,
         known: &Following<'_>,
     ) -> Self {
+        Self::of(role, name, &text.into(), spot, speakers, known)
+    }
+
+    /// The same of a whole message, whose text it holds.
+    fn of(
+        role: Role,
+        name: Option<&str>,
+        text: &Text,
+        spot: Spot,
+        speakers: &Speakers,
+        known: &Following<'_>,
+    ) -> Self {
         let (prefix, words) = speakers.split(text);
+        let text = text.cut_to(words);
         Self {
             role,
             name: name.or(prefix).map(|name| name.replace('_', " ")),
-            key: known.key_of(role, words),
-            text: words.to_owned(),
+            key: known.key_of(role, &text),
+            text,
             tool: false,
             spot,
         }
@@ -145,8 +158,8 @@ fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &Following<
         return glue::single(message, speakers, known);
     }
     let leading = messages.iter().take_while(|m| m.role == Role::System && !m.tool).count();
-    let mut window =
-        Window { preamble: Vec::new(), parts: Vec::new(), end: End::Closed, examples: 0, shape };
+    let parts = Vec::with_capacity(messages.len() - leading);
+    let mut window = Window { preamble: Vec::new(), parts, end: End::Closed, examples: 0, shape };
     for (index, message) in messages.iter().enumerate() {
         let example = message.name.as_deref().is_some_and(|name| name.starts_with("example_"));
         if index < leading || example || is_start_marker(&message.text) {
@@ -183,10 +196,10 @@ impl Window {
         known: &Following<'_>,
     ) {
         let name = message.name.as_deref();
-        let told = message.told.as_deref().unwrap_or(&message.text);
+        let told = message.told.as_ref().unwrap_or(&message.text);
         let whole = Spot { message: index, range: 0..message.text.len() };
         if message.tool {
-            let part = Part::new(message.role, name, &message.text, whole, speakers, known);
+            let part = Part::of(message.role, name, &message.text, whole, speakers, known);
             self.parts.push(Part { tool: true, ..part });
             return;
         }
@@ -200,7 +213,7 @@ impl Window {
             // Squashed: a narrator's line may stand under a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
-                self.parts.push(Part::new(message.role, name, told, whole, speakers, known));
+                self.parts.push(Part::of(message.role, name, told, whole, speakers, known));
                 return;
             }
         };

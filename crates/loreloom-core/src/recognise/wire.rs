@@ -158,14 +158,14 @@ fn prompt(body: &mut WireBody) -> Option<Body> {
     let input = body.input.as_ref()?;
     let mut messages = Vec::new();
     if let Some(text) = body.instructions.take() {
-        messages.push(WireMessage { text, ..WireMessage::default() });
+        messages.push(WireMessage { text: text.into(), ..WireMessage::default() });
     }
     match input {
         Value::Array(items) => messages.extend(items.iter().map(message)),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             messages.push(WireMessage {
                 role: Role::User,
-                text: text_of(input),
+                text: text_of(input).into(),
                 ..WireMessage::default()
             });
         }
@@ -290,8 +290,7 @@ mod tests {
         assert_eq!(body.field(), Some(PromptField::Input { instructed: false }));
         assert_eq!((&body.model, body.stream), (&None, None));
         let request = read("POST", "/v1/responses", no_header, body).unwrap();
-        let said =
-            WireMessage { role: Role::User, text: "last".to_owned(), ..WireMessage::default() };
+        let said = WireMessage { role: Role::User, text: "last".into(), ..WireMessage::default() };
         assert_eq!(request.body, Body::Messages(vec![said]));
         for broken in [
             "[1]",

@@ -100,7 +100,7 @@ mod tests {
             let message = |&(role, text): &(Role, &str)| PromptMessage {
                 role,
                 name: None,
-                content: text.to_owned(),
+                content: text.into(),
             };
             texts.iter().map(message).collect()
         };

@@ -192,7 +192,7 @@ mod tests {
     fn breakpoints_stay_put_and_never_stand_on_moving_text() {
         let provider = Provider::named("anthropic").unwrap();
         let text = "word ".repeat(100);
-        let message = PromptMessage { role: Role::User, name: None, content: text };
+        let message = PromptMessage { role: Role::User, name: None, content: text.into() };
         let prompt = vec![message; 60];
         let at = |stable: usize| -> Vec<usize> {
             let mut memo = TokenMemo::new(&ByteEstimate);

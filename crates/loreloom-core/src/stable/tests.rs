@@ -83,7 +83,7 @@ impl Story {
 
     fn assembled(&self, planned: &Planned) -> Assembled {
         let message =
-            |role: Role, text: &str| PromptMessage { role, name: None, content: text.to_owned() };
+            |role: Role, text: &str| PromptMessage { role, name: None, content: text.into() };
         let mut prompt = vec![message(Role::System, "main"), message(Role::System, self.head)];
         let items = &self.path.items()[self.trimmed..];
         prompt.extend(items.iter().map(|item| message(item.message.role, &item.message.text)));

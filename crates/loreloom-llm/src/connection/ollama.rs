@@ -21,7 +21,7 @@ pub(super) fn body(connection: &Connection, request: &ChatRequest) -> Value {
         .map(|message| {
             let content = match &message.name {
                 Some(name) => format!("{name}: {}", message.content),
-                None => message.content.clone(),
+                None => message.content.to_string(),
             };
             json!({"role": role(message.role), "content": content})
         })

@@ -306,7 +306,7 @@ fn read(body: &[u8]) -> Result<Ask, String> {
 }
 
 fn said(role: Role, text: &str) -> PromptMessage {
-    PromptMessage { role, name: None, content: text.to_owned() }
+    PromptMessage { role, name: None, content: text.into() }
 }
 
 /// The prompt of the responses API. Items that nobody says, as calls of tools, are passed over.
@@ -347,7 +347,7 @@ fn message(message: &Value) -> Result<PromptMessage, String> {
         }
     };
     let name = message["name"].as_str().map(str::to_owned);
-    Ok(PromptMessage { role, name, content })
+    Ok(PromptMessage { role, name, content: content.into() })
 }
 
 /// Tokens of the prompt and of the answer.

@@ -71,7 +71,7 @@ pub async fn run(model: &dyn ChatModel) -> Result<Vec<Tried>, ModelError> {
             messages: vec![PromptMessage {
                 role: Role::User,
                 name: None,
-                content: question.prompt.clone(),
+                content: question.prompt.clone().into(),
             }],
             max_tokens: Some(question.max_tokens),
             temperature: Some(0.0),

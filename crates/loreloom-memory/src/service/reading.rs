@@ -174,6 +174,6 @@ fn passage(hit: &Hit, path: &[PathItem]) -> Option<FoundPassage> {
         at: hit.at,
         score: hit.score,
         speaker: message.name.clone(),
-        text: message.text.clone(),
+        text: message.text.to_string(),
     })
 }

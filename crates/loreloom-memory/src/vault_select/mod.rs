@@ -225,8 +225,8 @@ impl Selector {
         let message = |role, content| PromptMessage { role, name: None, content };
         ChatRequest {
             messages: vec![
-                message(Role::System, question.system),
-                message(Role::User, question.user),
+                message(Role::System, question.system.into()),
+                message(Role::User, question.user.into()),
             ],
             max_tokens: Some(self.rules.answer_tokens),
             temperature: Some(0.0),

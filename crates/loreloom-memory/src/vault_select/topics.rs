@@ -69,7 +69,8 @@ fn request(clusters: &[Cluster<'_>], chat: &[String]) -> ChatRequest {
         "<topics>\n{topics}\n</topics>\n\n<chat>\n{said}\n</chat>\n\nWhich topics may hold \
          something that the next reply needs?"
     );
-    let message = |role, content: String| PromptMessage { role, name: None, content };
+    let message =
+        |role, content: String| PromptMessage { role, name: None, content: content.into() };
     ChatRequest {
         messages: vec![message(Role::System, SYSTEM.to_owned()), message(Role::User, user)],
         max_tokens: Some(ANSWER),

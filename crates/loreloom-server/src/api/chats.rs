@@ -329,7 +329,7 @@ fn path_message(
         message: node.message_id,
         role: message.role,
         name: message.name,
-        text: message.text,
+        text: message.text.to_string(),
         hidden: message.hidden,
         versions: versions.map(|other| other.prefix).collect(),
         turn,

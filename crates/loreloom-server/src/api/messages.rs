@@ -226,7 +226,7 @@ async fn edit(
         let at = position(&nodes, &chat, node)?;
         let mut messages: Vec<Message> = nodes.into_iter().map(|node| node.message).collect();
         if let Some(content) = patch.content {
-            messages[at].text = content;
+            messages[at].text = content.into();
         }
         if let Some(name) = patch.name {
             messages[at].name = Some(name);

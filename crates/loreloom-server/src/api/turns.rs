@@ -166,7 +166,7 @@ async fn one(
         counts: Counts::of(looked.verdicts()),
         reproduced: differences.as_ref().map(Vec::is_empty),
         differences: differences.iter().flatten().map(ToString::to_string).collect(),
-        reply: reply.map(|node| node.message.text),
+        reply: reply.map(|node| node.message.text.into()),
         cache,
     };
     Ok(Tagged { tag: tag(&looked), body: view })

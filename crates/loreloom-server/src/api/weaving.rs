@@ -58,7 +58,7 @@ impl Said {
 
     fn prompt(&self) -> PromptMessage {
         let (role, name, content) = (self.role, self.name.clone(), self.content.clone());
-        PromptMessage { role, name, content }
+        PromptMessage { role, name, content: content.into() }
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// Whether this is what `message` says.
     pub(crate) fn says(&self, message: &Message) -> bool {
-        self.role == message.role && self.text == message.text
+        self.role == message.role && message.text == self.text
     }
 
     fn bytes(&self) -> usize {
@@ -105,7 +105,7 @@ impl RecentPaths {
             return;
         }
         let Message { role, text, .. } = node.message.clone();
-        let kept = Kept { prefix: node.prefix, number: Some(number), role, text };
+        let kept = Kept { prefix: node.prefix, number: Some(number), role, text: text.to_string() };
         recent.bytes += kept.bytes();
         self.bytes += kept.bytes();
         Arc::make_mut(&mut recent.path).push(Arc::new(kept));

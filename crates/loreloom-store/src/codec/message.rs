@@ -106,6 +106,6 @@ impl NodeColumns {
             None => Extensions::new(),
         };
         let (role, text) = (told.role, told.text);
-        Ok(Message { role, name: self.name, text, hidden: self.hidden, extensions })
+        Ok(Message { role, name: self.name, text: text.into(), hidden: self.hidden, extensions })
     }
 }

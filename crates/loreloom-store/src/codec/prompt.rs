@@ -273,7 +273,7 @@ fn told(message: &PromptMessage, item: &PathItem, at: usize) -> Option<Drafted> 
     let speaker = item.message.name.as_deref()?;
     let rest = message.content.strip_prefix(speaker)?.strip_prefix(": ")?;
     let same_name = message.name.as_deref().is_none_or(|name| name == speaker);
-    (rest == item.message.text && same_name).then(|| Drafted::Told {
+    (item.message.text == rest && same_name).then(|| Drafted::Told {
         item: at,
         form: Form { named, spoken: true },
         speaker: Some(speaker.to_owned()),
@@ -362,7 +362,7 @@ impl Run {
             None => told.text.clone(),
         };
         let name = speaker.filter(|_| form.named).cloned();
-        Ok(PromptMessage { role: told.role, name, content })
+        Ok(PromptMessage { role: told.role, name, content: content.into() })
     }
 }
 
@@ -390,7 +390,11 @@ pub(super) fn restore<'told>(
                         Piece::Message(number) => &told(*number)?.text,
                     });
                 }
-                prompt.push(PromptMessage { role: *role, name: name.clone(), content });
+                prompt.push(PromptMessage {
+                    role: *role,
+                    name: name.clone(),
+                    content: content.into(),
+                });
             }
         }
     }

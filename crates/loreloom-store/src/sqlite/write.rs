@@ -402,7 +402,7 @@ impl<'connection> Writer<'connection> {
         let role = Told::role_number(message.role);
         self.connection
             .prepare_cached("INSERT INTO messages VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-            .execute(params![tenant, chat, number, hash, role, message.text])?;
+            .execute(params![tenant, chat, number, hash, role, message.text.as_str()])?;
         Ok(number)
     }
 

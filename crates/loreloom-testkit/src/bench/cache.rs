@@ -230,7 +230,7 @@ impl<'a> Tale<'a> {
     /// messages.
     fn prompt(&self, path: &Path) -> (Vec<PromptMessage>, Vec<MessageId>, usize) {
         let message =
-            |role: Role, text: &str| PromptMessage { role, name: None, content: text.to_owned() };
+            |role: Role, text: &str| PromptMessage { role, name: None, content: text.into() };
         let mut room = self.setting.context / 4 * 3;
         let fits = |item: &&loreloom_core::chat::PathItem| {
             let tokens = ByteEstimate.count(&item.message.text).0;
@@ -377,7 +377,7 @@ fn read(message: &Value) -> PromptMessage {
         Some("tool") => Role::Tool,
         Some(_) | None => Role::User,
     };
-    PromptMessage { role, name: text("name"), content: text("content").unwrap_or_default() }
+    PromptMessage { role, name: text("name"), content: text("content").unwrap_or_default().into() }
 }
 
 #[cfg(test)]

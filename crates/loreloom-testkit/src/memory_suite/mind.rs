@@ -56,7 +56,7 @@ impl ChatModel for Noting {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let prompt = request.messages.first().map(|message| message.content.clone());
         let prompt = prompt.unwrap_or_default();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.clone());
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(prompt.to_string());
         {
             let mut failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
             if *failing > 0 {

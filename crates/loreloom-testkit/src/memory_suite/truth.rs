@@ -40,7 +40,7 @@ fn with_secrets(telling: &Telling, chat: &ChatId) -> Path {
     let messages = telling.messages.iter().cloned().map(|mut message| {
         let sum = message.text.bytes().map(u32::from).sum::<u32>();
         let role = u32::from(message.role == Role::Assistant);
-        message.text = format!("{} It is secret{}.", message.text, sum * 2 + role);
+        message.text = format!("{} It is secret{}.", message.text, sum * 2 + role).into();
         message
     });
     Path::of(chat.clone(), messages)

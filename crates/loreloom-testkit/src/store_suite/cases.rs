@@ -92,7 +92,7 @@ impl Scene {
 
     pub(super) async fn texts(&self, tip: PrefixHash) -> Result<Vec<String>, Failure> {
         let nodes = self.store.path(&self.tenant, &self.chat, tip).await?;
-        Ok(nodes.into_iter().map(|node| node.message.text).collect())
+        Ok(nodes.into_iter().map(|node| node.message.text.into()).collect())
     }
 
     pub(super) async fn stored(&self, turn: TurnId) -> Result<TurnRecord, Failure> {
@@ -241,7 +241,7 @@ pub async fn prompts_of_every_shape_read_back_to_the_byte(opener: &dyn Opener) -
     let message = |role, name: Option<&str>, content: &str| PromptMessage {
         role,
         name: name.map(str::to_owned),
-        content: content.to_owned(),
+        content: content.into(),
     };
     let (user, assistant) = (Role::User, Role::Assistant);
     let spoken = "Torvald: A longer answer, to be found.";
@@ -307,7 +307,7 @@ pub async fn text_of_every_script_reads_back_to_the_byte(opener: &dyn Opener) ->
     turn.prompt.push(PromptMessage {
         role: Role::System,
         name: Some("имя\0".to_owned()),
-        content: texts.concat().repeat(3),
+        content: texts.concat().repeat(3).into(),
     });
     // A span that cuts a character in half.
     turn.report.spans = (0..40)

@@ -139,12 +139,13 @@ fn prompt(path: &Path, lore: &[String]) -> (Vec<PromptMessage>, Vec<Span>) {
     }
     system.push_str("\n\n");
     system.push_str(&prose(2, 250));
-    let mut messages = vec![PromptMessage { role: Role::System, name: None, content: system }];
+    let mut messages =
+        vec![PromptMessage { role: Role::System, name: None, content: system.into() }];
     messages.extend(history(path));
     let at = messages.len().saturating_sub(2).max(1);
     if let Some(deep) = lore.get(3) {
         spans.push(span(3, at, 0, deep));
-        let deep = PromptMessage { role: Role::System, name: None, content: deep.clone() };
+        let deep = PromptMessage { role: Role::System, name: None, content: deep.clone().into() };
         messages.insert(at, deep);
     }
     (messages, spans)

@@ -118,7 +118,8 @@ impl Telling {
         for message in self.messages.iter_mut().filter(|said| said.role == Role::User) {
             let said = identity::without_speaker(&message.text, message.name.as_deref());
             let said = said.to_owned();
-            message.text = if self.persona == 2 { format!("{name}: {said}") } else { said };
+            message.text =
+                if self.persona == 2 { format!("{name}: {said}").into() } else { said.into() };
             message.name = Some(name.clone());
         }
     }
@@ -139,7 +140,7 @@ impl Telling {
             Deed::Edit(at, text) => {
                 if !self.messages.is_empty() {
                     let at = at.index(self.messages.len());
-                    self.messages[at].text = format!("Edited to {text}, also at length.");
+                    self.messages[at].text = format!("Edited to {text}, also at length.").into();
                 }
                 Step::Turn(Normal, Some(*text))
             }

@@ -20,7 +20,7 @@ fn lore(place: Place) -> Vec<Injection> {
 fn chat(messages: &[(Role, &str)]) -> Request {
     let message = |&(role, text): &(Role, &str)| WireMessage {
         role,
-        text: text.to_owned(),
+        text: text.into(),
         tool: role == Tool || text == "call",
         ..WireMessage::default()
     };
@@ -34,7 +34,7 @@ fn layout(request: &Request, strict: bool) -> Layout {
 
 fn said(messages: &[(Role, &str)]) -> Vec<PromptMessage> {
     let message =
-        |&(role, text): &(Role, &str)| PromptMessage { role, name: None, content: text.to_owned() };
+        |&(role, text): &(Role, &str)| PromptMessage { role, name: None, content: text.into() };
     messages.iter().map(message).collect()
 }
 
@@ -54,7 +54,7 @@ fn woven_prompt(text: &str, injections: &[Injection]) -> String {
     let request = Request { body, stop: vec!["\nWren:".to_owned()], ..Request::default() };
     let prompt = said(&[(User, text)]);
     let plan = layout(&request, false).plan(&prompt, injections);
-    plan.apply(prompt).messages.remove(0).content
+    plan.apply(prompt).messages.remove(0).content.to_string()
 }
 
 const BUILT: [(Role, &str); 7] = [
@@ -252,7 +252,7 @@ fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
     ];
     let plan = layout(&chat(&prompt), false).plan(&messages, &all);
     assert_eq!(plan.already, [Provenance::Memory("test".to_owned())]);
-    let told: Vec<String> =
+    let told: Vec<Text> =
         plan.apply(messages).messages.into_iter().map(|message| message.content).collect();
     assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
     let spoken = [(System, "main"), (User, "LORE")];
@@ -275,8 +275,12 @@ fn what_the_front_end_has_put_in_itself_is_known_in_our_wrapper_too() {
         layout.wrap = wrap.clone();
         let plan = layout.plan(&said(&prompt), &all);
         assert_eq!(plan.already.len(), 1, "{format}");
-        let told: String =
-            plan.apply(said(&prompt)).messages.into_iter().map(|one| one.content).collect();
+        let told: String = plan
+            .apply(said(&prompt))
+            .messages
+            .into_iter()
+            .map(|one| one.content.to_string())
+            .collect();
         assert_eq!(told.matches("LORE").count(), 2, "{format}: {told}");
     }
 }

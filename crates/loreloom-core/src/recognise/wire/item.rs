@@ -57,6 +57,7 @@ impl<'de> Lenient<'de> for Item {
         let Speaks { role, is_developers } = speaks;
         let tool = calls || role == Role::Tool || function;
         let nameless = !may_name(&text);
+        let text = text.into();
         let message = WireMessage { role, name, text, tool, told: None, nameless };
         Ok(Self { message, is_object: true, is_developers })
     }

@@ -94,7 +94,11 @@ impl Body {
                 std::mem::take(messages).into_iter().map(message).collect()
             }
             Prompt::Prompt(text) => {
-                vec![PromptMessage { role: Role::User, name: None, content: std::mem::take(text) }]
+                vec![PromptMessage {
+                    role: Role::User,
+                    name: None,
+                    content: std::mem::take(text).into(),
+                }]
             }
         }
     }
