@@ -743,6 +743,7 @@ export interface components {
         };
         /** @description A version of an entry. */
         EntryVersion: {
+            by?: components["schemas"]["Maker"] | null;
             /**
              * Format: int64
              * @description When, in milliseconds since 1970.
@@ -1563,6 +1564,11 @@ export interface components {
             /** @description The key. It is told here and never again: only its hash is kept. */
             key: string;
         };
+        /**
+         * @description Who made a book say what it says.
+         * @enum {string}
+         */
+        Maker: "hand" | "import";
         /** @description A message of a prompt. */
         MappedMessage: {
             /** @description Its text, to the byte as it was sent. */
@@ -2083,6 +2089,7 @@ export interface components {
         Page_EntryVersion: {
             /** @description The items. */
             items: {
+                by?: components["schemas"]["Maker"] | null;
                 /**
                  * Format: int64
                  * @description When, in milliseconds since 1970.

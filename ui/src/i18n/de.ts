@@ -514,6 +514,8 @@ export const de: Record<Key, string> = {
   'history.none': 'Noch wurde nichts geändert.',
   'history.number': 'Änderung {number}',
   'history.undoes': 'nimmt Änderung {number} zurück',
+  'history.by.hand': 'von Hand',
+  'history.by.import': 'aus einer Datei',
   'history.made': 'neu',
   'history.gone': 'entfernt',
   'history.changed': 'geändert',

@@ -513,6 +513,8 @@ export const en = {
   'history.none': 'Nothing was changed yet.',
   'history.number': 'Change {number}',
   'history.undoes': 'takes back change {number}',
+  'history.by.hand': 'by hand',
+  'history.by.import': 'from a file',
   'history.made': 'new',
   'history.gone': 'taken away',
   'history.changed': 'changed',
