@@ -278,6 +278,11 @@ export interface components {
         Cause: "grew" | "woven" | "message";
         /** @description A turn that changes. */
         ChangedTurn: {
+            /**
+             * @description Of the entries that come in those that look accidental: a key was found, and the message
+             *     it was found in has nothing else in common with the entry.
+             */
+            accidental: components["schemas"]["EntryId"][];
             /** @description What changes. */
             change: components["schemas"]["TurnChange"];
             /** @description The chat. */
@@ -1987,6 +1992,11 @@ export interface components {
         Page_ChangedTurn: {
             /** @description The items. */
             items: {
+                /**
+                 * @description Of the entries that come in those that look accidental: a key was found, and the message
+                 *     it was found in has nothing else in common with the entry.
+                 */
+                accidental: components["schemas"]["EntryId"][];
                 /** @description What changes. */
                 change: components["schemas"]["TurnChange"];
                 /** @description The chat. */
@@ -2519,6 +2529,8 @@ export interface components {
         ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
+            /** @description Those of them that look accidental. */
+            accidental: number;
             /** @description Texts that come in, over all turns. */
             appeared: number;
             /** @description Turns that change. */

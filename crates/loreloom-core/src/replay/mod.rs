@@ -5,12 +5,14 @@
 //! messages and not of those on its own: asked twice for a reply to the same message, the
 //! engine answers alike.
 
+mod accident;
 mod compare;
 mod timeline;
 
 use rustc_hash::FxHashMap;
 
 pub use self::{
+    accident::accidental,
     compare::{TurnChange, compare},
     timeline::{Cut, Fired, TurnLine},
 };
@@ -141,7 +143,10 @@ impl<'a> Replay<'a> {
                 Event::Said(message) => self.say(message),
                 Event::Asked(asked) => {
                     let woven = self.ask(&asked);
-                    lines.push(TurnLine::of(self.path.items().len(), &woven));
+                    let mut line = TurnLine::of(self.path.items().len(), &woven);
+                    let near = self.loom.rules.world_info.vectors.threshold;
+                    line.forget_hits_of(asked.given.near.iter().filter(|one| one.score >= near));
+                    lines.push(line);
                 }
             }
         }
