@@ -10,6 +10,7 @@ import { added, cost } from '../src/lib/figures';
 import { format, parse } from '../src/lib/format';
 import { parts } from '../src/lib/highlight';
 import { place, way } from '../src/lib/layout';
+import { asYaml, withTest } from '../src/lib/yaml';
 import { asSent, blocks, quote } from '../src/lib/prompt';
 import { rulesDraft, rulesPatch } from '../src/lib/rules';
 import { hasBudget, isUsual, slotsDraft, slotsPatch } from '../src/lib/slots';
@@ -87,6 +88,13 @@ test('a graph is always drawn the same, inside its box, and no two nodes on one 
   spots.forEach((one, at) => spots.slice(at + 1).forEach((other) => expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThan(20)));
   expect(way(5, ties, 2, 3)).toEqual([2, 1, 0, 3]);
   expect(way(5, ties, 2, 4)).toEqual([]);
+});
+
+test('a turn becomes a test that YAML reads as it was said', () => {
+  const test = asYaml({ name: 'inn: 2', as: 'Mira', messages: [{ role: 'user', name: 'Wren', text: 'A "bell"\n- no: #1' }, { role: 'assistant', text: 'Yes.' }], fires: ['reach/0'], doesNotFire: ['reach/1', 'reach/2'] });
+  expect(test).toBe('  - name: "inn: 2"\n    as: "Mira"\n    messages:\n      - user: "A \\"bell\\"\\n- no: #1"\n        name: "Wren"\n      - assistant: "Yes."\n    fires: ["reach/0"]\n    does_not_fire: ["reach/1", "reach/2"]');
+  expect(withTest('', '  - name: a')).toBe('tests:\n  - name: a\n');
+  expect(withTest('tests:\n  - name: a\n', '  - name: b')).toBe('tests:\n  - name: a\n  - name: b\n');
 });
 
 test('the time that weaving adds is read from the histogram', () => {

@@ -345,6 +345,12 @@ export interface components {
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description What became of an expectation. */
+        Check: {
+            /** @description The expectation. */
+            expected: components["schemas"]["Expectation"];
+            failure?: components["schemas"]["Failure"] | null;
+        };
         /** @description An entry whose title an entry of the other book has. */
         Clash: {
             /** @description The entry. */
@@ -790,6 +796,69 @@ export interface components {
          * @enum {string}
          */
         EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        /** @description What is expected of a turn. */
+        Expectation: {
+            /** @description The entry. */
+            entry: string;
+            /** @enum {string} */
+            what: "fires";
+        } | {
+            /** @description The entry. */
+            entry: string;
+            /** @enum {string} */
+            what: "does_not_fire";
+        } | {
+            /** @description The entries. */
+            entries: string[];
+            /** @enum {string} */
+            what: "order";
+        } | {
+            /** @description How many. */
+            tokens: components["schemas"]["Tokens"];
+            /** @enum {string} */
+            what: "at_most";
+        };
+        /** @description Why an expectation does not hold. */
+        Failure: {
+            /** @enum {string} */
+            code: "no_entry";
+            /** @description The name. */
+            entry: string;
+        } | {
+            /** @enum {string} */
+            code: "several_entries";
+            /** @description The name. */
+            entry: string;
+            /** @description Their ids. */
+            ids: components["schemas"]["EntryId"][];
+        } | {
+            /** @enum {string} */
+            code: "not_active";
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "decided";
+            /** @description The decision. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description The same in English. */
+            why: string;
+        } | {
+            /** @enum {string} */
+            code: "no_place";
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "other_order";
+            /** @description As they stand. */
+            found: string[];
+        } | {
+            /** @enum {string} */
+            code: "too_many_tokens";
+            /** @description How many. */
+            found: components["schemas"]["Tokens"];
+        };
         /**
          * @description What goes on where a selecting model failed or chose nothing.
          * @enum {string}
@@ -3406,6 +3475,34 @@ export interface components {
              */
             url?: string | null;
         };
+        /** @description What became of a test. */
+        TestResult: {
+            /** @description What it expects, in order. */
+            checks: components["schemas"]["Check"][];
+            /** @description The entries that fired. */
+            fired: components["schemas"]["Fired"][];
+            /** @description What the test is called. */
+            name: string;
+            /** @description Whether all it expects holds. */
+            passed: boolean;
+            /** @description Tokens of what fired. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description Tests to run. */
+        TestsBody: {
+            patch?: components["schemas"]["LorePatch"] | null;
+            /** @description A file of tests, as `loreloom test` reads it. */
+            yaml: string;
+        };
+        /** @description What became of tests. */
+        TestsView: {
+            /** @description How many do not. */
+            failed: number;
+            /** @description All of them, in order. */
+            items: components["schemas"]["TestResult"][];
+            /** @description How many hold. */
+            passed: number;
+        };
         /** @description How a connection did. */
         TestView: {
             /** @description The connection; the address for a server that is not configured. */
@@ -3944,6 +4041,17 @@ export interface components {
              * @description Tokens of all their texts.
              */
             tokens: number;
+        };
+        /** @description What was decided about one entry. */
+        Verdict: {
+            /** @description The entry's book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The decision. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description What people call it. */
+            title: string;
         };
         /**
          * @description What kind of verdict it is.

@@ -9,6 +9,7 @@ mod events;
 mod guard;
 mod keys;
 mod looking;
+mod lore_tests;
 mod makers;
 mod memory;
 mod moving;
