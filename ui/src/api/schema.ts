@@ -1171,6 +1171,11 @@ export interface components {
         GraphNode: {
             /** @description Its book or vault; none for entities. */
             book?: string | null;
+            /**
+             * @description The id of the best tied node of its community: those that are tied among themselves
+             *     more than to others.
+             */
+            community: string;
             /** @description With how many others it has to do, over the layers that were asked for. */
             degree: number;
             /**
@@ -1184,6 +1189,16 @@ export interface components {
             kind: components["schemas"]["GraphNodeKind"];
             /** @description What people call it. */
             title: string;
+            /**
+             * Format: int32
+             * @description Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+             */
+            x: number;
+            /**
+             * Format: int32
+             * @description Where it stands in the picture, below the middle.
+             */
+            y: number;
         };
         /**
          * @description What a node is.
