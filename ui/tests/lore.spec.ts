@@ -336,3 +336,13 @@ test('ten thousand entries scroll without a blank row', async ({ page }) => {
   await axe(page);
   await shot(page, 'lore-10000');
 });
+
+test('the history of an entry says who made each version, and the filter finds them', async ({ page }) => {
+  await book('made', [{ key: ['heronsong'], comment: 'The heron', content: 'It sings.' }]);
+  await fetch(`${url()}/api/v1/lore/entries/made%2F0`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: 'It croaks.' }) });
+  await page.goto(`/lore/entry/${encodeURIComponent('made/0')}?tab=history&f=${encodeURIComponent('book:made by:hand')}`);
+  await expect(page.locator('.hist li .tag')).toHaveText(['by hand', 'from a file']);
+  await expect(page.locator('.vr', { hasText: 'The heron' })).toBeVisible();
+  await axe(page);
+  await fetch(`${url()}/api/v1/books/made`, { method: 'DELETE' });
+});

@@ -34,6 +34,34 @@ test('a change that is not saved is told to all stories, and each turn shows wha
   await expect(page.locator('.sp', { hasText: /causeway/i }).first()).toBeVisible();
 });
 
+test('a changed turn is saved as a test, which fails until the change is there', async ({ page }) => {
+  await book('quay', [{ key: ['nothingsaysthis'], comment: 'The quay', content: 'The quay is slippery with weed.' }]);
+  await page.goto('/lore?f=book:quay');
+  await page.locator('.vr', { hasText: 'The quay' }).click();
+  await page.getByLabel('Keys: add key', { exact: true }).fill('causeway');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Replay all stories' }).click();
+  const link = page.getByRole('link', { name: /changed turn/ });
+  await link.waitFor();
+  const href = await link.getAttribute('href');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.goto(href!);
+  await page.getByRole('button', { name: 'Save as test' }).click();
+  await expect(page).toHaveURL(/\/replay$/);
+  await expect(page.getByLabel('File of tests')).toHaveValue(/fires: \["quay\/0"\]/);
+  await page.getByRole('button', { name: 'Run tests' }).click();
+  await expect(page.locator('[data-tests] li')).toHaveCount(1);
+  await expect(page.locator('[data-tests]')).toContainText('“quay/0” fires: none of its keys was found');
+  await axe(page);
+  await shot(page, 'replay-tests-light');
+  await fetch(`${url()}/api/v1/lore/entries/quay%2F0`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ activation: { keys: ['causeway'] } }) });
+  await page.getByRole('button', { name: 'Run tests' }).click();
+  await expect(page.getByText('1 passed')).toBeVisible();
+  await page.getByLabel('File of tests').fill('tests: 1');
+  await page.getByRole('button', { name: 'Run tests' }).click();
+  await expect(page.locator('main')).toContainText('a file of tests must be YAML');
+});
+
 test('the lore of then is compared with today’s', async ({ page }) => {
   await page.goto('/replay');
   await page.getByRole('button', { name: 'Compare the lore of then with today’s' }).click();

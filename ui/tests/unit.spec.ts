@@ -9,7 +9,8 @@ import { en } from '../src/i18n/en';
 import { added, cost } from '../src/lib/figures';
 import { format, parse } from '../src/lib/format';
 import { parts } from '../src/lib/highlight';
-import { place, way } from '../src/lib/layout';
+import { fitted, way } from '../src/lib/layout';
+import { asYaml, withTest } from '../src/lib/yaml';
 import { asSent, blocks, quote } from '../src/lib/prompt';
 import { rulesDraft, rulesPatch } from '../src/lib/rules';
 import { hasBudget, isUsual, slotsDraft, slotsPatch } from '../src/lib/slots';
@@ -74,19 +75,22 @@ test('a stream gives its text, and its error as an error', () => {
   expect(() => delta('data: {"error":{"message":"gone"}}')).toThrow('gone');
 });
 
-test('a graph is always drawn the same, inside its box, and no two nodes on one spot', () => {
+test('a graph is fitted into its box, and ways through it are found', () => {
+  const wide = [{ x: -300, y: 0 }, { x: 300, y: 0 }, { x: 0, y: -30 }, { x: 0, y: 30 }];
+  expect(fitted(wide, 720, 720)).toEqual([{ x: 60, y: 360 }, { x: 660, y: 360 }, { x: 360, y: 312 }, { x: 360, y: 408 }]);
+  // What is large is made small, and no more than twice as wide as it was.
+  expect(fitted([{ x: 0, y: 0 }, { x: 2000, y: 2000 }], 2120, 220)).toEqual([{ x: 960, y: 60 }, { x: 1160, y: 160 }]);
+  expect(fitted([], 100, 100)).toEqual([]);
   const ties = [{ from: 0, to: 1, weight: 1 }, { from: 1, to: 2, weight: 4 }, { from: 0, to: 3, weight: 1 }];
-  const spots = place(5, ties, 1000, 680, true);
-  expect(spots).toEqual(place(5, ties, 1000, 680, true));
-  for (const spot of spots) {
-    expect(spot.x).toBeGreaterThanOrEqual(59);
-    expect(spot.x).toBeLessThanOrEqual(941);
-    expect(spot.y).toBeGreaterThanOrEqual(59);
-    expect(spot.y).toBeLessThanOrEqual(621);
-  }
-  spots.forEach((one, at) => spots.slice(at + 1).forEach((other) => expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThan(20)));
   expect(way(5, ties, 2, 3)).toEqual([2, 1, 0, 3]);
   expect(way(5, ties, 2, 4)).toEqual([]);
+});
+
+test('a turn becomes a test that YAML reads as it was said', () => {
+  const test = asYaml({ name: 'inn: 2', as: 'Mira', messages: [{ role: 'user', name: 'Wren', text: 'A "bell"\n- no: #1' }, { role: 'assistant', text: 'Yes.' }], fires: ['reach/0'], doesNotFire: ['reach/1', 'reach/2'] });
+  expect(test).toBe('  - name: "inn: 2"\n    as: "Mira"\n    messages:\n      - user: "A \\"bell\\"\\n- no: #1"\n        name: "Wren"\n      - assistant: "Yes."\n    fires: ["reach/0"]\n    does_not_fire: ["reach/1", "reach/2"]');
+  expect(withTest('', '  - name: a')).toBe('tests:\n  - name: a\n');
+  expect(withTest('tests:\n  - name: a\n', '  - name: b')).toBe('tests:\n  - name: a\n  - name: b\n');
 });
 
 test('the time that weaving adds is read from the histogram', () => {

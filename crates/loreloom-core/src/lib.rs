@@ -13,6 +13,7 @@ pub mod explain;
 pub mod given;
 pub mod ids;
 pub mod library;
+pub mod lore_tests;
 pub mod macros;
 pub mod note;
 pub mod notebook;

@@ -36,6 +36,7 @@ mod json;
 mod keys;
 mod kobold;
 mod limits;
+pub mod lore_tests;
 mod miku;
 mod note;
 mod novelai;

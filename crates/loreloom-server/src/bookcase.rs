@@ -12,11 +12,22 @@ use loreloom_core::{
 use loreloom_memory::ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// Names of books on the desk begin so.
-const BOOKS: &str = "book/";
+pub(crate) const BOOKS: &str = "book/";
 /// The name of the rules on the desk.
 const RULES: &str = "rules";
+
+/// Who made a book say what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Maker {
+    /// Somebody, on the page or over the API.
+    Hand,
+    /// A file that was read, on the page, over the API or by `loreloom books add`.
+    Import,
+}
 
 /// A book that stands in the bookcase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +47,10 @@ pub struct Shelved {
     /// Books are woven in this order.
     #[serde(default)]
     pub place: u32,
+    /// Who made this version; nothing if it was written before that was recorded. It stands
+    /// with the value, so that an undo brings it back with what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Maker>,
 }
 
 /// A book, and where it stands.
@@ -118,12 +133,13 @@ impl Bookcase<'_> {
     }
 
     /// Puts books in with whom they follow, in place of those of the same ids, all in one
-    /// revision, which it returns.
+    /// revision, which it returns. A book that says what it said stays its maker's.
     ///
     /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
     pub async fn put(
         &self,
         books: Vec<(Volume, Vec<Binding>)>,
+        by: Maker,
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -136,7 +152,9 @@ impl Bookcase<'_> {
             last = last.max(place.saturating_add(1));
             let version = self.desk.keep_book(self.tenant, &book).await?;
             let (name, entries) = (book.name.clone(), book.entries.len());
-            let shelved = Shelved { version, name, entries, dialect, bindings, place };
+            let same = before.filter(|before| before.shelved.version == version);
+            let by = same.map_or(Some(by), |same| same.shelved.by);
+            let shelved = Shelved { version, name, entries, dialect, bindings, place, by };
             changes.push(change(&book.id, Some(&shelved))?);
         }
         self.desk.change(self.tenant, &changes, seen, now).await
@@ -228,16 +246,23 @@ mod tests {
         let case = Bookcase { desk: &desk, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
-        assert_eq!(case.put(two, Some(0), Timestamp(1)).await.unwrap(), 1);
+        assert_eq!(case.put(two, Maker::Import, Some(0), Timestamp(1)).await.unwrap(), 1);
         let ids = |contents: &Contents| -> Vec<String> {
             contents.books.iter().map(|book| book.id.to_string()).collect()
         };
         assert_eq!(ids(&case.contents().await.unwrap()), ["z", "a"], "in order of arrival");
-        case.put(vec![(volume("z", "three"), Vec::new())], None, Timestamp(3)).await.unwrap();
+        case.put(vec![(volume("z", "three"), Vec::new())], Maker::Hand, None, Timestamp(3))
+            .await
+            .unwrap();
         let contents = case.contents().await.unwrap();
         assert_eq!(ids(&contents), ["z", "a"]);
         let book = case.book(&contents.books[0]).await.unwrap();
         assert_eq!(book.entries[0].content, "three");
+        let makers: Vec<_> = contents.books.iter().map(|one| one.shelved.by).collect();
+        assert_eq!(makers, [Some(Maker::Hand), Some(Maker::Import)]);
+        let same = vec![(volume("z", "three"), Vec::new())];
+        let put = case.put(same, Maker::Import, None, Timestamp(3)).await.unwrap();
+        assert_eq!(put, 2, "who puts the same in its place changes nothing");
         let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
         case.arrange(&"z".into(), Some(2), Timestamp(4), bind).await.unwrap();
         let removed = case.remove(&"z".into(), None, Timestamp(5)).await.unwrap();

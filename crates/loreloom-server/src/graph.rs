@@ -4,6 +4,10 @@
 //! The graph is made anew for each question: scanning all texts for all plain keys is one
 //! pass over an automaton, and nothing of it has to be kept in step with the books.
 
+mod communities;
+mod picture;
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use loreloom_core::{
@@ -86,6 +90,30 @@ pub(crate) struct Node {
     pub(crate) fired: u64,
     /// With how many others it has to do, over the layers that were asked for.
     pub(crate) degree: usize,
+    /// The id of the best tied node of its community: those that are tied among themselves
+    /// more than to others.
+    pub(crate) community: String,
+    /// Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+    pub(crate) x: i32,
+    /// Where it stands in the picture, below the middle.
+    pub(crate) y: i32,
+}
+
+impl Node {
+    /// A node that nothing is known of but what it is.
+    fn new(id: String, kind: NodeKind, title: &str) -> Self {
+        Self {
+            community: id.clone(),
+            id,
+            kind,
+            title: title.to_owned(),
+            book: None,
+            fired: 0,
+            degree: 0,
+            x: 0,
+            y: 0,
+        }
+    }
 }
 
 /// Two things that have to do with each other.
@@ -132,12 +160,9 @@ impl Graph {
         for row in rows {
             let kind = if row.is_note() { NodeKind::Note } else { NodeKind::Entry };
             graph.add(Node {
-                id: row.id.to_string(),
-                kind,
-                title: row.title().to_owned(),
                 book: Some(row.book.to_owned()),
                 fired: fires(row.id).fired,
-                degree: 0,
+                ..Node::new(row.id.to_string(), kind, row.title())
             });
         }
         graph
@@ -302,14 +327,7 @@ impl Graph {
     }
 
     fn entity(&mut self, name: &str) -> usize {
-        self.add(Node {
-            id: format!("entity:{}", name.to_lowercase()),
-            kind: NodeKind::Entity,
-            title: name.to_owned(),
-            book: None,
-            fired: 0,
-            degree: 0,
-        })
+        self.add(Node::new(format!("entity:{}", name.to_lowercase()), NodeKind::Entity, name))
     }
 
     /// Whether there is a node of that id.
@@ -333,6 +351,8 @@ impl Graph {
         for (node, near) in self.nodes.iter_mut().zip(&near) {
             node.degree = near.len();
         }
+        let strengths = self.strengths();
+        self.name_communities(&strengths);
         let distances = match focus.and_then(|id| self.at.get(id)) {
             Some(start) => distances(&near, *start, depth),
             None => (0..self.nodes.len()).map(|at| (at, 0)).collect(),
@@ -340,6 +360,9 @@ impl Graph {
         let mut shown: Vec<usize> = distances.keys().copied().collect();
         shown.sort_by_key(|at| (distances[at], std::cmp::Reverse(self.nodes[*at].degree), *at));
         shown.truncate(limit);
+        let is_focused = focus.is_some_and(|id| self.at.contains_key(id));
+        let steps = is_focused.then(|| shown.iter().map(|at| distances[at]).collect::<Vec<_>>());
+        self.put_in_place(&shown, steps.as_deref(), &strengths);
         let is_shown: BTreeSet<usize> = shown.iter().copied().collect();
         let ties = self.ties.into_iter();
         let ties =

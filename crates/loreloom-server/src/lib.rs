@@ -57,7 +57,7 @@ mod vaults;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
-    bookcase::{Bookcase, BookcaseError, Contents, Shelved, Standing},
+    bookcase::{Bookcase, BookcaseError, Contents, Maker, Shelved, Standing},
     caching::{Placement, SentLog},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,

@@ -14,9 +14,9 @@ use std::{
 
 use loreloom_core::{
     given::{Asked, Given},
-    ids::{ChatId, TenantId},
+    ids::{ChatId, EntryId, TenantId},
     library::{Cast, Library, Shelf},
-    replay::{TurnChange, compare},
+    replay::{TurnChange, accidental, compare},
     rules::Rules,
 };
 use loreloom_memory::past::runs::Run;
@@ -61,6 +61,9 @@ pub(crate) struct ChangedTurn {
     pub(crate) chat: ChatId,
     /// What changes.
     pub(crate) change: TurnChange,
+    /// Of the entries that come in those that look accidental: a key was found, and the message
+    /// it was found in has nothing else in common with the entry.
+    pub(crate) accidental: Vec<EntryId>,
 }
 
 /// How far a run is and what it found.
@@ -78,6 +81,8 @@ pub(crate) struct Progress {
     pub(crate) changed: usize,
     /// Texts that come in, over all turns.
     pub(crate) appeared: usize,
+    /// Those of them that look accidental.
+    pub(crate) accidental: usize,
     /// Texts that go.
     pub(crate) vanished: usize,
     /// Texts that say something else.
@@ -139,18 +144,19 @@ impl Replaying {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, chat: &ChatId, turns: usize, changes: Vec<TurnChange>) {
+    fn add(&self, chat: &ChatId, turns: usize, changes: Vec<(TurnChange, Vec<EntryId>)>) {
         let mut found = self.found();
         let (progress, all) = &mut *found;
         progress.chats_done += 1;
         progress.turns += turns;
         progress.changed += changes.len();
-        for change in changes {
+        for (change, accidental) in changes {
             progress.appeared += change.appeared.len();
+            progress.accidental += accidental.len();
             progress.vanished += change.vanished.len();
             progress.rewritten += change.rewritten.len();
             progress.over_budget += usize::from(change.now_over_budget);
-            all.push(ChangedTurn { number: all.len(), chat: chat.clone(), change });
+            all.push(ChangedTurn { number: all.len(), chat: chat.clone(), change, accidental });
         }
     }
 
@@ -259,7 +265,7 @@ impl App {
         run: &Arc<Replaying>,
         chat: &ChatId,
         other: &Arc<Option<(Library, Rules)>>,
-    ) -> Result<(usize, Vec<TurnChange>), String> {
+    ) -> Result<(usize, Vec<(TurnChange, Vec<EntryId>)>), String> {
         let live = self.live();
         let unknown = |speaker: Option<&str>| Asked {
             context: live.defaults.context,
@@ -287,15 +293,17 @@ impl App {
             };
             let counter = counter.as_ref();
             let now = told.lines_with(lore.library(), lore.rules(), counter, active);
-            let (old, new) = match (other.as_ref(), &told.library) {
+            let (old, new, library) = match (other.as_ref(), &told.library) {
                 (Some((library, rules)), _) => {
                     let new = told.lines_with(library, rules, counter, active);
-                    (now, new)
+                    (now, new, library)
                 }
-                (None, Some(kept)) => (told.lines_as_told(kept, counter), now),
+                (None, Some(kept)) => (told.lines_as_told(kept, counter), now, lore.library()),
                 (None, None) => return Err("its books were not kept".to_owned()),
             };
-            Ok((old.len(), compare(&old, &new)))
+            let changes = compare(&old, &new);
+            let odd = accidental(&changes, &told.messages(), library);
+            Ok((old.len(), changes.into_iter().zip(odd).collect()))
         });
         working.await.map_err(|error| error.to_string())?
     }

@@ -360,6 +360,7 @@ mod tests {
     use loreloom_store::MemoryStore;
 
     use super::*;
+    use crate::bookcase::Maker;
 
     fn book(id: &str) -> (Volume, Vec<Binding>) {
         let mut book = Book::new(id, id);
@@ -379,7 +380,7 @@ mod tests {
         let begun = stacks.lore();
         let case = Bookcase { desk: &desk, tenant: &tenant };
         let both = vec![book("kept"), book("named")];
-        let revision = case.put(both, None, Timestamp(1)).await.unwrap();
+        let revision = case.put(both, Maker::Hand, None, Timestamp(1)).await.unwrap();
         assert!(stacks.refresh(&desk, &tenant).await.unwrap());
         assert_eq!(ids(&stacks), ["named", "kept"], "a named book stands before its namesake");
         assert_eq!(begun.library().books().len(), 1);
@@ -442,7 +443,7 @@ mod tests {
         let guest = stacks.for_another().unwrap();
         let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
         let case = Bookcase { desk: &desk, tenant: &tenant };
-        case.put(vec![meant("boats")], None, Timestamp(1)).await.unwrap();
+        case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&desk, &tenant).await.unwrap();
         assert_eq!(heard(&first), ["about boats"]);
 

@@ -278,6 +278,11 @@ export interface components {
         Cause: "grew" | "woven" | "message";
         /** @description A turn that changes. */
         ChangedTurn: {
+            /**
+             * @description Of the entries that come in those that look accidental: a key was found, and the message
+             *     it was found in has nothing else in common with the entry.
+             */
+            accidental: components["schemas"]["EntryId"][];
             /** @description What changes. */
             change: components["schemas"]["TurnChange"];
             /** @description The chat. */
@@ -339,6 +344,12 @@ export interface components {
             node: components["schemas"]["PrefixHash"];
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
+        };
+        /** @description What became of an expectation. */
+        Check: {
+            /** @description The expectation. */
+            expected: components["schemas"]["Expectation"];
+            failure?: components["schemas"]["Failure"] | null;
         };
         /** @description An entry whose title an entry of the other book has. */
         Clash: {
@@ -743,6 +754,7 @@ export interface components {
         };
         /** @description A version of an entry. */
         EntryVersion: {
+            by?: components["schemas"]["Maker"] | null;
             /**
              * Format: int64
              * @description When, in milliseconds since 1970.
@@ -784,6 +796,69 @@ export interface components {
          * @enum {string}
          */
         EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        /** @description What is expected of a turn. */
+        Expectation: {
+            /** @description The entry. */
+            entry: string;
+            /** @enum {string} */
+            what: "fires";
+        } | {
+            /** @description The entry. */
+            entry: string;
+            /** @enum {string} */
+            what: "does_not_fire";
+        } | {
+            /** @description The entries. */
+            entries: string[];
+            /** @enum {string} */
+            what: "order";
+        } | {
+            /** @description How many. */
+            tokens: components["schemas"]["Tokens"];
+            /** @enum {string} */
+            what: "at_most";
+        };
+        /** @description Why an expectation does not hold. */
+        Failure: {
+            /** @enum {string} */
+            code: "no_entry";
+            /** @description The name. */
+            entry: string;
+        } | {
+            /** @enum {string} */
+            code: "several_entries";
+            /** @description The name. */
+            entry: string;
+            /** @description Their ids. */
+            ids: components["schemas"]["EntryId"][];
+        } | {
+            /** @enum {string} */
+            code: "not_active";
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "decided";
+            /** @description The decision. */
+            verdict: components["schemas"]["Verdict"];
+            /** @description The same in English. */
+            why: string;
+        } | {
+            /** @enum {string} */
+            code: "no_place";
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+        } | {
+            /** @enum {string} */
+            code: "other_order";
+            /** @description As they stand. */
+            found: string[];
+        } | {
+            /** @enum {string} */
+            code: "too_many_tokens";
+            /** @description How many. */
+            found: components["schemas"]["Tokens"];
+        };
         /**
          * @description What goes on where a selecting model failed or chose nothing.
          * @enum {string}
@@ -1096,6 +1171,11 @@ export interface components {
         GraphNode: {
             /** @description Its book or vault; none for entities. */
             book?: string | null;
+            /**
+             * @description The id of the best tied node of its community: those that are tied among themselves
+             *     more than to others.
+             */
+            community: string;
             /** @description With how many others it has to do, over the layers that were asked for. */
             degree: number;
             /**
@@ -1109,6 +1189,16 @@ export interface components {
             kind: components["schemas"]["GraphNodeKind"];
             /** @description What people call it. */
             title: string;
+            /**
+             * Format: int32
+             * @description Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+             */
+            x: number;
+            /**
+             * Format: int32
+             * @description Where it stands in the picture, below the middle.
+             */
+            y: number;
         };
         /**
          * @description What a node is.
@@ -1563,6 +1653,11 @@ export interface components {
             /** @description The key. It is told here and never again: only its hash is kept. */
             key: string;
         };
+        /**
+         * @description Who made a book say what it says.
+         * @enum {string}
+         */
+        Maker: "hand" | "import";
         /** @description A message of a prompt. */
         MappedMessage: {
             /** @description Its text, to the byte as it was sent. */
@@ -1981,6 +2076,11 @@ export interface components {
         Page_ChangedTurn: {
             /** @description The items. */
             items: {
+                /**
+                 * @description Of the entries that come in those that look accidental: a key was found, and the message
+                 *     it was found in has nothing else in common with the entry.
+                 */
+                accidental: components["schemas"]["EntryId"][];
                 /** @description What changes. */
                 change: components["schemas"]["TurnChange"];
                 /** @description The chat. */
@@ -2083,6 +2183,7 @@ export interface components {
         Page_EntryVersion: {
             /** @description The items. */
             items: {
+                by?: components["schemas"]["Maker"] | null;
                 /**
                  * Format: int64
                  * @description When, in milliseconds since 1970.
@@ -2512,6 +2613,8 @@ export interface components {
         ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
+            /** @description Those of them that look accidental. */
+            accidental: number;
             /** @description Texts that come in, over all turns. */
             appeared: number;
             /** @description Turns that change. */
@@ -3387,6 +3490,34 @@ export interface components {
              */
             url?: string | null;
         };
+        /** @description What became of a test. */
+        TestResult: {
+            /** @description What it expects, in order. */
+            checks: components["schemas"]["Check"][];
+            /** @description The entries that fired. */
+            fired: components["schemas"]["Fired"][];
+            /** @description What the test is called. */
+            name: string;
+            /** @description Whether all it expects holds. */
+            passed: boolean;
+            /** @description Tokens of what fired. */
+            tokens: components["schemas"]["Tokens"];
+        };
+        /** @description Tests to run. */
+        TestsBody: {
+            patch?: components["schemas"]["LorePatch"] | null;
+            /** @description A file of tests, as `loreloom test` reads it. */
+            yaml: string;
+        };
+        /** @description What became of tests. */
+        TestsView: {
+            /** @description How many do not. */
+            failed: number;
+            /** @description All of them, in order. */
+            items: components["schemas"]["TestResult"][];
+            /** @description How many hold. */
+            passed: number;
+        };
         /** @description How a connection did. */
         TestView: {
             /** @description The connection; the address for a server that is not configured. */
@@ -3925,6 +4056,17 @@ export interface components {
              * @description Tokens of all their texts.
              */
             tokens: number;
+        };
+        /** @description What was decided about one entry. */
+        Verdict: {
+            /** @description The entry's book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
+            /** @description The decision. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description What people call it. */
+            title: string;
         };
         /**
          * @description What kind of verdict it is.

@@ -53,6 +53,7 @@ export type RecordKind = Schemas['RecordKind'];
 export type Reason = Schemas['Reason'];
 export type Routes = Schemas['RoutesView'];
 export type Run = Schemas['RunView'];
+export type TestsRun = Schemas['TestsView'];
 export type ChangedTurn = Schemas['ChangedTurn'];
 export type Scope = Schemas['Scope'];
 export type ServerKeyList = Schemas['KeysView'];

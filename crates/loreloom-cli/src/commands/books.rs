@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 use loreloom_formats::dialect_of;
 use loreloom_memory::ports::{Clock as _, Revision};
-use loreloom_server::{Bookcase, Standing};
+use loreloom_server::{Bookcase, Maker, Standing};
 
 use super::serve::runtime;
 use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
@@ -212,7 +212,7 @@ async fn add(
         };
         (volume, bindings)
     });
-    Ok(case.put(books.collect(), None, now).await?)
+    Ok(case.put(books.collect(), Maker::Import, None, now).await?)
 }
 
 async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::Result<()> {

@@ -55,7 +55,8 @@ impl Diff {
     }
 }
 
-/// Two files differ. Everything about that is told already: only the status is left to say.
+/// Two files differ, or lore does otherwise than its tests expect. Everything about that is
+/// told already: only the status is left to say.
 #[derive(Debug, thiserror::Error)]
 #[error("they differ")]
 pub(crate) struct Different;

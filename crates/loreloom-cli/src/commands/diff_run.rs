@@ -5,8 +5,9 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use clap::Args;
 use loreloom_core::{
     book::Book,
+    ids::EntryId,
     library::{Dialect, Volume},
-    replay::{Fired, TurnChange, compare},
+    replay::{Fired, TurnChange, accidental, compare},
 };
 use loreloom_formats::diff::as_versions_of;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::runs::{NamedRun, RunArguments};
 use crate::{lore::RulesArguments, tokenizer::TokenizerArguments};
 
 /// Say which turns of chats a new version of a book changes: which entries appear or vanish,
-/// which turns no longer fit the budget.
+/// which turns no longer fit the budget, which new firings look accidental.
 #[derive(Debug, Args)]
 pub(crate) struct DiffRun {
     /// The book as it was, or a vault's folder; may be given several times
@@ -46,7 +47,17 @@ struct Difference<'run> {
     chat: &'run str,
     turns: usize,
     over_budget: usize,
-    changed: &'run [TurnChange],
+    /// How many of the entries that appear look accidental.
+    accidental: usize,
+    changed: &'run [Changed],
+}
+
+#[derive(Serialize)]
+struct Changed {
+    #[serde(flatten)]
+    change: TurnChange,
+    /// Those of the entries that appear whose key is all they share with the message.
+    accidental: Vec<EntryId>,
 }
 
 impl DiffRun {
@@ -61,10 +72,18 @@ impl DiffRun {
         let (before, after) = (old.compile(), new.compile());
         for NamedRun { name, run } in self.runs.read()? {
             let before = run.lines(&before, &old.rules, counter.as_ref());
-            let changed = compare(&before, &run.lines(&after, &new.rules, counter.as_ref()));
-            let over_budget = changed.iter().filter(|change| change.now_over_budget).count();
-            let turns = before.len();
-            let difference = Difference { chat: &name, turns, over_budget, changed: &changed };
+            let changes = compare(&before, &run.lines(&after, &new.rules, counter.as_ref()));
+            let odd = accidental(&changes, &run.messages(), &after);
+            let changed = changes.into_iter().zip(odd);
+            let changed: Vec<Changed> =
+                changed.map(|(change, accidental)| Changed { change, accidental }).collect();
+            let difference = Difference {
+                chat: &name,
+                turns: before.len(),
+                over_budget: changed.iter().filter(|one| one.change.now_over_budget).count(),
+                accidental: changed.iter().map(|one| one.accidental.len()).sum(),
+                changed: &changed,
+            };
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&difference)?)?;
             } else {
@@ -77,13 +96,18 @@ impl DiffRun {
 
 impl Difference<'_> {
     fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Self { chat, turns, over_budget, changed } = self;
+        let Self { chat, turns, over_budget, accidental, changed } = self;
         let count = changed.len();
+        let odd = match accidental {
+            0 => String::new(),
+            1 => ", 1 new firing looks accidental".to_owned(),
+            odd => format!(", {odd} new firings look accidental"),
+        };
         writeln!(
             out,
-            "{chat}: {count} of {turns} turns change, {over_budget} no longer fit the budget"
+            "{chat}: {count} of {turns} turns change, {over_budget} no longer fit the budget{odd}"
         )?;
-        for change in *changed {
+        for Changed { change, accidental } in *changed {
             let (before, after) = (change.tokens_before, change.tokens_after);
             let budget = match (change.now_over_budget, change.now_in_budget) {
                 (true, _) => ", no longer fits",
@@ -94,8 +118,10 @@ impl Difference<'_> {
             let lists =
                 [("+", &change.appeared), ("-", &change.vanished), ("~", &change.rewritten)];
             for (mark, fired) in lists {
-                for Fired { title, tokens, .. } in fired {
-                    writeln!(out, "  {mark} {title} ({tokens} tokens)")?;
+                for Fired { entry, title, tokens, .. } in fired {
+                    let odd = mark == "+" && accidental.contains(entry);
+                    let odd = if odd { ", looks accidental" } else { "" };
+                    writeln!(out, "  {mark} {title} ({tokens} tokens{odd})")?;
                 }
             }
         }

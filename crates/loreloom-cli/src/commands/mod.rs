@@ -31,6 +31,7 @@ mod serve_welcome;
 mod show;
 mod simulate;
 mod table;
+mod test;
 mod tree;
 mod undo;
 mod unwrap;
@@ -105,6 +106,8 @@ pub(crate) enum Command {
     Show(show::Show),
     /// Run whole chats through the engine and print what comes in and what leaves at each turn
     Simulate(simulate::Simulate),
+    /// Run lore tests: say whether the entries fire that files of tests expect
+    Test(test::Test),
     /// Draw the branches of a chat
     Tree(tree::Tree),
     /// Take back the last thing that was stored in a chat
@@ -120,7 +123,7 @@ pub(crate) enum Command {
 impl Command {
     /// The status of a run that fails: what compares has 1 for another answer.
     pub(crate) fn failure(&self) -> u8 {
-        if matches!(self, Self::Diff(_)) { 2 } else { 1 }
+        if matches!(self, Self::Diff(_) | Self::Test(_)) { 2 } else { 1 }
     }
 
     /// Carries the command out.
@@ -154,6 +157,7 @@ impl Command {
             Self::Scene(scene) => scene.run(out),
             Self::Show(show) => show.run(out),
             Self::Simulate(simulate) => simulate.run(out),
+            Self::Test(test) => test.run(out),
             Self::Tree(tree) => tree.run(out),
             Self::Undo(undo) => undo.run(out),
             Self::Vacuum(vacuum) => vacuum.run(out),

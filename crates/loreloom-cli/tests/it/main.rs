@@ -18,6 +18,7 @@ mod hostile;
 mod hostile_files;
 mod keys;
 mod living;
+mod lore_tests;
 mod memory;
 mod own_connections;
 mod reading;

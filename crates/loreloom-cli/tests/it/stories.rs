@@ -323,9 +323,9 @@ async fn replay_prints_the_timeline_and_diff_run_what_changes() {
         "chat.jsonl: 2 of 2 turns change, 0 no longer fit the budget\n\
          message 2: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
          message 4: 10 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n\
-         story: 2 of 2 turns change, 0 no longer fit the budget\n\
+         story: 2 of 2 turns change, 0 no longer fit the budget, 1 new firing looks accidental\n\
          message 1: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
-         message 3: 10 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n"
+         message 3: 10 → 9 tokens\n  + The priest (4 tokens, looks accidental)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n"
     );
     let tight = [&["diff-run", "--context", "20", "--json"][..], &books, &["chat.jsonl"]].concat();
     assert_eq!(value(home, &tight)["turns"], 2);

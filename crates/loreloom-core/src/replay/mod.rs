@@ -5,12 +5,14 @@
 //! messages and not of those on its own: asked twice for a reply to the same message, the
 //! engine answers alike.
 
+mod accident;
 mod compare;
 mod timeline;
 
 use rustc_hash::FxHashMap;
 
 pub use self::{
+    accident::accidental,
     compare::{TurnChange, compare},
     timeline::{Cut, Fired, TurnLine},
 };
@@ -20,11 +22,12 @@ use crate::{
     given::Asked,
     ids::ChatId,
     library::{Attachment, Library, Roster},
+    report::Verdict,
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache},
-    weave::{Woven, weave},
+    weave::{self, Woven, weave},
 };
 
 /// What happens in a story.
@@ -109,6 +112,27 @@ impl<'a> Replay<'a> {
         woven
     }
 
+    /// The same, with a verdict for every entry, those that nothing touched too.
+    pub fn ask_for_all(&mut self, asked: &Asked) -> (Woven, Vec<Verdict>) {
+        let woven = self.ask(asked);
+        let Loom { library, rules, counter, .. } = self.loom;
+        let attached = asked.given.attachments.as_ref().and_then(|these| self.rosters.get(these));
+        let roster = attached.unwrap_or(self.loom.roster);
+        let turn = asked.turn(&self.path, &self.transcript);
+        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
+        let verdicts = weave::verdicts(
+            &woven.report,
+            library,
+            roster,
+            &turn,
+            &self.settled,
+            rules,
+            &mut instruments,
+        );
+        (woven, verdicts)
+    }
+
     /// Tells the story under the names that a turn saw: a front end may have sent others
     /// than it was stored with.
     fn tell_as(&mut self, voices: &Voices) {
@@ -141,7 +165,10 @@ impl<'a> Replay<'a> {
                 Event::Said(message) => self.say(message),
                 Event::Asked(asked) => {
                     let woven = self.ask(&asked);
-                    lines.push(TurnLine::of(self.path.items().len(), &woven));
+                    let mut line = TurnLine::of(self.path.items().len(), &woven);
+                    let near = self.loom.rules.world_info.vectors.threshold;
+                    line.forget_hits_of(asked.given.near.iter().filter(|one| one.score >= near));
+                    lines.push(line);
                 }
             }
         }

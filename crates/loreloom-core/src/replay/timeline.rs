@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::accident::{Hit, hits};
 use crate::{
     digest::Hasher,
     ids::{BookId, Digest, EntryId},
     place::Provenance,
     report::{Outcome, Stop, Verdict},
+    turn::Near,
     units::Tokens,
     weave::Woven,
 };
@@ -46,6 +48,9 @@ pub struct Fired {
     /// Hash of the text that was woven in; `None` if the entry has no place in the prompt.
     #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub text: Option<Digest>,
+    /// The messages in which the key was found that alone let it in.
+    #[serde(skip)]
+    pub(super) hits: Vec<Hit>,
 }
 
 /// An entry that did not fit.
@@ -75,10 +80,19 @@ impl TurnLine {
             overflowed: budgets().any(|budget| budget.overflowed),
         }
     }
+
+    /// Entries whose meaning was near are in for more than a key.
+    pub(super) fn forget_hits_of<'near>(&mut self, near: impl Iterator<Item = &'near Near>) {
+        for Near { entry, .. } in near {
+            for fired in self.fired.iter_mut().filter(|fired| fired.entry == *entry) {
+                fired.hits.clear();
+            }
+        }
+    }
 }
 
 fn fired(verdict: &Verdict, woven: &Woven) -> Option<Fired> {
-    let Outcome::Activated { tokens, .. } = &verdict.outcome else { return None };
+    let Outcome::Activated { tokens, trigger, .. } = &verdict.outcome else { return None };
     let text = woven.injections.iter().find(|injection| {
         matches!(&injection.source, Provenance::Lore { entry, .. } if *entry == verdict.entry)
     });
@@ -88,6 +102,7 @@ fn fired(verdict: &Verdict, woven: &Woven) -> Option<Fired> {
         title: verdict.title.clone(),
         tokens: *tokens,
         text: text.map(|one| Hasher::new("lore").field(one.text.as_bytes()).finish()),
+        hits: hits(trigger),
     })
 }
 

@@ -246,6 +246,17 @@ impl Bm25 {
         ids
     }
 
+    /// How many documents have a word, as [`words`] has it.
+    pub fn texts_with(&self, word: &str) -> u32 {
+        self.terms.get(word).map_or(0, |term| self.frequencies[term as usize])
+    }
+
+    /// What a word weighs that so many documents have: the rarer, the more.
+    pub fn weight(&self, documents: u32) -> f64 {
+        let frequency = f64::from(documents);
+        ((f64::from(self.living) - frequency + 0.5) / (frequency + 0.5)).ln_1p()
+    }
+
     /// The mean length of a document, in words.
     pub fn mean_length(&self) -> f64 {
         if self.living == 0 { 0.0 } else { exact(self.total) / f64::from(self.living) }
@@ -276,8 +287,7 @@ impl Bm25 {
     }
 
     fn score_term(&self, term: usize, norms: &[f64], scores: &mut [f64], reached: &mut Vec<u32>) {
-        let frequency = f64::from(self.frequencies[term]);
-        let idf = ((f64::from(self.living) - frequency + 0.5) / (frequency + 0.5)).ln_1p();
+        let idf = self.weight(self.frequencies[term]);
         for posting in &self.postings[term] {
             let doc = posting.doc as usize;
             if self.lengths[doc].is_none() {

@@ -1,7 +1,7 @@
 //! Chats that are run through the engine again, turn by turn.
 
 use loreloom_core::{
-    chat::GenerationType,
+    chat::{GenerationType, Message},
     given::{Asked, Given},
     ids::{ChatId, TenantId},
     library::{Attachment, Library, Roster, Shelf},
@@ -58,6 +58,14 @@ impl Run {
     /// How many turns it has.
     pub fn turns(&self) -> usize {
         self.events.iter().filter(|event| matches!(event, Event::Asked(_))).count()
+    }
+
+    /// What is said in it, in order.
+    pub fn messages(&self) -> Vec<&Message> {
+        let events = self.events.iter();
+        events
+            .filter_map(|event| if let Event::Said(said) = event { Some(said) } else { None })
+            .collect()
     }
 
     /// Runs the chat with the books it was told with.

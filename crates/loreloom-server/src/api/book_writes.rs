@@ -31,7 +31,10 @@ use super::{
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, bookcase::Shelved};
+use crate::{
+    app::App,
+    bookcase::{Maker, Shelved},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -76,6 +79,7 @@ async fn put_new(
     caller: &Caller,
     volume: Volume,
     bindings: Vec<Binding>,
+    by: Maker,
 ) -> Result<Done<BookId>, Problem> {
     let editing = Editing { app, tenant: &caller.tenant };
     let id = volume.book.id.clone();
@@ -85,7 +89,7 @@ async fn put_new(
         return Err(Problem::new(Code::Conflict, detail).at("id").with(id.to_string()));
     }
     let (seen, now) = (Some(contents.revision), app.clock.now());
-    let revision = editing.case().put(vec![(volume, bindings)], seen, now).await?;
+    let revision = editing.case().put(vec![(volume, bindings)], by, seen, now).await?;
     editing.done(contents.revision, revision, id).await
 }
 
@@ -129,7 +133,7 @@ async fn create(
     let volume = Volume { book: Arc::new(book), dialect: new.dialect };
     let bindings = new.bindings.unwrap_or_else(|| vec![Binding::Everywhere]);
     check_bindings(&bindings)?;
-    let done = put_new(&app, &caller, volume, bindings).await?;
+    let done = put_new(&app, &caller, volume, bindings, Maker::Hand).await?;
     Ok((StatusCode::CREATED, wrote(&app, &caller, done).await?).into_response())
 }
 
@@ -229,7 +233,7 @@ async fn upload(
         return Ok(Json(uploaded).into_response());
     }
     let volume = Volume { book: Arc::new(imported.book), dialect };
-    let done = put_new(&app, &caller, volume, vec![Binding::Everywhere]).await?;
+    let done = put_new(&app, &caller, volume, vec![Binding::Everywhere], Maker::Import).await?;
     let uploaded = uploaded.kept(&app, &caller, done).await?;
     Ok((StatusCode::CREATED, uploaded).into_response())
 }
@@ -266,7 +270,8 @@ async fn replace(
     let ids = [id.clone()];
     let imported = read(&bytes, &id, params.file_name.as_deref())?;
     let mut dialect = Dialect::default();
-    let done = editing.books(&ids, |books| {
+    let anything = IfMatch::default();
+    let done = editing.books_by(Maker::Import, &anything, &ids, |books| {
         for (standing, there) in books {
             seen.check(&standing.revision.to_string())?;
             dialect = standing.shelved.dialect;

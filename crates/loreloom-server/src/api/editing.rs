@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::{Bookcase, BookcaseError, Contents, Standing},
+    bookcase::{Bookcase, BookcaseError, Contents, Maker, Standing},
     catalog,
 };
 
@@ -85,6 +85,17 @@ impl<'a> Editing<'a> {
         &self,
         seen: &IfMatch,
         ids: &[BookId],
+        change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+    ) -> Result<Done<T>, Problem> {
+        self.books_by(Maker::Hand, seen, ids, change).await
+    }
+
+    /// The same, made by somebody else than a hand.
+    pub(super) async fn books_by<T>(
+        &self,
+        by: Maker,
+        seen: &IfMatch,
+        ids: &[BookId],
         mut change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         let mut tries = 0;
@@ -99,7 +110,7 @@ impl<'a> Editing<'a> {
                 (volume, shelved.bindings)
             });
             let seen = Some(contents.revision);
-            let put = self.case().put(volumes.collect(), seen, self.app.clock.now()).await;
+            let put = self.case().put(volumes.collect(), by, seen, self.app.clock.now()).await;
             match put {
                 Err(StoreError::Outdated { .. }) if tries < TRIES => {}
                 put => return self.done(contents.revision, put?, made).await,

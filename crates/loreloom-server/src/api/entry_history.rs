@@ -20,7 +20,11 @@ use super::{
     paging::{self, Page, PageParams},
     problem::Problem,
 };
-use crate::{app::App, catalog::version_of};
+use crate::{
+    app::App,
+    bookcase::Maker,
+    catalog::{maker, version_of},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(history))
@@ -37,6 +41,8 @@ struct EntryVersion {
     created: i64,
     /// The revision that it took back.
     undoes: Option<u64>,
+    /// Who made it, be it brought back by an undo; none if that was not recorded.
+    by: Option<Maker>,
     /// Its version; none if it was taken out.
     version: Option<String>,
     /// The entry as it became; none if it was taken out.
@@ -83,11 +89,17 @@ async fn history(
         if version == before {
             continue;
         }
+        // An undo takes a whole book back: what comes back with this entry is as old as it was.
+        let by = match revision.undoes {
+            Some(_) => items.iter().rfind(|one| one.version == version).and_then(|one| one.by),
+            None => maker(change.after.as_ref()),
+        };
         items.push(EntryVersion {
             revision: revision.number,
             undo: undo_of(revision.number),
             created: revision.created.0,
             undoes: revision.undoes,
+            by,
             version,
             entry: entry.as_ref().map(entry_json::shown),
         });

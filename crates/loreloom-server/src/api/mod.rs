@@ -27,6 +27,7 @@ mod kept_prefix;
 mod keys;
 mod knowing;
 mod lore_patch;
+mod lore_tests;
 mod matching;
 mod memory;
 mod memory_asked;
@@ -125,6 +126,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(memory_asked::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
+        .merge(lore_tests::routes())
         .merge(connections::routes())
         .merge(connection_writes::routes())
         .merge(routing::routes())

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use super::{FiresBy, Known, Row, findings};
+use crate::bookcase::Maker;
 
 /// A filter.
 #[derive(Debug, Default, PartialEq)]
@@ -28,6 +29,9 @@ enum Term {
     Lint(Option<String>),
     /// Says something else than so many milliseconds ago.
     Changed(i64),
+    /// Says what it says by this maker; by nobody who was recorded.
+    MadeBy(Option<Maker>),
+    MadeByModel,
 }
 
 /// A term that cannot be read.
@@ -38,10 +42,8 @@ pub(crate) struct FilterError {
 }
 
 const NAMES: &str = "must begin with `key:`, `book:`, `tag:`, `folder:`, `title:`, `is:`, `lint:`, \
-                     `changed:`, `tokens>`, `tokens<` or `tokens=`";
-const BY: &str = "cannot begin with `by:`, because nothing records whether a model or a hand made a \
-                  change; must begin with `key:`, `book:`, `tag:`, `folder:`, `title:`, `is:`, \
-                  `lint:`, `changed:`, `tokens>`, `tokens<` or `tokens=`";
+                     `changed:`, `by:`, `tokens>`, `tokens<` or `tokens=`";
+const BY: &str = "must be `by:hand`, `by:import`, `by:model` or `by:unknown`";
 const LINT: &str =
     "must be `lint:any`, or `lint:` with the `code` of a finding as `GET /lint` names it";
 const CHANGED: &str =
@@ -70,6 +72,11 @@ impl Filter {
     /// Whether it asks what the linter found.
     pub(super) fn asks_for_findings(&self) -> bool {
         self.0.iter().any(|(_, term)| matches!(term, Term::Lint(_)))
+    }
+
+    /// Whether it asks who made entries.
+    pub(super) fn asks_for_makers(&self) -> bool {
+        self.0.iter().any(|(_, term)| matches!(term, Term::MadeBy(_)))
     }
 
     /// The spans of time it asks about, in milliseconds before now.
@@ -117,7 +124,13 @@ impl Term {
             "lint" if findings::is_code(&value) => Self::Lint(Some(value)),
             "lint" => return Err(wrong(LINT)),
             "changed" => Self::Changed(span(&value).ok_or_else(|| wrong(CHANGED))?),
-            "by" => return Err(wrong(BY)),
+            "by" => match value.as_str() {
+                "hand" => Self::MadeBy(Some(Maker::Hand)),
+                "import" => Self::MadeBy(Some(Maker::Import)),
+                "unknown" => Self::MadeBy(None),
+                "model" => Self::MadeByModel,
+                _ => return Err(wrong(BY)),
+            },
             _ => return Err(wrong(NAMES)),
         })
     }
@@ -150,6 +163,9 @@ impl Term {
             Self::Changed(ago) => {
                 known.changed.get(ago).is_some_and(|changed| changed.contains(row.id))
             }
+            Self::MadeBy(maker) => known.makers.get(row.id) == maker.as_ref(),
+            // There is no way by which a model could write lore.
+            Self::MadeByModel => false,
         }
     }
 }
@@ -242,7 +258,7 @@ mod tests {
     #[test]
     fn terms_are_read_and_wrong_ones_named() {
         let filter = Filter::parse(
-            r#"key:bell -is:disabled "the north" tokens>200 lint:any -lint:NO_KEYS changed:2w"#,
+            r#"key:bell -is:disabled "the north" tokens>200 lint:any -lint:NO_KEYS changed:2w by:hand -by:unknown by:model"#,
         );
         assert_eq!(
             filter.unwrap().0,
@@ -254,6 +270,9 @@ mod tests {
                 (false, Term::Lint(None)),
                 (true, Term::Lint(Some("no_keys".to_owned()))),
                 (false, Term::Changed(1_209_600_000)),
+                (false, Term::MadeBy(Some(Maker::Hand))),
+                (true, Term::MadeBy(None)),
+                (false, Term::MadeByModel),
             ]
         );
         for (text, rule) in [
@@ -267,7 +286,7 @@ mod tests {
             ("changed:-1d", CHANGED),
             ("changed:99999999999999w", CHANGED),
             ("changed:7ß", CHANGED),
-            ("by:model", BY),
+            ("by:somebody", BY),
         ] {
             let error = Filter::parse(text).unwrap_err();
             assert_eq!(error, FilterError { term: text.to_owned(), rule });

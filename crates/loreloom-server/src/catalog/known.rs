@@ -1,5 +1,5 @@
 //! What is known of entries besides what they say: how often they fired, what is odd about
-//! them, whether they changed.
+//! them, whether they changed, who made them.
 //!
 //! Gathered once for a table. What costs something is gathered only if its filter asks.
 
@@ -13,8 +13,8 @@ use loreloom_core::{
 use loreloom_memory::ports::StoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Filter, Fires, changes, findings};
-use crate::{app::App, lore::Lore};
+use super::{Filter, Fires, changes, findings, makers};
+use crate::{app::App, bookcase::Maker, lore::Lore};
 
 /// What is known of entries.
 pub(crate) struct Known {
@@ -23,6 +23,7 @@ pub(crate) struct Known {
     pub(super) codes: findings::CodesOf,
     /// By how long ago, in milliseconds.
     pub(super) changed: FxHashMap<i64, FxHashSet<EntryId>>,
+    pub(super) makers: FxHashMap<EntryId, Maker>,
 }
 
 impl Known {
@@ -42,7 +43,12 @@ impl Known {
             let since = changes::since(app.store.as_ref(), tenant, lore, then).await?;
             changed.insert(ago, since);
         }
-        Ok(Self { counter: app.counter_of(None), firings, codes, changed })
+        let makers = if filter.asks_for_makers() {
+            makers::of(app.store.as_ref(), tenant, lore).await?
+        } else {
+            FxHashMap::default()
+        };
+        Ok(Self { counter: app.counter_of(None), firings, codes, changed, makers })
     }
 
     /// How often an entry fired.

@@ -9,6 +9,7 @@ mod filter;
 mod findings;
 mod firings;
 mod known;
+mod makers;
 
 use loreloom_core::{
     book::{Entry, Position},
@@ -26,6 +27,7 @@ pub(crate) use self::{
     findings::{LintFinding, lint},
     firings::{Fires, Firings},
     known::Known,
+    makers::maker,
 };
 use crate::lore::Lore;
 

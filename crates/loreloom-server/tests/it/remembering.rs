@@ -14,7 +14,7 @@ use loreloom_memory::{
     ports::{Desk as _, Owner},
     service::{NewMemory, Options},
 };
-use loreloom_server::Bookcase;
+use loreloom_server::{Bookcase, Maker};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ async fn books_of_the_bookcase_are_woven_while_the_server_runs() {
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"));
     let bound = vec![Binding::Chat("other".into())];
     let volume = Volume::world_info(Arc::new(book));
-    case.put(vec![(volume, bound)], None, Timestamp(1)).await.unwrap();
+    case.put(vec![(volume, bound)], Maker::Hand, None, Timestamp(1)).await.unwrap();
     loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"), "another chat's");
     case.arrange(&"sea".into(), None, Timestamp(2), |shelved| {

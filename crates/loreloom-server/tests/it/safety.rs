@@ -9,7 +9,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{Change, Desk as _};
-use loreloom_server::{Access, Bookcase, Happened, KeyCabinet, Limits, Origins, Scope};
+use loreloom_server::{Access, Bookcase, Happened, KeyCabinet, Limits, Maker, Origins, Scope};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -207,7 +207,7 @@ async fn put_book(store: &MemoryStore, tenant: &str, text: &str) {
     let tenant = TenantId::from(tenant);
     let case = Bookcase { desk: store, tenant: &tenant };
     let books = vec![(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])];
-    case.put(books, None, Timestamp(1)).await.unwrap();
+    case.put(books, Maker::Hand, None, Timestamp(1)).await.unwrap();
 }
 
 #[tokio::test]

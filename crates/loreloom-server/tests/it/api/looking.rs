@@ -37,6 +37,42 @@ async fn the_graph_ties_texts_to_the_keys_they_hold() {
 }
 
 #[tokio::test]
+async fn the_graph_says_where_everything_stands_and_what_belongs_together() {
+    let api = Api::start().await.with_book().await;
+    let spots = async |path: &str| -> Vec<(String, String, i64, i64)> {
+        let graph = api.get(path).await.good();
+        let text = |node: &Value, field: &str| node[field].as_str().unwrap().to_owned();
+        let number = |node: &Value, field: &str| node[field].as_i64().unwrap();
+        let nodes = graph["nodes"].as_array().unwrap().iter();
+        let shown = nodes.map(|node| {
+            (text(node, "id"), text(node, "community"), number(node, "x"), number(node, "y"))
+        });
+        shown.collect()
+    };
+    let map = spots("/graph?layers=mention").await;
+    let communities: Vec<(&str, &str)> =
+        map.iter().map(|(id, community, ..)| (id.as_str(), community.as_str())).collect();
+    assert_eq!(
+        communities,
+        [
+            ("world/0", "world/0"),
+            ("reach/2", "world/0"),
+            ("reach/0", "reach/0"),
+            ("reach/1", "reach/1"),
+        ]
+    );
+    let far = |one: usize, other: usize| {
+        let ((.., x, y), (.., u, v)) = (&map[one], &map[other]);
+        ((x - u).pow(2) + (y - v).pow(2)).isqrt()
+    };
+    assert!((0..4).all(|one| (0..one).all(|other| far(one, other) > 30)), "{map:?}");
+    assert_eq!(spots("/graph?layers=mention").await, map, "the same graph is the same picture");
+    let around = spots("/graph?layers=mention&focus=reach%2F2").await;
+    assert_eq!((around[0].2, around[0].3), (0, 0), "the focus is the middle");
+    assert!(around[1].2.abs() + around[1].3.abs() > 60, "{around:?}");
+}
+
+#[tokio::test]
 async fn what_fires_together_is_counted_and_what_is_always_there_is_not() {
     let api = Api::start().await.with_book().await;
     api.get("/books").await.good();

@@ -297,9 +297,21 @@ async fn a_change_is_tried_on_told_stories() {
     assert_eq!((&run["appeared"], &run["vanished"]), (&json!(1), &json!(3)));
     let turns = api.get(&format!("/replay/{}/turns", run["id"])).await.good();
     assert_eq!(turns["items"][1]["change"]["appeared"][0]["title"], "Causeway");
+    // "Welcome." has nothing else to do with a causeway that floods.
+    assert_eq!(
+        (&run["accidental"], &turns["items"][1]["accidental"]),
+        (&json!(1), &json!(["reach/0"]))
+    );
+    assert_eq!(turns["items"][0]["accidental"], json!([]));
+    let about = json!({"patch": {"entries": {"reach/0": {
+        "activation": {"keys": ["rings"]}, "content": "Who rings must pay.",
+    }}}});
+    let run = api.call("POST", "/replay", about).await.good();
+    let run = finished(&api, &run).await;
+    assert_eq!((&run["appeared"], &run["accidental"]), (&json!(1), &json!(0)), "{run}");
     let same = api.call("POST", "/replay", json!({})).await.good();
     assert_eq!(finished(&api, &same).await["changed"], 0, "told with today's books");
-    assert_eq!(api.get("/replay").await.good()["items"].as_array().unwrap().len(), 2);
+    assert_eq!(api.get("/replay").await.good()["items"].as_array().unwrap().len(), 3);
     for (body, status, detail) in [
         (json!({"chats": ["none"]}), 404, "there is no chat `none`"),
         (json!({"patch": {"entries": {"x": {}}}}), 404, "there is no entry `x`"),

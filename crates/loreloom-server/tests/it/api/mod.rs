@@ -9,6 +9,8 @@ mod events;
 mod guard;
 mod keys;
 mod looking;
+mod lore_tests;
+mod makers;
 mod memory;
 mod moving;
 mod settings;
@@ -25,7 +27,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_server::Bookcase;
+use loreloom_server::{Bookcase, Maker};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -91,7 +93,7 @@ impl Api {
         let case = Bookcase { desk: self.loreloom.store.as_ref(), tenant: &tenant };
         let volume = Volume::world_info(Arc::new(reach()));
         let books = vec![(volume, vec![Binding::Everywhere])];
-        case.put(books, None, Timestamp(1)).await.unwrap();
+        case.put(books, Maker::Import, None, Timestamp(1)).await.unwrap();
         self
     }
 

@@ -1,0 +1,112 @@
+//! Lore tests: expectations kept in files beside the lore.
+
+use std::{io::Write, path::PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use loreloom_core::{
+    lore_tests::{Loom, TestResult, run},
+    units::Tokens,
+};
+use loreloom_formats::lore_tests;
+use serde::Serialize;
+
+use super::Different;
+use crate::{files, is_broken_pipe, lore::LoreArguments, tokenizer::TokenizerArguments};
+
+/// Run lore tests: say whether the entries fire that files of tests expect.
+///
+/// Ends with status 1 if an expectation does not hold, and with 2 if a file cannot be read.
+/// docs/lore-tests.md says what such a file holds.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// Files of tests (YAML)
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    lore: LoreArguments,
+
+    /// The user's name, where a test says none
+    #[arg(long, default_value = "User", value_name = "NAME")]
+    user: String,
+
+    /// The model's context size, where a test says none
+    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
+    context: u32,
+
+    /// Print one JSON object a file for scripts
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    tokenizer: TokenizerArguments,
+}
+
+#[derive(Serialize)]
+struct Tested<'run> {
+    file: &'run str,
+    passed: usize,
+    failed: usize,
+    tests: &'run [TestResult],
+}
+
+impl Test {
+    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !self.lore.is_empty(),
+            "name the lore to test with `--book FILE` or `--vault DIR`"
+        );
+        // All files are read before anything is run.
+        let mut read = Vec::with_capacity(self.files.len());
+        for path in &self.files {
+            let text = String::from_utf8(files::read(path)?);
+            let text = text.with_context(|| format!("`{}`", path.display()))?;
+            let tests = lore_tests::read(&text);
+            read.push((path, tests.with_context(|| format!("`{}`", path.display()))?));
+        }
+        let counter = self.tokenizer.load()?;
+        let shelf = self.lore.shelf()?;
+        let library = shelf.compile();
+        let loom = Loom {
+            library: &library,
+            rules: &shelf.rules,
+            counter: counter.as_ref(),
+            user: &self.user,
+            context: Tokens(self.context),
+        };
+        let mut failures = 0;
+        for (path, tests) in read {
+            let results = run(&tests, &loom, |_| None);
+            let failed = results.iter().filter(|one| !one.passed).count();
+            failures += failed;
+            let file = path.display().to_string();
+            let passed = results.len() - failed;
+            let tested = Tested { file: &file, passed, failed, tests: &results };
+            match self.print(out, &tested) {
+                // A reader that has seen enough (`| head`) is told the status all the same.
+                Err(error) if !is_broken_pipe(&error) => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        if failures > 0 { Err(Different.into()) } else { Ok(()) }
+    }
+
+    fn print(&self, out: &mut dyn Write, tested: &Tested<'_>) -> anyhow::Result<()> {
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string(tested)?)?);
+        }
+        let Tested { file, passed, failed, tests } = tested;
+        writeln!(out, "{file}: {passed} passed, {failed} failed")?;
+        for test in *tests {
+            let mark = if test.passed { "ok" } else { "FAILED" };
+            writeln!(out, "  {mark:<6} {}", test.name)?;
+            for check in &test.checks {
+                if let Some(failure) = &check.failure {
+                    writeln!(out, "         expected {}: {failure}", check.expected)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

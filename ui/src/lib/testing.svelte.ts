@@ -1,0 +1,24 @@
+// Lore tests: a file of expectations that is written by hand, or from turns of a replay.
+import { get, part } from '../api/client';
+import type { ChangedTurn, Path } from '../api/types';
+import { asYaml } from './yaml';
+
+/** As much of a story as a test made from a turn tells. */
+const TOLD = 20;
+
+/** What a changed turn brought about, as a test: what came in must come, what went must stay away. */
+export async function testOf({ chat, change }: ChangedTurn, name: string): Promise<string> {
+  const path = await get<Path>(`/chats/${part(chat)}/path`, { before: change.at + 2, limit: TOLD + 1 });
+  const told = path.messages.filter((message) => message.number <= change.at && !message.hidden && message.role !== 'tool');
+  const reply = path.messages.find((message) => message.number === change.at + 1);
+  return asYaml({
+    name,
+    as: reply?.role === 'assistant' ? (reply.name ?? null) : null,
+    messages: told.slice(-TOLD),
+    fires: [...change.appeared, ...change.rewritten].map((one) => one.entry),
+    doesNotFire: change.vanished.map((one) => one.entry),
+  });
+}
+
+/** The file that is being written, kept while the page is open. */
+export const draft = $state({ yaml: '' });
