@@ -34,6 +34,6 @@ pub use self::{
     store_error::StoreError,
     upstream::{
         BodyStream, Finished, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError,
-        UpstreamReply,
+        UpstreamReply, WholeReply,
     },
 };
