@@ -156,3 +156,32 @@ test('the chosen tab is in sight on a narrow screen', async ({ page }) => {
     await expect(tab).toBeInViewport({ ratio: 1 });
   }
 });
+
+test('a turn costs what its connection says, and what went on without lore stands beside it', async ({ page }) => {
+  await alone(async (address) => {
+    const put = (path: string, body: unknown) => json(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    await put('/connections/priced', { kind: 'offline', price: 1000, output_price: 1000, currency: 'EUR' });
+    const tell = (connection: string, body: unknown) => fetch(`${address}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'tale', 'x-loreloom-connection': connection }, body: JSON.stringify(body) }).then((answer) => answer.text());
+    await tell('priced', { model: 'offline', messages: [{ role: 'user', content: 'I come to the harbour.' }] });
+    await tell('priced', { messages: 7 });
+    await page.goto(`${address}/dash?chat=tale`);
+    const figures = await json<{ items: { cost: { total: number } | null }[]; fail_opens: { reason: string }[] }>('/metrics/turns?chat=tale');
+    const total = figures.items[0]!.cost!.total;
+    expect(total).toBeGreaterThan(0);
+    const shown = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: total < 0.1 ? 4 : 2 }).format(total);
+    await expect(page.locator('.stats')).toContainText(`${shown} EUR`);
+    await expect(page.locator('.bars .failmark')).toHaveCount(1);
+    await expect(page.locator('.failopens li')).toContainText(figures.fail_opens[0]!.reason);
+    for (const mode of ['light', 'dark'] as const) {
+      await theme(page, mode);
+      await axe(page);
+      await shot(page, `dash-cost-${mode}`);
+    }
+    // A connection without a price says so.
+    const first = (await json<Listed>('/connections')).items[0]!.name;
+    await tell(first, { model: 'offline', messages: [{ role: 'user', content: 'I come to the harbour.' }] });
+    await page.reload();
+    await expect(page.locator('.stats')).toContainText('(1 turn without a price)');
+    await expect(page.locator('.wtable tbody')).toContainText('no price');
+  });
+});

@@ -92,6 +92,21 @@ for (const mode of ['light', 'dark'] as const) {
   });
 }
 
+test('a job shows what it asked, and the raw reply beside what was read from it', async ({ page }) => {
+  const job = { id: 7, chat: CHAT, kind: 'extract', state: 'failed', connection: 'c', done: 0, total: 0, attempts: 6, due: 1, error: 'the model gave no answer', created: 1, updated: 2, tokens: { questions: 2, asked: 1200, answered: 30 }, replies: [{ text: 'I think <b>the ferry</b> is late.', cut: true }], kept: ['The ferry is late.'] };
+  await page.route('**/api/v1/jobs?*', (route) => route.fulfill({ json: { items: [job], total: 1, next: null } }));
+  for (const mode of ['light', 'dark'] as const) {
+    await theme(page, mode);
+    await page.goto('/jobs');
+    await expect(page.locator('.wtable tbody')).toContainText('1,200 asked, 30 answered, 2 questions');
+    await page.getByText('The model’s reply').click();
+    await expect(page.locator('.rawreplies pre')).toHaveText('I think <b>the ferry</b> is late. … and more');
+    await expect(page.locator('.rawreplies')).toContainText('The ferry is late.');
+    await axe(page);
+    await shot(page, `jobs-reply-${mode}`);
+  }
+});
+
 const c = encodeURIComponent(CHAT);
 
 test('what was replaced is a chain, and several memories become one', async ({ page }) => {

@@ -6,7 +6,8 @@ import { expect, test } from '@playwright/test';
 import type { PromptMap, Settings } from '../src/api/types';
 import { de } from '../src/i18n/de';
 import { en } from '../src/i18n/en';
-import { added, cost } from '../src/lib/figures';
+import type { FailOpen, Figures } from '../src/api/types';
+import { added, axis, cost, spent } from '../src/lib/figures';
 import { format, parse } from '../src/lib/format';
 import { parts } from '../src/lib/highlight';
 import { fitted, way } from '../src/lib/layout';
@@ -103,6 +104,18 @@ test('what a provider has cached costs less', () => {
   expect(cost(1_000_000, 500_000, 3, null)).toBe(3);
   expect(cost(1_000_000, 500_000, 3, 0.3)).toBe(1.65);
   expect(cost(100, 500, 3, 0)).toBe(0);
+});
+
+test('costs are summed currency by currency, and what has no price is counted', () => {
+  const euros = (amount: number) => ({ amount, currency: 'EUR' });
+  expect(spent([euros(1), null, euros(2), { amount: 5, currency: null }])).toEqual({ sums: [euros(3), { amount: 5, currency: null }], unpriced: 1 });
+  expect(spent([null])).toEqual({ sums: [], unpriced: 1 });
+});
+
+test('what went on without lore stands between the turns of its time', () => {
+  const turn = (created: number) => ({ turn: created, created }) as Figures;
+  const failed = (at: number): FailOpen => ({ at, path: '/v1/x', reason: 'slow' });
+  expect(axis([turn(1), turn(5)], [failed(3), failed(7)]).map((one) => ('at' in one ? -one.at : one.created))).toEqual([1, -3, 5, -7]);
 });
 
 test('only rules that changed are sent, a template with its name', () => {

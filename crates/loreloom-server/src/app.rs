@@ -219,6 +219,9 @@ impl App {
             self.tell(event);
         }
         let (tenant, at) = (self.tenant.clone(), self.clock.now());
+        if let Happened::FailedOpen { path, reason } = &what {
+            self.api().fail_opens.note(&tenant, at, path, reason);
+        }
         self.notices.tell(Notice { tenant, at, what });
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn breakpoints(
     moving: &[Provenance],
 ) -> Vec<Mark> {
     let provider = match (&line.connection.cache, placement) {
-        (Some(cache), Placement::Stable(_)) if cache.provider.breakpoints > 0 => cache.provider,
+        (Some(provider), Placement::Stable(_)) if provider.breakpoints > 0 => *provider,
         _ => return Vec::new(),
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
@@ -124,7 +124,7 @@ impl App {
         spans: &[Span],
         moving: &[Provenance],
     ) -> Result<Option<CacheUse>, StoreError> {
-        let Some(cache) = line.connection.cache else { return Ok(None) };
+        let Some(provider) = line.connection.cache else { return Ok(None) };
         let before = match self.sent.take(chat) {
             Some(sent) => Some(sent),
             None => self.last_sent(chat).await?,
@@ -132,11 +132,12 @@ impl App {
         let now = Assembled { messages: prompt.to_vec(), spans: spans.to_vec() };
         let mut memo = TokenMemo::new(line.counter.as_ref());
         let moves = |one: &Provenance| moving.contains(one);
-        let measured = stable::measure(&cache.provider, before.as_ref(), &now, &moves, &mut memo);
+        let measured = stable::measure(&provider, before.as_ref(), &now, &moves, &mut memo);
         let marks = measured.marks.clone();
         self.sent.put(chat, stable::Sent { prompt: now.messages, marks });
-        let price = cache.price.map(|price| price * f64::from(measured.bill.cost.0) / 1e6);
-        Ok(Some(CacheUse { provider: cache.provider.name.to_owned(), measured, price }))
+        let prices = line.connection.prices.as_ref();
+        let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
+        Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
     }
 
     /// The last prompt that is stored of a chat.

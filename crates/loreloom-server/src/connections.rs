@@ -13,7 +13,7 @@ use loreloom_memory::ports::{Diagnosis, Upstream};
 
 use crate::{
     app::App,
-    connection_settings::{ConnectionKind, ConnectionSettings},
+    connection_settings::{ConnectionKind, ConnectionSettings, Prices},
     live_features::Started,
     own_connections::Reach,
     questions::Questions,
@@ -68,8 +68,10 @@ pub struct Connection {
     pub context: Option<Tokens>,
     /// Whether it refuses prompts whose roles do not alternate.
     pub strict_roles: bool,
-    /// How its prompt cache works and what it costs.
-    pub cache: Option<Cache>,
+    /// How its prompt cache works.
+    pub cache: Option<Provider>,
+    /// What its tokens cost.
+    pub prices: Option<Prices>,
     /// How it is tried out.
     pub diagnosis: Arc<dyn Diagnosis>,
     /// Who is told the keys that front ends send; nobody unless the user asked for it.
@@ -89,15 +91,6 @@ impl Connection {
             (None, None) => Err(format!("connection `{}` only passes requests on", self.name)),
         }
     }
-}
-
-/// What a provider's prompt cache is worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cache {
-    /// Its rules.
-    pub provider: Provider,
-    /// The price of a million tokens of prompt, in any currency.
-    pub price: Option<f64>,
 }
 
 /// All connections.
@@ -379,14 +372,19 @@ fn place(all: &[Arc<Connection>], name: &ConnectionId) -> Result<usize, Connecti
 }
 
 impl App {
+    /// The connection that a turn went over, if it is still there.
+    pub(crate) fn connection_of(&self, given: Option<&Given>) -> Option<Arc<Connection>> {
+        let name = given?.connection.as_ref()?;
+        self.connections().named(name).ok().cloned()
+    }
+
     /// What counts tokens for a turn that was told like this: its connection's tokenizer, or
     /// that of the connection that requests go to by themselves.
     pub(crate) fn counter_of(&self, given: Option<&Given>) -> Arc<dyn TokenCounter> {
         let connections = self.connections();
-        let named = given.and_then(|given| given.connection.as_ref());
-        let named = named.and_then(|name| connections.named(name).ok());
+        let named = self.connection_of(given);
         let model = given.and_then(|given| given.model.as_deref());
-        let connection = named.unwrap_or_else(|| connections.of(model));
+        let connection = named.as_ref().unwrap_or_else(|| connections.of(model));
         (connection.counting)(model.unwrap_or_default())
     }
 

@@ -153,7 +153,7 @@ mod tests {
         let chat = ChatId::from("inn");
         let texts: Vec<(MessageId, Text)> = texts
             .iter()
-            .map(|text| (message_id(&chat, Role::User, text, 0), (*text).to_owned()))
+            .map(|text| (message_id(&chat, Role::User, text, 0), Text::from(*text)))
             .collect();
         counting.look_through(&texts);
         counting.found

@@ -16,6 +16,7 @@ mod connection_settings;
 mod connections;
 mod echoes;
 mod events;
+mod fail_opens;
 mod features;
 mod frequency;
 mod gate;
@@ -62,10 +63,11 @@ pub use self::{
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     choosing::Choosing,
     connection_settings::{
-        ConnectionKind, ConnectionSettings, KeySource, ServerUrl, SettingsError, TokenizerSetting,
+        ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
+        TokenizerSetting,
     },
     connections::{
-        Cache, Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
+        Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
         Prospecting,
     },
     features::{Feature, FeatureChoice, Features},

@@ -210,7 +210,7 @@ mod tests {
         let message = |text: &&str| PromptMessage {
             role: Role::User,
             name: None,
-            content: (*text).to_owned(),
+            content: (*text).to_owned().into(),
         };
         texts.iter().map(message).collect()
     }

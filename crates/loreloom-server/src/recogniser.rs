@@ -45,8 +45,17 @@ impl Recogniser {
     }
 
     /// Takes up the reply to a request. Says what of it is story.
-    pub(crate) fn reply(&self, ticket: &Ticket, texts: &[String]) -> Vec<Answer> {
-        self.lock().reply(ticket, texts.iter().map(String::as_str))
+    pub(crate) fn reply(
+        &self,
+        ticket: &Ticket,
+        texts: &[String],
+        response: Option<&str>,
+    ) -> Vec<Answer> {
+        let (mut memory, texts) = (self.lock(), texts.iter().map(String::as_str));
+        match response {
+            Some(id) => memory.response(ticket, texts, id),
+            None => memory.reply(ticket, texts),
+        }
     }
 
     /// Takes up that a request got no reply.

@@ -19,7 +19,9 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
     weave::Woven,
 };
-use loreloom_memory::ports::{Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WriteId};
+use loreloom_memory::ports::{
+    Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
+};
 
 use crate::{
     app::App, choosing::Waiting, connections::Line, events, lore::Lore, notices::Happened,
@@ -360,13 +362,14 @@ impl App {
     }
 
     /// Tells the recogniser the reply; what of it is story, and what the model noted.
-    pub(crate) fn told(&self, telling: &Telling, texts: &[String]) -> Vec<Spoken> {
+    pub(crate) fn told(&self, telling: &Telling, reply: &WholeReply) -> Vec<Spoken> {
+        let texts = &reply.texts;
         let rules = self.stacks.lore().rules().notebooks.clone();
         let notes: Vec<Option<String>> = texts.iter().map(|text| rules.read(text).0).collect();
         let echoes = self.echoes(&telling.names);
         let texts: Vec<String> =
             texts.iter().map(|text| echoes.taken_out(text).into_owned()).collect();
-        let answers = self.recogniser.reply(&telling.ticket, &texts);
+        let answers = self.recogniser.reply(&telling.ticket, &texts, reply.response.as_deref());
         let notes = notes.into_iter().chain(std::iter::repeat(None));
         answers.into_iter().zip(notes).map(|(answer, notes)| Spoken { answer, notes }).collect()
     }

@@ -46,6 +46,7 @@ pub(crate) fn unopened(
         context: None,
         strict_roles: settings.strict_roles,
         cache: None,
+        prices: settings.prices(),
         diagnosis: failing,
         holding: None,
         questions: None,

@@ -2,15 +2,14 @@
 //!
 //! Which there are stands on the desk, so that a registration is a revision that can be
 //! undone, outlives the server and is taken up by other servers over the same store. Reading
-//! folders is the host's: it hands the server a [`VaultKeeper`].
+//! folders, and asking Obsidian, is the host's: it hands the server a [`VaultKeeper`].
 
 use async_trait::async_trait;
 use loreloom_core::{ids::TenantId, vault::NoteSource};
 use loreloom_memory::ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::app::App;
+use crate::{app::App, connection_settings::KeySource};
 
 /// Names of vaults on the desk begin so.
 pub(crate) const VAULTS: &str = "vault/";
@@ -20,8 +19,10 @@ pub(crate) const VAULTS: &str = "vault/";
 pub struct RegisteredVault {
     /// Its name.
     pub name: String,
-    /// Its folder.
-    pub folder: String,
+    /// Its folder, or the address of Obsidian's REST API.
+    pub place: String,
+    /// Where the key of that address comes from.
+    pub key: Option<KeySource>,
     /// The revision that registered it.
     pub revision: u64,
 }
@@ -54,7 +55,7 @@ pub enum VaultRefusal {
     },
 }
 
-/// Opens folders of notes and keeps the lore in step with them.
+/// Opens folders of notes, and vaults behind Obsidian's REST API, and keeps the lore in step with them.
 #[async_trait]
 pub trait VaultKeeper: Send + Sync {
     /// The vaults that are open, those that were named at start first.
@@ -77,9 +78,16 @@ pub trait VaultKeeper: Send + Sync {
     async fn refresh(&self) -> Result<(), String>;
 }
 
-#[derive(Serialize, Deserialize)]
+/// What stands on the desk: a folder, or an address with the source of its key.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Kept {
-    folder: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<KeySource>,
 }
 
 impl RegisteredVault {
@@ -87,21 +95,41 @@ impl RegisteredVault {
     pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
         let items = desk.items(tenant, VAULTS).await?;
         let read = |item: &loreloom_memory::ports::Item| {
-            let Kept { folder } =
-                Kept::deserialize(&item.value).map_err(|error| StoreError::Damaged {
-                    what: format!("`{}` on the desk", item.key),
-                    reason: error.to_string(),
-                })?;
+            let damaged = |reason: String| StoreError::Damaged {
+                what: format!("`{}` on the desk", item.key),
+                reason,
+            };
+            let Kept { folder, url, key } =
+                Kept::deserialize(&item.value).map_err(|error| damaged(error.to_string()))?;
+            let nowhere = || damaged("it has neither `folder` nor `url`".to_owned());
             let name = item.key.strip_prefix(VAULTS).unwrap_or(&item.key).to_owned();
-            Ok(Self { name, folder, revision: item.revision })
+            let place = folder.or(url).ok_or_else(nowhere)?;
+            Ok(Self { name, place, key, revision: item.revision })
         };
         items.iter().map(read).collect()
     }
 
-    /// The change that registers a vault, or takes it out.
-    pub(crate) fn change(name: &str, folder: Option<&str>) -> Change {
-        let value = folder.map(|folder| Value::from_iter([("folder", folder)]));
-        Change { key: format!("{VAULTS}{name}"), value }
+    /// Whether a place is the address of Obsidian's REST API.
+    pub fn is_address(place: &str) -> bool {
+        place.starts_with("http://") || place.starts_with("https://")
+    }
+
+    /// The change that registers it.
+    pub(crate) fn registering(&self) -> Change {
+        let is_address = Self::is_address(&self.place);
+        let place = || Some(self.place.clone());
+        let kept = Kept {
+            folder: place().filter(|_| !is_address),
+            url: place().filter(|_| is_address),
+            key: self.key.clone(),
+        };
+        // Texts have no form that JSON lacks.
+        Change { value: serde_json::to_value(kept).ok(), ..Self::removing(&self.name) }
+    }
+
+    /// The change that takes a vault out.
+    pub(crate) fn removing(name: &str) -> Change {
+        Change { key: format!("{VAULTS}{name}"), value: None }
     }
 }
 
@@ -117,7 +145,7 @@ impl App {
             .map(|vault| (vault.name.as_str(), vault.place.as_str()))
             .collect();
         let wanted: Vec<(&str, &str)> =
-            registered.iter().map(|one| (one.name.as_str(), one.folder.as_str())).collect();
+            registered.iter().map(|one| (one.name.as_str(), one.place.as_str())).collect();
         if open != wanted
             && let Err(error) = keeper.keep().await
         {

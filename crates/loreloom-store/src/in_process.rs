@@ -86,7 +86,7 @@ impl Remembered {
     fn step(&mut self, tenant: &TenantId, step: &JobStep) -> Result<(), MemoryError> {
         let job = self.held(tenant, step.job, &step.worker)?;
         job.state = step.outcome.state();
-        if let Some(body) = step.outcome.body() {
+        if let Some(body) = step.body() {
             job.body = body.clone();
         }
         if let Some(due) = step.outcome.due() {

@@ -388,6 +388,13 @@ export interface components {
             breaker_seconds: number | null;
             /**
              * Format: double
+             * @description The price of a million tokens that the provider has cached; without it, by the rules of
+             *     `provider`.
+             * @default null
+             */
+            cached_price: number | null;
+            /**
+             * Format: double
              * @description Seconds to accept a connection.
              * @default null
              */
@@ -398,6 +405,11 @@ export interface components {
              * @default null
              */
             context: number | null;
+            /**
+             * @description What the prices are in: a word such as `EUR`.
+             * @default null
+             */
+            currency: string | null;
             /**
              * Format: double
              * @description Seconds to begin an answer.
@@ -427,6 +439,12 @@ export interface components {
              * @default null
              */
             model: string | null;
+            /**
+             * Format: double
+             * @description The price of a million tokens of reply.
+             * @default null
+             */
+            output_price: number | null;
             /**
              * Format: double
              * @description The price of a million tokens of prompt, in any currency.
@@ -503,6 +521,26 @@ export interface components {
             strict_roles: boolean;
             /** @description What tokens are counted with. */
             tokenizer: string;
+        };
+        /** @description What a turn is estimated to have cost. */
+        Cost: {
+            /** @description In what; none where the connection does not say. */
+            currency?: string | null;
+            /**
+             * Format: double
+             * @description Its prompt.
+             */
+            prompt: number;
+            /**
+             * Format: double
+             * @description Its reply; none where there is none, or no price of output.
+             */
+            reply?: number | null;
+            /**
+             * Format: double
+             * @description Both.
+             */
+            total: number;
         };
         /** @description An entry whose keys are to be counted. */
         Count: {
@@ -817,6 +855,15 @@ export interface components {
             tokens: components["schemas"]["Tokens"];
             /** @enum {string} */
             what: "at_most";
+        };
+        /** @description A request that went on as it came. */
+        FailOpen: {
+            /** @description When, in milliseconds since 1970. */
+            at: components["schemas"]["Timestamp"];
+            /** @description The path that was asked. */
+            path: string;
+            /** @description Why there was no lore in it. */
+            reason: string;
         };
         /** @description Why an expectation does not hold. */
         Failure: {
@@ -1314,12 +1361,16 @@ export interface components {
             /** @enum {string} */
             event: "gap";
         };
-        /** @description Something that happened to a memory at a message. */
+        /** @description Something that happened at a message. */
         Happening: {
-            /** @description The memory. */
+            /** @description How the thread ended, where that was told: its beginning. */
+            ending?: string | null;
+            /** @description The record. */
             id: string;
             /** @description What. */
             kind: components["schemas"]["HappeningKind"];
+            /** @description To what. */
+            of: components["schemas"]["HappeningOf"];
             /** @description Whose memory it is. */
             owner: components["schemas"]["Owner"];
             /** @description How the one begins that took its place. */
@@ -1330,10 +1381,15 @@ export interface components {
             text: string;
         };
         /**
-         * @description What happened to a memory.
+         * @description What happened to it.
          * @enum {string}
          */
-        HappeningKind: "created" | "superseded" | "retired";
+        HappeningKind: "created" | "superseded" | "retired" | "ended";
+        /**
+         * @description What something happened to.
+         * @enum {string}
+         */
+        HappeningOf: "memory" | "scene" | "thread";
         /** @description How the server is. */
         Health: {
             /** @description Books in use. */
@@ -1436,6 +1492,24 @@ export interface components {
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "failed" | "cancelled";
+        /** @description What a job asked its model. */
+        JobTokens: {
+            /**
+             * Format: int64
+             * @description Tokens of the answers.
+             */
+            answered: number;
+            /**
+             * Format: int64
+             * @description Tokens of the questions.
+             */
+            asked: number;
+            /**
+             * Format: int32
+             * @description Questions, with those that got no answer.
+             */
+            questions: number;
+        };
         /** @description A job. */
         JobView: {
             /**
@@ -1469,10 +1543,18 @@ export interface components {
              * @description Its number.
              */
             id: number;
+            /** @description What was read from the replies, where those are told. */
+            kept: string[];
             /** @description What it does. */
             kind: components["schemas"]["JobKind"];
+            /**
+             * @description The model's last replies, word for word: of a job that did not end well, could not do a
+             *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
+             */
+            replies: components["schemas"]["RawReply"][];
             /** @description How it stands. */
             state: components["schemas"]["JobState"];
+            tokens?: components["schemas"]["JobTokens"] | null;
             /**
              * Format: int32
              * @description Pieces in all; 0 where it is one piece.
@@ -1969,12 +2051,14 @@ export interface components {
             /** @description The node; all zeros for the beginning. */
             node: string;
         };
-        /** @description A folder to take up. */
+        /** @description A vault to take up: a folder, or the address of Obsidian's Local REST API. */
         NewVault: {
             /** @description The folder on the server's machine. */
-            folder: string;
+            folder?: string | null;
+            key?: components["schemas"]["KeySource"] | null;
             /** @description What it is called: letters, digits, `-`, `_` and `.`. */
             name: string;
+            url?: components["schemas"]["ServerUrl"] | null;
         };
         /**
          * @description How much a note matters.
@@ -2245,10 +2329,18 @@ export interface components {
                  * @description Its number.
                  */
                 id: number;
+                /** @description What was read from the replies, where those are told. */
+                kept: string[];
                 /** @description What it does. */
                 kind: components["schemas"]["JobKind"];
+                /**
+                 * @description The model's last replies, word for word: of a job that did not end well, could not do a
+                 *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
+                 */
+                replies: components["schemas"]["RawReply"][];
                 /** @description How it stands. */
                 state: components["schemas"]["JobState"];
+                tokens?: components["schemas"]["JobTokens"] | null;
                 /**
                  * Format: int32
                  * @description Pieces in all; 0 where it is one piece.
@@ -2325,48 +2417,6 @@ export interface components {
                  * @description The revision that it took back.
                  */
                 undoes?: number | null;
-            }[];
-            /** @description Asks for the next page; none after the last. */
-            next?: string | null;
-            /** @description How many the whole list has. */
-            total: number;
-        };
-        /** @description A page of a list. */
-        Page_TurnFigures: {
-            /** @description The items. */
-            items: {
-                /** @description How the pools used their budgets. */
-                budgets: components["schemas"]["BudgetUse"][];
-                /**
-                 * @description Tokens by where they come from: books and notes, and memory. The rest is what the
-                 *     front end sent.
-                 */
-                by_source: components["schemas"]["BySource"];
-                /** @description When it was stored, in milliseconds since 1970. */
-                created: components["schemas"]["Timestamp"];
-                /** @description Entries that had no room. */
-                cut: number;
-                /** @description Which entries those are, 20 of them at most. */
-                cut_entries: components["schemas"]["CutEntry"][];
-                /** @description What was asked for. */
-                generation: components["schemas"]["GenerationType"];
-                /**
-                 * Format: int32
-                 * @description Tokens of the whole prompt.
-                 */
-                prompt_tokens: number;
-                took?: components["schemas"]["Took"] | null;
-                /** @description The turn. */
-                turn: components["schemas"]["TurnId"];
-                /**
-                 * Format: int32
-                 * @description Tokens of the beginning that the prompt of the turn before on the list had too.
-                 */
-                unchanged_tokens?: number | null;
-                /** @description Texts woven in. */
-                woven: number;
-                /** @description Tokens woven in. */
-                woven_tokens: components["schemas"]["Tokens"];
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -2699,6 +2749,13 @@ export interface components {
              * @description The job.
              */
             job: number;
+        };
+        /** @description A reply as the model gave it. */
+        RawReply: {
+            /** @description Whether there was more of it. */
+            cut: boolean;
+            /** @description The text, or its beginning. */
+            text: string;
         };
         /** @description A turn as it is stored. */
         RawTurn: {
@@ -3874,6 +3931,7 @@ export interface components {
              *     front end sent.
              */
             by_source: components["schemas"]["BySource"];
+            cost?: components["schemas"]["Cost"] | null;
             /** @description When it was stored, in milliseconds since 1970. */
             created: components["schemas"]["Timestamp"];
             /** @description Entries that had no room. */
@@ -3916,6 +3974,21 @@ export interface components {
             to: components["schemas"]["TurnId"];
             /** @description What the second prompt shares with the first. */
             unchanged_messages: number;
+        };
+        /** @description The figures of turns, and what went on without lore meanwhile. */
+        TurnsPage: {
+            /**
+             * @description Requests that went on without lore, of all chats: from the first of these turns on, or
+             *     from `from` on, until the first of the next page. They are no turns. The last 1000 since
+             *     the server was started are known.
+             */
+            fail_opens: components["schemas"]["FailOpen"][];
+            /** @description The turns. */
+            items: components["schemas"]["TurnFigures"][];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
         };
         /** @description A line of the list of turns. */
         TurnSummary: {

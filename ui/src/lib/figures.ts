@@ -1,4 +1,7 @@
-// Figures of the running server, read from the text that Prometheus reads.
+// Figures of the running server, read from the text that Prometheus reads, and what is made of
+// those of turns.
+
+import type { FailOpen, Figures } from '../api/types';
 
 export interface Added {
   /** Requests that were measured. */
@@ -26,4 +29,23 @@ export function added(text: string): Added {
 export function cost(tokens: number, unchanged: number, price: number, cached: number | null): number {
   const same = cached === null ? 0 : Math.min(unchanged, tokens);
   return ((tokens - same) * price + same * (cached ?? 0)) / 1_000_000;
+}
+
+/** What something cost; in which currency, if that is said. */
+export interface Money {
+  amount: number;
+  currency: string | null;
+}
+
+/** What turns cost in all, currency by currency, and how many of them have no price. */
+export function spent(costs: (Money | null)[]): { sums: Money[]; unpriced: number } {
+  const sums = new Map<string | null, number>();
+  for (const one of costs) if (one) sums.set(one.currency, (sums.get(one.currency) ?? 0) + one.amount);
+  return { sums: [...sums].map(([currency, amount]) => ({ amount, currency })), unpriced: costs.filter((one) => !one).length };
+}
+
+/** Turns and what went on without lore between them, by time. */
+export function axis(turns: Figures[], failOpens: FailOpen[]): (Figures | FailOpen)[] {
+  const at = (one: Figures | FailOpen) => ('at' in one ? one.at : one.created);
+  return [...turns, ...failOpens].toSorted((one, other) => at(one) - at(other));
 }

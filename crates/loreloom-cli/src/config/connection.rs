@@ -29,7 +29,7 @@ use loreloom_memory::{
     service::ModelUse,
 };
 use loreloom_server::{
-    Cache, Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
+    Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
     Prospecting, Questions, Reach, TokenizerSetting,
 };
 
@@ -286,7 +286,6 @@ impl Opened {
     /// The connection, for the server.
     pub(crate) fn connection(&self) -> anyhow::Result<Connection> {
         let config = &self.config;
-        let price = config.price;
         let holding = self.held.clone().map(|held| -> loreloom_server::Holding {
             Arc::new(move |key: &str| held.set(Secret::new(key)))
         });
@@ -300,7 +299,8 @@ impl Opened {
             counting: Arc::clone(&self.counting),
             context: config.context.map(Tokens),
             strict_roles: config.strict_roles,
-            cache: config.provider.map(|provider| Cache { provider, price }),
+            cache: config.provider,
+            prices: config.prices(),
             diagnosis: self.diagnosis(),
             holding,
             questions: Some(Arc::new(self.clone())),

@@ -18,6 +18,7 @@ use serde::Deserialize;
 
 pub(crate) use self::{
     connection::{ForAll, Opened, fixed, opening, prospecting},
+    key::read as read_key,
     sections::{
         BookConfig, FeaturesConfig, MemoryConfig, RulesConfig, ServerConfig, StoreConfig,
         StoryConfig, VaultConfig, WeavingConfig,

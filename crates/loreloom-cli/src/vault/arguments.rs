@@ -12,6 +12,7 @@ use loreloom_core::{
 };
 use loreloom_formats::vault::{NoteRules, TagNames};
 use loreloom_memory::vault_select::AskRules;
+use loreloom_server::KeySource;
 use serde_json::{Map, Value};
 
 use super::{
@@ -81,17 +82,34 @@ pub(crate) struct VaultRulesArguments {
     notebooks: NotebookArguments,
 }
 
-/// A vault's folder, and the name it was given.
+/// A vault's folder or address, and the name it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VaultPlace {
     pub(crate) name: Option<String>,
     pub(crate) folder: PathBuf,
+    pub(crate) told: VaultTold,
+}
+
+/// Who told of a vault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum VaultTold {
+    /// The arguments or the configuration. What is said for all vaults holds for it.
+    #[default]
+    AtStart,
+    /// A call of the API.
+    Registered {
+        /// Where the key of its address comes from. It gets no other: that of the arguments is
+        /// not for addresses that others name.
+        key: Option<KeySource>,
+        /// Whether it must be there now, and is not asked again later.
+        is_new: bool,
+    },
 }
 
 impl VaultPlace {
     /// A vault without a name.
     pub(crate) fn unnamed(folder: &Path) -> Self {
-        Self { name: None, folder: folder.to_owned() }
+        Self { name: None, folder: folder.to_owned(), told: VaultTold::AtStart }
     }
 
     /// Reads `NAME=DIR` or `DIR`; a folder whose own name has a `=` is a folder.
@@ -102,7 +120,7 @@ impl VaultPlace {
                 let name = name.trim();
                 anyhow::ensure!(!name.is_empty(), "a vault's name may not be blank");
                 anyhow::ensure!(!name.contains(':'), "a vault's name may not contain `:`");
-                Ok(Self { name: Some(name.to_owned()), folder: PathBuf::from(folder) })
+                Ok(Self { name: Some(name.to_owned()), ..Self::unnamed(Path::new(folder)) })
             }
             Some(_) | None => Ok(whole),
         }
@@ -172,7 +190,7 @@ impl VaultArguments {
 
     /// One more.
     pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf) {
-        self.vaults.push(VaultPlace { name, folder });
+        self.vaults.push(VaultPlace { name, folder, told: VaultTold::AtStart });
     }
 
     /// Opens the vaults; `None` if there are none.

@@ -17,7 +17,7 @@ use loreloom_core::{
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 
 use super::{
-    arguments::{VaultPlace, VaultSettings},
+    arguments::{VaultPlace, VaultSettings, VaultTold},
     rest::{Refreshing, RestArguments, RestVault, is_address},
 };
 use crate::vault_folder::{
@@ -104,6 +104,8 @@ impl SourceStates {
 struct Source {
     name: String,
     place: Place,
+    /// Whether the server does without it while it is not there.
+    may_wait: bool,
     read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
 }
 
@@ -115,9 +117,18 @@ enum Place {
 }
 
 impl Place {
-    fn open(place: &Path, rest: &RestArguments) -> anyhow::Result<Self> {
+    fn open(
+        VaultPlace { folder: place, told, .. }: &VaultPlace,
+        rest: &RestArguments,
+    ) -> anyhow::Result<Self> {
         if is_address(place) {
-            return Ok(Self::Rest(rest.access.open(&place.to_string_lossy())?));
+            let url = place.to_string_lossy();
+            return Ok(Self::Rest(match told {
+                VaultTold::AtStart => rest.access.open(&url)?,
+                VaultTold::Registered { key, .. } => {
+                    rest.access.open_registered(&url, key.as_ref())?
+                }
+            }));
         }
         Ok(Self::Folder(VaultFolder::open(place, FolderLimits::default())?))
     }
@@ -176,8 +187,9 @@ impl Vaults {
         settings: VaultSettings,
     ) -> anyhow::Result<Self> {
         let mut sources: Vec<Source> = Vec::new();
-        for VaultPlace { name, folder } in places {
-            let place = Place::open(folder, rest)?;
+        for wanted @ VaultPlace { name, folder, told } in places {
+            let place = Place::open(wanted, rest)?;
+            let may_wait = matches!(told, VaultTold::Registered { is_new: false, .. });
             let name = match name {
                 Some(name) => name.clone(),
                 None if places.len() > 1 => place.name(folder),
@@ -187,7 +199,7 @@ impl Vaults {
                 sources.iter().all(|other| other.name != name),
                 "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
             );
-            sources.push(Source { name, place, read: BTreeMap::new() });
+            sources.push(Source { name, place, may_wait, read: BTreeMap::new() });
         }
         let refreshing = rest.refreshing(settings.refreshing);
         let states = SourceStates::default();
@@ -242,6 +254,11 @@ impl Vaults {
                             source.take(reading.notes, &self.settings.reading);
                             changed = true;
                         }
+                        continue;
+                    }
+                    None if source.may_wait => {
+                        problems.push(format!("{error:#}"));
+                        self.states.tell(at, vec![format!("{error:#}")], false);
                         continue;
                     }
                     None => return Err(error),

@@ -13,7 +13,7 @@ use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
-    arguments::VaultPlace,
+    arguments::{VaultPlace, VaultTold},
     contents::{Contents, SourceStates, Vaults, Watching},
     rest::RestArguments,
 };
@@ -59,11 +59,11 @@ impl Keeper {
         let registered = RegisteredVault::all(app.store.as_ref(), &app.tenant).await?;
         let mut work = self.work.lock().await;
         work.app = Some(app.clone());
-        let Err(error) = self.take_up(&mut work, registered).await else { return Ok(()) };
+        let Err(error) = self.take_up(&mut work, registered, None).await else { return Ok(()) };
         // Whoever named a vault at start wants to know that it cannot be used. One that was
         // registered some day must not keep the server from starting.
         tracing::error!("the registered vaults are left out: {error:#}");
-        self.take_up(&mut work, Vec::new()).await
+        self.take_up(&mut work, Vec::new(), None).await
     }
 
     /// How many are open.
@@ -79,15 +79,16 @@ impl Keeper {
         close(watching).await;
     }
 
-    /// Opens other vaults in the place of those that are open. If they cannot be opened or
-    /// read, nothing changed.
+    /// Opens other vaults in the place of those that are open, of which the one of the name
+    /// `new` was not there before. If they cannot be opened or read, nothing changed.
     async fn take_up(
         &self,
         work: &mut Work,
         registered: Vec<RegisteredVault>,
+        new: Option<&str>,
     ) -> anyhow::Result<()> {
         let Some(app) = work.app.clone() else { return Ok(()) };
-        let (places, open) = self.wanted(&registered);
+        let (places, open) = self.wanted(&registered, new);
         let (rest, settings) = (self.rest.clone(), self.settings.clone());
         let opening = move || {
             let mut vaults = Vaults::open(&places, &rest, settings)?;
@@ -112,7 +113,11 @@ impl Keeper {
     }
 
     /// What is to be open. A registered vault that is gone does not keep others out.
-    fn wanted(&self, registered: &[RegisteredVault]) -> (Vec<VaultPlace>, Vec<OpenVault>) {
+    fn wanted(
+        &self,
+        registered: &[RegisteredVault],
+        new: Option<&str>,
+    ) -> (Vec<VaultPlace>, Vec<OpenVault>) {
         let (mut places, mut open) = (Vec::new(), Vec::new());
         for place in &self.named {
             let name = place.name.clone().unwrap_or_default();
@@ -120,15 +125,18 @@ impl Keeper {
             open.push(OpenVault { name, place: shown, registered: false });
             places.push(place.clone());
         }
-        for RegisteredVault { name, folder, .. } in registered {
+        for RegisteredVault { name, place, key, .. } in registered {
             let is_taken = open.iter().any(|other| other.name == *name);
-            if is_taken || std::fs::read_dir(folder).is_err() {
+            if is_taken || readable(place).is_err() {
                 tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
                 continue;
             }
-            let (name, folder) = (name.clone(), folder.clone());
-            places.push(VaultPlace { name: Some(name.clone()), folder: PathBuf::from(&folder) });
-            open.push(OpenVault { name, place: folder, registered: true });
+            let told =
+                VaultTold::Registered { key: key.clone(), is_new: new == Some(name.as_str()) };
+            let folder = PathBuf::from(place);
+            places.push(VaultPlace { name: Some(name.clone()), folder, told });
+            let (name, place) = (name.clone(), place.clone());
+            open.push(OpenVault { name, place, registered: true });
         }
         (places, open)
     }
@@ -138,16 +146,22 @@ impl Keeper {
         &self,
         work: &mut Work,
         registered: Vec<RegisteredVault>,
+        new: Option<&str>,
     ) -> Result<(), String> {
         let before = work.registered.clone();
-        let Err(error) = self.take_up(work, registered).await else { return Ok(()) };
+        let Err(error) = self.take_up(work, registered, new).await else { return Ok(()) };
         if work.watching.is_none()
-            && let Err(again) = self.take_up(work, before).await
+            && let Err(again) = self.take_up(work, before, None).await
         {
             tracing::error!("the vaults of before cannot be opened again: {again:#}");
         }
         Err(format!("{error:#}"))
     }
+}
+
+/// Whether a place can be a vault now, as far as that can be seen without asking anybody.
+fn readable(place: &str) -> std::io::Result<()> {
+    if RegisteredVault::is_address(place) { Ok(()) } else { std::fs::read_dir(place).map(drop) }
 }
 
 /// Ends a watch, which waits for its thread.
@@ -170,14 +184,15 @@ impl VaultKeeper for Keeper {
 
     async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
         let mut work = self.work.lock().await;
-        if let Err(error) = std::fs::read_dir(&vault.folder) {
-            return Err(format!("`{}` cannot be read: {error}", vault.folder));
+        if let Err(error) = readable(&vault.place) {
+            return Err(format!("`{}` cannot be read: {error}", vault.place));
         }
+        let name = vault.name.clone();
         let mut registered = registered(&work).await?;
         registered.retain(|other| other.name != vault.name);
         registered.push(vault);
         registered.sort_by(|a, b| a.name.cmp(&b.name));
-        self.take_up_or_stay(&mut work, registered).await
+        self.take_up_or_stay(&mut work, registered, Some(&name)).await
     }
 
     fn sources(&self) -> Vec<NoteSource> {
@@ -187,13 +202,13 @@ impl VaultKeeper for Keeper {
     async fn keep(&self) -> Result<(), String> {
         let mut work = self.work.lock().await;
         let registered = registered(&work).await?;
-        self.take_up_or_stay(&mut work, registered).await
+        self.take_up_or_stay(&mut work, registered, None).await
     }
 
     async fn refresh(&self) -> Result<(), String> {
         let mut work = self.work.lock().await;
         let registered = work.registered.clone();
-        self.take_up_or_stay(&mut work, registered).await
+        self.take_up_or_stay(&mut work, registered, None).await
     }
 }
 

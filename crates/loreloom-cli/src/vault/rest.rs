@@ -14,6 +14,7 @@ use loreloom_llm::{
     obsidian::{Obsidian, ObsidianError},
     secret::Secret,
 };
+use loreloom_server::KeySource;
 use serde_json::{Map, Value};
 use tokio::{
     sync::watch,
@@ -21,7 +22,7 @@ use tokio::{
 };
 
 use super::contents::SourceStates;
-use crate::{files, vault_folder::Reading};
+use crate::{config, files, vault_folder::Reading};
 
 /// How vaults behind Obsidian's REST API are reached.
 #[derive(Clone, Debug, Default, Args)]
@@ -132,10 +133,23 @@ impl RestAccess {
             }
             None => None,
         };
+        self.open_with(url, key.map(|key| Secret::new(&key)).as_ref())
+    }
+
+    /// Opens a vault that somebody registered, with the key of the source that they named.
+    pub(super) fn open_registered(
+        &self,
+        url: &str,
+        key: Option<&KeySource>,
+    ) -> anyhow::Result<RestVault> {
+        let key = key.map(|source| config::read_key(source, Path::new(""))).transpose()?;
+        self.open_with(url, key.as_ref())
+    }
+
+    fn open_with(&self, url: &str, key: Option<&Secret>) -> anyhow::Result<RestVault> {
         let has_key = key.is_some();
-        let key = key.map(|key| Secret::new(&key));
         let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
-        let vault = Obsidian::new(Address::parse(url)?, key.as_ref(), certificate.as_deref())?;
+        let vault = Obsidian::new(Address::parse(url)?, key, certificate.as_deref())?;
         let known = self.remembered.of(url);
         let is_known = known.is_some();
         let (known, remembered) = (known.unwrap_or_default(), self.remembered.clone());

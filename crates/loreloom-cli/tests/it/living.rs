@@ -219,6 +219,47 @@ async fn a_folder_is_followed_and_registered_beside_an_obsidian_that_went_away()
 }
 
 #[tokio::test]
+async fn an_obsidian_is_registered_and_waited_for_after_a_restart() {
+    let home = home();
+    let folder = home.path().canonicalize().unwrap();
+    write(home.path(), "obsidian.key", "k-canary\n");
+    let key = format!("file:{}", folder.join("obsidian.key").display());
+    let obsidian = ObsidianServer::start("k-canary").unwrap();
+    obsidian.put("Gate.md", "---\ntags: lorebook\nkeys: gate\n---\nThe gate is bone.\n");
+    let url = obsidian.base_url();
+    let chat = [user("The bell, the gate.")];
+    {
+        let server = Server::with(home.path(), &["--no-memory"]);
+        let near = json!({"name": "near", "folder": folder.join("vault")});
+        assert_eq!(server.api("POST", "/vaults", &near).await.0, 201);
+        for (wrong, told) in [
+            (json!({"name": "far", "url": url}), "refuses the key"),
+            (json!({"name": "far", "url": "http://8.8.8.8:27123"}), "is a public address"),
+        ] {
+            let (status, refused) = server.api("POST", "/vaults", &wrong).await;
+            assert_eq!((status, &refused["field"]), (422, &json!("url")), "{refused}");
+            assert!(refused["detail"].as_str().unwrap().contains(told), "{refused}");
+        }
+        let new = json!({"name": "far", "url": url, "key": key});
+        let (status, wrote) = server.api("POST", "/vaults", &new).await;
+        assert_eq!(status, 201, "{wrote}");
+        assert!(!wrote.to_string().contains("obsidian.key"), "{wrote}");
+        let found = woven(&server, &chat).await;
+        assert!(found.contains("cracked") && found.contains("bone"), "{found}");
+    }
+    // One that does not answer keeps neither the server nor the other vaults out.
+    obsidian.fail_with(Some(500));
+    let server = Server::with(home.path(), &["--no-memory"]);
+    let found = woven(&server, &chat).await;
+    assert!(found.contains("cracked") && !found.contains("bone"), "{found}");
+    let (_, vaults) = server.api("GET", "/vaults", &Value::Null).await;
+    assert_eq!(vaults["items"][0]["problems"].as_array().unwrap().len(), 1, "{vaults}");
+    obsidian.fail_with(None);
+    assert_eq!(server.api("POST", "/vaults/refresh", &json!({})).await.0, 200);
+    assert!(woven(&server, &chat).await.contains("bone"));
+}
+
+#[tokio::test]
 async fn a_model_chooses_notes_and_a_failure_is_told() {
     let home = home();
     let chosen = r#"{"selected":[{"title":"Tower","confidence":"high","reason":"seen"}]}"#;

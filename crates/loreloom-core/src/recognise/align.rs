@@ -47,6 +47,8 @@ pub(super) struct Alignment {
     at_tip: bool,
     /// Whether nothing but the user's words follow that message, and little was edited.
     goes_on: bool,
+    /// Whether all of the path comes before the window, which shows none of it.
+    pub(super) is_before: bool,
 }
 
 impl Alignment {
@@ -60,7 +62,13 @@ impl Alignment {
             left_out: 0,
             at_tip: false,
             goes_on: false,
+            is_before: false,
         }
+    }
+
+    /// A path that the window goes on from.
+    pub(super) fn before(slot: Slot, path: Vec<NodeAt>) -> Self {
+        Self { path, is_before: true, ..Self::empty(slot) }
     }
 
     /// Better explanations are greater. Best is a chat that the window goes on with, word
@@ -160,7 +168,7 @@ fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -
     let left_out = path.len() - first - pairs.len();
     let only_user_after = newest <= anchor + 1;
     let goes_on = at_tip && only_user_after && unexplained <= EDITS;
-    Alignment { slot, path, pairs, unexplained, left_out, at_tip, goes_on }
+    Alignment { slot, path, pairs, unexplained, left_out, at_tip, goes_on, is_before: false }
 }
 
 /// Whether a piece that no path explains speaks against the chat.

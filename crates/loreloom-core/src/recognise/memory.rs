@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{recent::Recent, text::TextKey};
+use super::{recent::Recent, responses::Responses, text::TextKey};
 use crate::{
     chat::{Message, Role, Text},
     ids::{ChatId, PrefixHash},
@@ -47,6 +47,8 @@ pub struct Memory {
     by_id: FxHashMap<String, Slot>,
     clients: FxHashMap<String, Client>,
     clock: u64,
+    /// Where responses with an id ended.
+    pub(super) responses: Responses,
     /// What all messages cost.
     cost: usize,
     /// Places of chats that were forgotten.

@@ -20,6 +20,7 @@ mod reading;
 mod recent;
 mod record;
 mod request;
+mod responses;
 mod speakers;
 mod stored;
 mod templates;
@@ -97,14 +98,19 @@ impl Memory {
         let mut speakers = Speakers::of(request);
         speakers.had(client.map_or(&[], |client| &client.users));
         let bound = request.explicit.chat.as_deref().and_then(|id| self.bound_to(id));
-        let expected = bound.or_else(|| client.and_then(|client| client.last));
+        let followed = self.followed(request);
+        let expected = bound.or(followed.as_ref().map(|followed| followed.slot));
+        let expected = expected.or_else(|| client.and_then(|client| client.last));
         let following = Following::new(self, expected.map(|slot| self.story(slot)));
         let window = Window::of(request, &speakers, &following);
         // Ollama loads and unloads models with requests that say nothing.
         if request.size() == 0 {
             return bare(window, speakers);
         }
-        let (alignment, fork) = self.locate(request, &window);
+        let (alignment, fork) = match followed {
+            Some(followed) => (Some(followed), false),
+            None => self.locate(request, &window),
+        };
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
             let known = request.explicit.chat.is_none();
             if known && kind::is_bare_question(self, request, &window, client) {
@@ -116,7 +122,8 @@ impl Memory {
         let asks = kind::asks_as_user(request, &window, story, last);
         let reading = reading::read(self, &window, alignment.as_ref(), request.size(), asks);
         let kind = kind::kind(request, &window, story, &reading, asks);
-        if kind == Kind::Background && alignment.as_ref().is_none_or(|a| a.pairs.is_empty()) {
+        let shows_nothing = |found: &Alignment| found.pairs.is_empty() && !found.is_before;
+        if kind == Kind::Background && alignment.as_ref().is_none_or(shows_nothing) {
             return bare(window, speakers);
         }
         // A chat that begins here has no reply yet of which another version could be asked for.

@@ -72,6 +72,8 @@ struct Reader<'a> {
     story: Option<&'a Story>,
     path: &'a [NodeAt],
     pairs: &'a [(usize, usize)],
+    /// Whether all of the path comes before the window.
+    is_before: bool,
     /// Texts of the stored path that the window does not have in their place.
     dropped: FxHashSet<TextKey>,
     asks: bool,
@@ -90,7 +92,10 @@ impl<'a> Reader<'a> {
         let story = alignment.map(|found| memory.story(found.slot));
         let (path, pairs): (&[NodeAt], &[(usize, usize)]) =
             alignment.map_or((&[], &[]), |found| (&found.path, &found.pairs));
-        let first = pairs.first().map_or(0, |pair| pair.1);
+        let is_before = alignment.is_some_and(|found| found.is_before);
+        // What comes before the window cannot have been left out of it.
+        let none = if is_before { path.len() } else { 0 };
+        let first = pairs.first().map_or(none, |pair| pair.1);
         let paired: FxHashSet<usize> = pairs.iter().map(|pair| pair.1).collect();
         let dropped = (first..path.len()).filter(|at| !paired.contains(at));
         let dropped = story.map(|story| dropped.map(|at| story.node(path[at]).key).collect());
@@ -102,7 +107,7 @@ impl<'a> Reader<'a> {
             ..Reading::default()
         };
         let dropped = dropped.unwrap_or_default();
-        Self { memory, window, story, path, pairs, dropped, asks, reading, at: None }
+        Self { memory, window, story, path, pairs, is_before, dropped, asks, reading, at: None }
     }
 
     fn part(&self, at: usize) -> &'a Part {
@@ -144,20 +149,28 @@ impl<'a> Reader<'a> {
 
     /// What comes before the first message that is stored.
     fn front(&mut self, size: usize) {
+        if self.is_before {
+            self.keep_before(self.path.len());
+        }
         let Some(&(first_part, first_node)) = self.pairs.first() else { return };
         let talk: Vec<usize> =
             (0..first_part).filter(|at| self.may_be_edit(self.part(*at))).collect();
         let edits = if first_node <= talk.len() { first_node } else { 0 };
         if edits == 0 && first_node > 0 && !self.was_deleted(size) {
-            for index in 0..first_node {
-                if let Some(node) = self.node(index) {
-                    self.reading.path.push(node.message.clone());
-                }
-            }
-            self.reading.before = first_node;
-            self.at = Some(self.path[first_node - 1]);
+            self.keep_before(first_node);
         }
         self.gap(0..first_part, 0..edits);
+    }
+
+    /// The first `count` messages of the stored path come before the window.
+    fn keep_before(&mut self, count: usize) {
+        for index in 0..count {
+            if let Some(node) = self.node(index) {
+                self.reading.path.push(node.message.clone());
+            }
+        }
+        self.reading.before = count;
+        self.at = count.checked_sub(1).map(|last| self.path[last]);
     }
 
     /// Front ends drop examples before messages: a small prompt that has all its examples

@@ -3,6 +3,7 @@
 use super::{
     Kind, Memory, Recognition, Request, Standing, TextKey, kind,
     memory::{NodeAt, Slot},
+    responses::Ended,
     stored::as_stored,
 };
 use crate::chat::{GenerationType, Message, Role};
@@ -178,6 +179,16 @@ impl Memory {
             self.story_mut(slot).nodes[node.0].joined_at = Some(begun);
         }
         (node, true)
+    }
+}
+
+impl Memory {
+    /// Where the reply to a request ended: with the newest message if it `said` something, else
+    /// where it was asked.
+    pub(super) fn ended(&self, ticket: &Ticket, said: bool) -> Option<Ended> {
+        let slot = ticket.slot.filter(|slot| self.story(*slot).born == ticket.born)?;
+        let at = if said { self.story(slot).tip } else { ticket.at };
+        Some(Ended { slot, born: ticket.born, at: at? })
     }
 }
 

@@ -39,6 +39,8 @@ impl Default for Body {
 pub struct Explicit {
     /// The chat's id.
     pub chat: Option<String>,
+    /// The response that it follows, by the id that the model's server gave it.
+    pub follows: Option<String>,
     /// The kind of generation.
     pub generation: Option<GenerationType>,
     /// The user's name.

@@ -53,6 +53,7 @@ pub struct WireBody {
     prompt: Option<Value>,
     input: Option<Value>,
     instructions: Option<String>,
+    previous_response_id: Option<String>,
     stream: Option<bool>,
     response_format: Option<Value>,
     has_schema: bool,
@@ -109,7 +110,10 @@ pub fn read<'a>(
     }
     Some(Request {
         client: header("user-agent").unwrap_or_default().to_owned(),
-        explicit: explicit(&header, body.own.as_ref()),
+        explicit: Explicit {
+            follows: body.previous_response_id.take().filter(|id| !id.is_empty()),
+            ..explicit(&header, body.own.as_ref())
+        },
         stream: body.stream,
         structured: is_structured(&body),
         stop: stops(&body),
@@ -123,6 +127,7 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) 
     let generation = header(TYPE_HEADER).or_else(|| field("type"));
     Explicit {
         chat: chat.map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned),
+        follows: None,
         generation: generation.map(str::trim).and_then(GenerationType::asked),
         user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
         char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),

@@ -57,6 +57,10 @@ impl ChatModel for OpenAiModel {
         let body = openai::body(&self.0.connection, request);
         self.0.ask(Wire::OpenAi, openai::PATH, &body).await
     }
+
+    fn without_keys(&self, text: &str) -> String {
+        self.0.without_keys(text)
+    }
 }
 
 #[async_trait]
@@ -64,6 +68,10 @@ impl ChatModel for OllamaModel {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let body = ollama::body(&self.0.connection, request);
         self.0.ask(Wire::Ollama, ollama::PATH, &body).await
+    }
+
+    fn without_keys(&self, text: &str) -> String {
+        self.0.without_keys(text)
     }
 }
 
@@ -184,10 +192,14 @@ impl HttpModel {
         ModelError::Refused { address: self.address(), status, body: self.excerpt(&text) }
     }
 
-    fn excerpt(&self, text: &str) -> String {
+    fn without_keys(&self, text: &str) -> String {
         let held = self.connection.held.as_ref().and_then(HeldKey::get);
         let keys = self.connection.key.iter().chain(&held);
-        let text = keys.fold(text.to_owned(), |text, key| key.redact(&text));
+        keys.fold(text.to_owned(), |text, key| key.redact(&text))
+    }
+
+    fn excerpt(&self, text: &str) -> String {
+        let text = self.without_keys(text);
         let text = text.trim();
         let end = text.floor_char_boundary(LONGEST_EXCERPT);
         if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }

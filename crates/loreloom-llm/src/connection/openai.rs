@@ -121,16 +121,20 @@ mod tests {
     fn request() -> ChatRequest {
         ChatRequest {
             messages: vec![
-                PromptMessage { role: Role::System, name: None, content: "Be brief.".to_owned() },
+                PromptMessage {
+                    role: Role::System,
+                    name: None,
+                    content: "Be brief.".to_owned().into(),
+                },
                 PromptMessage {
                     role: Role::User,
                     name: Some("Ana María".to_owned()),
-                    content: "Hi".to_owned(),
+                    content: "Hi".to_owned().into(),
                 },
                 PromptMessage {
                     role: Role::Tool,
                     name: Some("日本".to_owned()),
-                    content: "4".to_owned(),
+                    content: "4".to_owned().into(),
                 },
             ],
             max_tokens: Some(64),

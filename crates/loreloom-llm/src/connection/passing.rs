@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use loreloom_memory::ports::{Finished, ReplyReading};
+use loreloom_memory::ports::{Finished, ReplyReading, WholeReply};
 use serde_json::Value;
 
 use super::reading::reported_error;
@@ -25,7 +25,7 @@ pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
         Framing::Documents(Vec::new())
     };
     let (choices, done, said) = (BTreeMap::new(), false, false);
-    Box::new(Passing { framing, choices, done, said, size: 0, lost: false })
+    Box::new(Passing { framing, choices, response: None, done, said, size: 0, lost: false })
 }
 
 enum Framing {
@@ -36,6 +36,8 @@ enum Framing {
 struct Passing {
     framing: Framing,
     choices: BTreeMap<u64, Choice>,
+    /// The id of a response, which later requests can name.
+    response: Option<String>,
     /// Whether the server has said that nothing follows.
     done: bool,
     /// Whether it has said anything at all.
@@ -111,7 +113,8 @@ impl ReplyReading for Passing {
             return Finished::Unread;
         }
         let choices = self.choices.into_values();
-        Finished::Whole(choices.map(|choice| strip_think(&choice.text).into_owned()).collect())
+        let texts = choices.map(|choice| strip_think(&choice.text).into_owned()).collect();
+        Finished::Whole(WholeReply { texts, response: self.response })
     }
 }
 
@@ -138,6 +141,9 @@ impl Passing {
             self.lost = true;
             return;
         }
+        if let Some(id) = response_id(document) {
+            self.response = Some(id.to_owned());
+        }
         for added in read(document) {
             let choice = self.choices.entry(added.choice).or_default();
             choice.text.push_str(&added.text);
@@ -145,6 +151,14 @@ impl Passing {
             choice.goes_on |= added.ends == Some(false);
         }
     }
+}
+
+/// The id of a response of the responses API, in the document itself or in an event about it.
+fn response_id(document: &Value) -> Option<&str> {
+    let is_event = document["type"].as_str().is_some_and(|kind| kind.starts_with("response."));
+    let response = if is_event { &document["response"] } else { document };
+    let is_response = is_event || response["object"] == "response";
+    response["id"].as_str().filter(|_| is_response)
 }
 
 /// What a document of any known shape adds.
@@ -250,7 +264,8 @@ mod tests {
             ),
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
-            assert_eq!(read_all("application/json", body), Finished::Whole(expected), "{body}");
+            let read = read_all("application/json", body).whole();
+            assert_eq!(read, Some(expected), "{body}");
         }
     }
 
@@ -305,11 +320,27 @@ mod tests {
         ] {
             let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
             let stream = events(&documents);
-            assert_eq!(
-                read_all("text/event-stream; charset=utf-8", &stream),
-                Finished::Whole(expected),
-                "{stream}"
-            );
+            let read = read_all("text/event-stream; charset=utf-8", &stream).whole();
+            assert_eq!(read, Some(expected), "{stream}");
+        }
+    }
+
+    #[test]
+    fn a_response_tells_its_id_and_nothing_else_does() {
+        let whole = r#"{"id":"resp_1","object":"response","error":null,"output":[]}"#;
+        let chat = r#"{"id":"chatcmpl-1","object":"chat.completion","choices":[{"message":{"content":"Hi"}}]}"#;
+        let stream = events(&[
+            r#"{"type":"response.created","response":{"id":"resp_2"}}"#,
+            r#"{"type":"response.output_text.delta","item_id":"msg_1","delta":"Yes"}"#,
+            r#"{"type":"response.completed","response":{"id":"resp_2"}}"#,
+        ]);
+        for (content_type, body, expected) in [
+            ("application/json", whole, Some("resp_1")),
+            ("application/json", chat, None),
+            ("text/event-stream", stream.as_str(), Some("resp_2")),
+        ] {
+            let Finished::Whole(reply) = read_all(content_type, body) else { panic!("{body}") };
+            assert_eq!(reply.response.as_deref(), expected, "{body}");
         }
     }
 

@@ -6,6 +6,9 @@
 //! shows at once whether lore reached the prompt. The same request always gives the same
 //! reply.
 
+mod asked;
+mod completions;
+mod embeddings;
 mod model;
 mod narrate;
 mod ollama;

@@ -45,6 +45,20 @@ pub(super) fn answer(asked: Asked, model: &str, telling: &Telling, stream: bool)
     lines.chain([last("")]).collect()
 }
 
+/// The answer to a request that says nothing: it loads the model, or unloads it if that is to be
+/// kept for no time.
+pub(super) fn loaded(asked: Asked, model: &str, body: &[u8]) -> Value {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let kept_for = match &body["keep_alive"] {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim_end_matches(char::is_alphabetic).parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let mut loaded = asked.says(model, "", true);
+    loaded["done_reason"] = json!(if kept_for == Some(0.0) { "unload" } else { "load" });
+    loaded
+}
+
 /// The models there are.
 pub(super) fn tags() -> Value {
     json!({"models": [{

@@ -15,8 +15,11 @@ const OPENAI: &str = "/v1/chat/completions";
 const OLLAMA: &str = "/api/chat";
 
 fn request() -> ChatRequest {
-    let message =
-        PromptMessage { role: Role::User, name: None, content: "Who keeps the gate?".to_owned() };
+    let message = PromptMessage {
+        role: Role::User,
+        name: None,
+        content: "Who keeps the gate?".to_owned().into(),
+    };
     ChatRequest { messages: vec![message], ..ChatRequest::default() }
 }
 

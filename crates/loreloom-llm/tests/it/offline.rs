@@ -189,7 +189,12 @@ async fn the_model_is_listed_and_everything_else_is_a_json_error() {
     for (method, path, body, status) in [
         (Method::GET, "/models/offline", Value::Null, 200),
         (Method::GET, "/models/other", Value::Null, 404),
-        (Method::POST, "/embeddings", json!({}), 404),
+        (Method::POST, "/embeddings", json!({}), 400),
+        (Method::POST, "/rerank", json!({}), 404),
+        (Method::POST, "/completions", json!({"prompt": []}), 400),
+        (Method::POST, "/completions", json!({"prompt": [1, 2]}), 400),
+        (Method::POST, "/completions", json!({"prompt": "a", "n": 0}), 400),
+        (Method::POST, "/completion", json!({"prompt": ["a", "b"]}), 400),
         (Method::GET, "/chat/completions", Value::Null, 405),
         (Method::POST, "/chat/completions", json!({}), 400),
         (Method::POST, "/chat/completions", json!({"messages": [{"role": "king"}]}), 400),
@@ -211,8 +216,12 @@ async fn the_model_is_listed_and_everything_else_is_a_json_error() {
 #[tokio::test]
 async fn as_a_model_it_tells_the_same_and_refuses_json() {
     let messages = vec![
-        PromptMessage { role: Role::System, name: None, content: WORLD.to_owned() },
-        PromptMessage { role: Role::User, name: None, content: "The Ashen Gate?".to_owned() },
+        PromptMessage { role: Role::System, name: None, content: WORLD.to_owned().into() },
+        PromptMessage {
+            role: Role::User,
+            name: None,
+            content: "The Ashen Gate?".to_owned().into(),
+        },
     ];
     let mut request = ChatRequest { messages, ..ChatRequest::default() };
     let reply = OfflineModel.complete(&request).await.unwrap();
@@ -338,4 +347,92 @@ async fn a_limit_is_kept_and_told_in_every_format() {
         (status, &answer["error"]["message"]),
         (400, &json!("`input` must be text or a list"))
     );
+}
+
+#[tokio::test]
+async fn as_many_choices_are_told_as_are_asked_for() {
+    let mut body = chat(WORLD, &["What do you know about the Ashen Gate?"]);
+    let one = told(&body).await;
+    body["n"] = json!(2);
+    for stream in [false, true] {
+        let told = read_back("/chat/completions", &body, stream).await.unwrap();
+        assert_eq!((told.len(), &told[0]), (2, &one), "{stream}");
+        assert_ne!(told[0], told[1]);
+    }
+    let texts = ["The Ashen Gate?", "The ferryman?"].map(|ask| format!("{WORLD}\n{ask}"));
+    let alone = json!({"prompt": [&texts[1]]});
+    let second = read_back("/v1/completions", &alone, false).await.unwrap();
+    assert_eq!(second.len(), 1);
+    let both = json!({"prompt": texts, "n": 2});
+    for stream in [false, true] {
+        let told = read_back("/v1/completions", &both, stream).await.unwrap();
+        assert_eq!((told.len(), &told[2]), (4, &second[0]), "{stream}");
+    }
+    let (_, _, bytes) =
+        send(Method::POST, "/v1/completions", &json!({"prompt": "a", "n": 129})).await;
+    let refused: Value = serde_json::from_slice(&bytes).unwrap();
+    let rule = "`n` must be a number from 1 to 128 for 1 prompts, found 129";
+    assert_eq!(refused["error"]["message"], rule);
+}
+
+#[tokio::test]
+async fn a_request_that_says_nothing_loads_or_unloads_the_model_as_with_ollama() {
+    for (path, body, reason) in [
+        ("/api/generate", json!({"model": "m"}), "load"),
+        ("/api/generate", json!({"model": "m", "prompt": "", "keep_alive": "5m"}), "load"),
+        ("/api/generate", json!({"model": "m", "keep_alive": 0}), "unload"),
+        ("/api/generate", json!({"model": "m", "keep_alive": "0s"}), "unload"),
+        ("/api/chat", json!({"model": "m", "messages": []}), "load"),
+        ("/api/chat", json!({"model": "m", "messages": [], "keep_alive": 0}), "unload"),
+    ] {
+        let (status, content_type, bytes) = send(Method::POST, path, &body).await;
+        assert_eq!((status, content_type.as_str()), (200, "application/json"), "{path} {body}");
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        let said =
+            if path == "/api/chat" { &answer["message"]["content"] } else { &answer["response"] };
+        assert_eq!(
+            (&answer["done"], &answer["done_reason"], said),
+            (&json!(true), &json!(reason), &json!("")),
+            "{path} {body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_read_can_be_asked_for_its_head_alone() {
+    for path in ["/v1/models", "/models/offline", "/api/tags", "/api/ps", "/api/version"] {
+        let (status, content_type, bytes) = send(Method::HEAD, path, &Value::Null).await;
+        assert_eq!((status, content_type.as_str()), (200, "application/json"), "{path}");
+        assert!(bytes.is_empty(), "{path}");
+    }
+    assert_eq!(send(Method::HEAD, "/models/other", &Value::Null).await.0, 404);
+    assert_eq!(send(Method::HEAD, "/chat/completions", &Value::Null).await.0, 405);
+}
+
+#[tokio::test]
+async fn texts_get_the_vectors_of_the_embedder_that_is_built_in() {
+    let embedder = loreloom_llm::embed::StaticEmbedder::embedded();
+    let vector = |text: &str| json!(embedder.embed_one(text));
+    let ask = async |path: &str, body: Value| -> Value {
+        let (status, _, bytes) = send(Method::POST, path, &body).await;
+        assert_eq!(status, 200, "{path}");
+        serde_json::from_slice(&bytes).unwrap()
+    };
+    let answer = ask("/v1/embeddings", json!({"model": "m", "input": ["a gate", "a boat"]})).await;
+    let found = &answer["data"];
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    assert_eq!((&found[1]["index"], &found[1]["embedding"]), (&json!(1), &vector("a boat")));
+    let packed = json!({"input": "a gate", "encoding_format": "base64"});
+    let packed = ask("/v1/embeddings", packed).await["data"][0]["embedding"].clone();
+    // Four bytes for each number, in four characters for three bytes.
+    let numbers = embedder.embed_one("a gate").len();
+    assert_eq!(packed.as_str().unwrap().len(), (numbers * 4).div_ceil(3) * 4);
+    let answer = ask("/api/embed", json!({"model": "m", "input": "a gate"})).await;
+    assert_eq!(answer["embeddings"], json!([vector("a gate")]));
+    let answer = ask("/api/embeddings", json!({"model": "m", "prompt": "a gate"})).await;
+    assert_eq!(answer["embedding"], vector("a gate"));
+    let (status, _, bytes) = send(Method::POST, "/api/embed", &json!({"input": []})).await;
+    let refused: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(status, 400);
+    assert_eq!(refused["error"], "`input` must have from 1 to 2048 texts, found 0");
 }

@@ -13,7 +13,7 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::MemoryError;
+use super::{JobAccount, MemoryError};
 use crate::{policy::Policy, record::MemoryId};
 
 /// A job's number; later jobs have higher ones.
@@ -142,6 +142,13 @@ pub struct JobBody {
     /// Memories that were put into prompts since the last pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<MemoryId>,
+    /// What it asked its model and was answered.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub account: JobAccount,
+}
+
+fn is_empty(account: &JobAccount) -> bool {
+    *account == JobAccount::default()
 }
 
 /// A job to be queued.
@@ -287,6 +294,8 @@ pub struct JobStep {
     pub now: Timestamp,
     /// How it goes on.
     pub outcome: Outcome,
+    /// What is left of a job that is over.
+    pub left: Option<JobBody>,
 }
 
 /// Keeps jobs. All writes are atomic and durable when they return.

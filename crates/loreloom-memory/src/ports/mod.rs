@@ -7,6 +7,7 @@ mod clock;
 mod desk;
 mod diagnosis;
 mod embed;
+mod job_account;
 mod jobs;
 mod memory_log;
 mod model;
@@ -19,6 +20,7 @@ pub use self::{
     desk::{Change, Changed, Desk, Item, Revision},
     diagnosis::{Diagnosis, Finding, Step, StepOutcome},
     embed::{EmbedError, Embedder, Vector},
+    job_account::{JobAccount, RawReply},
     jobs::{
         Claiming, Job, JobBody, JobId, JobKind, JobQueue, JobSpeaker, JobState, JobStep, NewJob,
         Outcome,
@@ -34,6 +36,6 @@ pub use self::{
     store_error::StoreError,
     upstream::{
         BodyStream, Finished, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError,
-        UpstreamReply,
+        UpstreamReply, WholeReply,
     },
 };

@@ -28,6 +28,12 @@ pub struct ChatReply {
 pub trait ChatModel: Send + Sync {
     /// Asks and waits for the whole reply.
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError>;
+
+    /// A text without the keys it is asked with: a server may repeat them, and what it says is
+    /// shown and stored.
+    fn without_keys(&self, text: &str) -> String {
+        text.to_owned()
+    }
 }
 
 /// Why a model gave no reply, by what the caller can do about it.

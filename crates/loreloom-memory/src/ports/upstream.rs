@@ -62,8 +62,8 @@ pub trait ReplyReading: Send {
 /// What was read of a reply whose last byte has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finished {
-    /// The text of each choice without think blocks.
-    Whole(Vec<String>),
+    /// All of it.
+    Whole(WholeReply),
     /// The answer ended as answers do, but with half an event, or without the end of the reply
     /// that its events speak of.
     Unfinished,
@@ -71,11 +71,20 @@ pub enum Finished {
     Unread,
 }
 
+/// A reply that is all there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WholeReply {
+    /// The text of each choice without think blocks.
+    pub texts: Vec<String>,
+    /// The id that its server gave it, where later requests can name it (the responses API).
+    pub response: Option<String>,
+}
+
 impl Finished {
     /// The texts of a whole reply.
     pub fn whole(self) -> Option<Vec<String>> {
         match self {
-            Self::Whole(texts) => Some(texts),
+            Self::Whole(reply) => Some(reply.texts),
             Self::Unfinished | Self::Unread => None,
         }
     }

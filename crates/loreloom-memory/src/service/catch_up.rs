@@ -7,6 +7,7 @@ use loreloom_core::ids::MessageId;
 
 use super::{
     MemoryService,
+    accounting::Listening,
     work::{Scene, Worked, members, without_clock},
 };
 use crate::{
@@ -23,7 +24,7 @@ impl MemoryService {
         &self,
         job: &Job,
         worker: &str,
-        backend: Backend<'_>,
+        (backend, heard): (Backend<'_>, &Listening<'_>),
     ) -> Result<Worked, MemoryError> {
         let Some(chat) = self.ports.story.chat(&job.tenant, &job.chat).await? else {
             let reason = "the chat is gone".to_owned();
@@ -54,6 +55,7 @@ impl MemoryService {
         let report =
             cycle::piece(occasion, window, is_last, round, &mut members, backend, answers).await;
         minds.close(&arcs);
+        heard.keeps(&[], !report.failed.is_empty());
         if let Some((_, error)) = report.failed.first()
             && job.attempts < super::work::ATTEMPTS
         {
@@ -72,11 +74,12 @@ impl MemoryService {
             seen: Some(chat_seen),
             events: between(&before, &after, anchor),
         });
+        heard.keeps(&owners, !report.failed.is_empty());
         let done = job.body.done + 1;
         let total = done + u32::try_from(pieces.len() - 1).unwrap_or(u32::MAX);
         let body = JobBody { done, total, ..job.body.clone() };
         let outcome = if is_last { Outcome::Done } else { Outcome::Further(body) };
         let scene = Scene { version: chat.version, items: Vec::new(), anchor };
-        self.commit(job, worker, scene, owners, outcome).await
+        self.commit((job, heard), worker, scene, owners, outcome).await
     }
 }

@@ -1,4 +1,5 @@
-//! What happened to memories at each message of a path: noted, replaced, retired.
+//! What happened to memories, scenes and threads at each message of a path: noted, replaced,
+//! retired, ended.
 //!
 //! Read from what holds on the path, as all of memory is: what another branch noted is not
 //! told, and a memory that was replaced there still holds here. What rests on no message, as most
@@ -12,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{MemoryService, Who};
+use super::{MemoryService, Who, threads::Threads};
 use crate::{
     event::{Change, EventKind, Live, NewEvent, RecordKey, RecordKind, Records},
     ports::{MemoryError, Owner},
@@ -22,7 +23,20 @@ use crate::{
 /// The most letters of a text that is told.
 const SHORT: usize = 160;
 
-/// What happened to a memory.
+/// What something happened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HappeningOf {
+    /// A memory.
+    Memory,
+    /// A scene: it is noted when it is over.
+    Scene,
+    /// A thread of the story.
+    Thread,
+}
+
+/// What happened to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -31,19 +45,23 @@ pub enum HappeningKind {
     Created,
     /// Another one took its place.
     Superseded,
-    /// It was retired without being replaced.
+    /// It was retired without being replaced; a thread is not followed any more.
     Retired,
+    /// The thread came to its end.
+    Ended,
 }
 
-/// Something that happened to a memory at a message.
+/// Something that happened at a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Happening {
+    /// To what.
+    pub of: HappeningOf,
     /// What.
     pub kind: HappeningKind,
     /// Whose memory it is.
     pub owner: Owner,
-    /// The memory.
+    /// The record.
     pub id: String,
     /// How it begins.
     pub text: String,
@@ -51,6 +69,8 @@ pub struct Happening {
     pub replaces: Vec<String>,
     /// How the one begins that took its place.
     pub replaced_by: Option<String>,
+    /// How the thread ended, where that was told: its beginning.
+    pub ending: Option<String>,
 }
 
 /// What happened at messages, and how many events it was read from.
@@ -63,8 +83,7 @@ pub struct Happenings {
 }
 
 impl MemoryService {
-    /// What happened to the memories of a chat, and of all who speak in it, at each message of
-    /// a path.
+    /// What happened to what a chat, and all who speak in it, remember at each message of a path.
     pub async fn happenings(
         &self,
         tenant: &TenantId,
@@ -87,11 +106,19 @@ impl MemoryService {
             all.seen += log.events.len();
             let records = live.records(&log.events);
             let replaced = Replaced::of(&records);
+            let threads = Threads::of(live.events(&log.events).map(|event| &event.event));
             for event in live.events(&log.events) {
                 let last = event.event.receipts.iter().max_by_key(|message| places.get(*message));
                 let (Some(message), Some(key)) = (last, &event.event.record) else { continue };
-                let found = happened(owner, kind_of(&event.event), key, &records, &replaced);
-                all.at.entry(*message).or_default().extend(found);
+                let here = all.at.entry(*message).or_default();
+                here.extend(happened(owner, kind_of(&event.event), key, &records, &replaced));
+                here.extend(told(owner, &event.event, key, &records));
+                // A pinned thread has a record in the chat and one with each who pinned it.
+                if let Some(of_thread) = threads.told(owner, &event.event, key)
+                    && !here.iter().any(|other| of_thread.repeats(other))
+                {
+                    here.push(of_thread);
+                }
             }
         }
         all.at.retain(|_, happenings| !happenings.is_empty());
@@ -133,14 +160,8 @@ fn happened(
     replaced: &Replaced<'_>,
 ) -> Vec<Happening> {
     let text = |key: &RecordKey| records.get(key).map(short).unwrap_or_default();
-    let of = |kind, key: &RecordKey| Happening {
-        kind,
-        owner: owner.clone(),
-        id: key.id.clone(),
-        text: text(key),
-        replaces: Vec::new(),
-        replaced_by: None,
-    };
+    let of =
+        |kind, key: &RecordKey| Happening::new((HappeningOf::Memory, kind), owner, key, text(key));
     if !key.kind.is_memory() || records.get(key).is_none() {
         return Vec::new();
     }
@@ -170,12 +191,46 @@ fn happened(
     }
 }
 
+/// What an event tells of a scene that still counts.
+fn told(owner: &Owner, event: &NewEvent, key: &RecordKey, records: &Records) -> Option<Happening> {
+    let fields = records.get(key).filter(|_| key.kind == RecordKind::Scene)?;
+    let is_new = event.kind == EventKind::Created;
+    let what = (HappeningOf::Scene, HappeningKind::Created);
+    is_new.then(|| Happening::new(what, owner, key, beginning(said(fields, "summary"))))
+}
+
+impl Happening {
+    pub(super) fn new(
+        (of, kind): (HappeningOf, HappeningKind),
+        owner: &Owner,
+        key: &RecordKey,
+        text: String,
+    ) -> Self {
+        let (owner, id) = (owner.clone(), key.id.clone());
+        Self { of, kind, owner, id, text, replaces: Vec::new(), replaced_by: None, ending: None }
+    }
+
+    /// Whether another one tells the same.
+    fn repeats(&self, other: &Self) -> bool {
+        (self.of, self.kind, &self.text) == (other.of, other.kind, &other.text)
+    }
+}
+
 /// How a record begins.
 fn short(fields: &Map<String, Value>) -> String {
-    let text = fields.get("content").and_then(Value::as_str).unwrap_or_default();
+    beginning(said(fields, "content"))
+}
+
+/// How a text of a record begins.
+pub(super) fn beginning(text: &str) -> String {
     let mut short: String = text.chars().take(SHORT).collect();
     if short.len() < text.len() {
         short.push('…');
     }
     short
+}
+
+/// A text of a record.
+pub(super) fn said<'fields>(fields: &'fields Map<String, Value>, name: &str) -> &'fields str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,6 +5,7 @@
 //! and carries queued work out ([`MemoryService::run_next_job`]). A turn never waits for a
 //! model: all of that happens in jobs.
 
+mod accounting;
 mod by_hand;
 mod cache;
 mod catch_up;
@@ -25,6 +26,7 @@ mod recalled;
 mod records;
 mod scratch;
 mod smart_settings;
+mod threads;
 mod turn;
 mod view;
 mod withheld;
@@ -53,7 +55,7 @@ pub use self::{
     exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
     grounding::ungrounded,
     groups::groups,
-    happenings::{Happening, HappeningKind, Happenings},
+    happenings::{Happening, HappeningKind, HappeningOf, Happenings},
     options::OptionsError,
     queue::Spoken,
     reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},

@@ -3,13 +3,15 @@
 use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, MessageId, TenantId},
-    units::Tokens,
+    units::{Timestamp, Tokens},
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    KeptEmbedder, MemoryService, Who, grounding,
+    KeptEmbedder, MemoryService, Who,
+    accounting::Listening,
+    grounding,
     minds::{Mind, Minds},
 };
 use crate::{
@@ -61,10 +63,10 @@ impl MemoryService {
         &self,
         job: &Job,
         worker: &str,
-        backend: Backend<'_>,
+        (backend, heard): (Backend<'_>, &Listening<'_>),
     ) -> Result<Worked, MemoryError> {
         if job.kind == JobKind::CatchUp {
-            return self.catch_up_piece(job, worker, backend).await;
+            return self.catch_up_piece(job, worker, (backend, heard)).await;
         }
         let Some(scene) = self.scene(job).await? else {
             let reason = "the story left the messages it read".to_owned();
@@ -76,10 +78,11 @@ impl MemoryService {
         let embedder = kept.as_ref().map(|kept| kept as &dyn crate::ports::Embedder);
         let backend = Backend { embedder, ..backend };
         let passed = self.pass(job, &scene, backend).await?;
+        heard.keeps(&passed.owners, !passed.report.failed.is_empty());
         if let Some(outcome) = self.again(job, &passed) {
             return Ok(Worked::Moved(outcome));
         }
-        self.commit(job, worker, scene, passed.owners, Outcome::Done).await
+        self.commit((job, heard), worker, scene, passed.owners, Outcome::Done).await
     }
 
     /// What the job reads, if all of it is still told.
@@ -245,7 +248,7 @@ impl MemoryService {
     /// read, that changes nothing; if it does not, nothing is written.
     pub(super) async fn commit(
         &self,
-        job: &Job,
+        (job, heard): (&Job, &Listening<'_>),
         worker: &str,
         scene: Scene,
         mut owners: Vec<OwnerEvents>,
@@ -256,8 +259,8 @@ impl MemoryService {
             return Ok(Worked::Moved(outcome));
         }
         let now = self.ports.clock.now();
-        let step =
-            JobStep { job: job.id, worker: worker.to_owned(), now, outcome: outcome.clone() };
+        let step = step(job, worker, now, outcome).accounted(heard.account(), &job.body);
+        let outcome = step.outcome.clone();
         let mut write = Write {
             id: WriteId(format!("{}-{}", job.body.seed, job.body.done)),
             author: Author::Pass,
@@ -305,6 +308,11 @@ impl MemoryService {
         let items = self.items(tenant, chat, record.tip).await?;
         Ok(end_of(&items, reads).map(|_| record.version))
     }
+}
+
+/// What a worker says about its job.
+pub(super) fn step(job: &Job, worker: &str, now: Timestamp, outcome: Outcome) -> JobStep {
+    JobStep { job: job.id, worker: worker.to_owned(), now, outcome, left: None }
 }
 
 /// What a pass did.

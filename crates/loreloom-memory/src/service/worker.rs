@@ -7,11 +7,12 @@ use tokio::sync::watch;
 
 use super::{
     MemoryService,
-    work::{ATTEMPTS, Worked},
+    accounting::Listening,
+    work::{ATTEMPTS, Worked, step},
 };
 use crate::{
     cycle::Backend,
-    ports::{Claiming, Job, JobId, JobStep, MemoryError, Outcome},
+    ports::{Claiming, Job, JobId, MemoryError, Outcome},
 };
 
 /// How long a worker has a job without saying that it is still at it.
@@ -54,21 +55,19 @@ impl MemoryService {
         let claiming = Claiming { worker: worker.to_owned(), now, until: after(now), connections };
         let Some(mut job) = self.ports.jobs.claim(&claiming).await? else { return Ok(None) };
         loop {
-            let Some(worked) = self.attend(&job, worker, backend, stop).await? else {
+            let heard = Listening::new(backend.model, job.body.account.clone());
+            let listened = Backend { model: &heard, ..backend };
+            let Some(worked) = self.attend(&job, worker, (listened, &heard), stop).await? else {
                 return Ok(Some(Ran { job: job.id, outcome: None }));
             };
             let outcome = match worked {
                 Worked::Stored(outcome) => outcome,
                 Worked::Moved(outcome) => {
                     let now = self.ports.clock.now();
-                    let step = JobStep {
-                        job: job.id,
-                        worker: worker.to_owned(),
-                        now,
-                        outcome: outcome.clone(),
-                    };
+                    let step = step(&job, worker, now, outcome);
+                    let step = step.accounted(heard.account(), &job.body);
                     match self.ports.jobs.step(&job.tenant, &step).await {
-                        Ok(()) => outcome,
+                        Ok(()) => step.outcome,
                         Err(MemoryError::JobLost { .. }) => {
                             return Ok(Some(Ran { job: job.id, outcome: None }));
                         }
@@ -88,10 +87,10 @@ impl MemoryService {
         &self,
         job: &Job,
         worker: &str,
-        backend: Backend<'_>,
+        asked: (Backend<'_>, &Listening<'_>),
         stop: &mut Stop,
     ) -> Result<Option<Worked>, MemoryError> {
-        let work = Box::pin(self.work(job, worker, backend));
+        let work = Box::pin(self.work(job, worker, asked));
         tokio::pin!(work);
         let mut beat = tokio::time::interval(BEAT);
         beat.tick().await;

@@ -2,7 +2,9 @@
 
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, ConnectionId};
-use loreloom_memory::ports::{Job, JobId, JobKind, JobState, NewJob};
+use loreloom_memory::ports::{
+    Job, JobAccount, JobBody, JobId, JobKind, JobState, NewJob, RawReply,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -46,14 +48,34 @@ struct JobView {
     due: i64,
     /// Why it was tried again, failed or was cancelled.
     error: Option<String>,
+    /// What it asked its model, estimated; none where it asked nothing, or before this was
+    /// counted.
+    tokens: Option<JobTokens>,
+    /// The model's last replies, word for word: of a job that did not end well, could not do a
+    /// part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
+    replies: Vec<RawReply>,
+    /// What was read from the replies, where those are told.
+    kept: Vec<String>,
     /// When it was queued, in milliseconds since 1970.
     created: i64,
     /// When it last changed.
     updated: i64,
 }
 
+/// What a job asked its model.
+#[derive(Debug, Serialize, ToSchema)]
+struct JobTokens {
+    /// Questions, with those that got no answer.
+    questions: u32,
+    /// Tokens of the questions.
+    asked: u64,
+    /// Tokens of the answers.
+    answered: u64,
+}
+
 impl JobView {
     fn of(job: Job) -> Self {
+        let JobAccount { questions, asked, answered, replies, kept, partial: _ } = job.body.account;
         Self {
             id: job.id.0,
             chat: job.chat,
@@ -65,6 +87,9 @@ impl JobView {
             attempts: job.attempts,
             due: job.due.0,
             error: job.error,
+            tokens: (questions > 0).then_some(JobTokens { questions, asked, answered }),
+            replies,
+            kept,
             created: job.created.0,
             updated: job.updated.0,
         }
@@ -169,6 +194,7 @@ async fn retry(
     }
     let now = app.clock.now();
     let Job { chat, kind, connection, priority, body, .. } = job;
+    let body = JobBody { account: JobAccount::default(), ..body };
     let new = NewJob { chat, kind, connection, priority, body, due: now };
     let queued = app.store.enqueue(&caller.tenant, &new, now).await?;
     tell(&app, &caller, queued.0, JobState::Waiting);

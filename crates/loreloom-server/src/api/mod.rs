@@ -45,6 +45,7 @@ mod routing;
 mod settings;
 mod tags;
 mod threads;
+mod turn_figures;
 mod turns;
 mod undoing;
 mod vaults;
@@ -65,9 +66,9 @@ use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
 use crate::{
-    app::App, catalog::Firings, events::Events, live::LiveSettings, live_features::LiveFeatures,
-    looking_back::LookingBack, metrics::Metrics, own_connections::LiveConnections,
-    replays::Replays, stacks::Changes, timings::Timings,
+    app::App, catalog::Firings, events::Events, fail_opens::FailOpens, live::LiveSettings,
+    live_features::LiveFeatures, looking_back::LookingBack, metrics::Metrics,
+    own_connections::LiveConnections, replays::Replays, stacks::Changes, timings::Timings,
 };
 
 /// Where the API is.
@@ -83,6 +84,7 @@ pub(crate) struct ApiState {
     pub(crate) calls: Calls,
     pub(crate) changes: Changes,
     pub(crate) features: LiveFeatures,
+    pub(crate) fail_opens: FailOpens,
     pub(crate) firings: Firings,
     pub(crate) connections: LiveConnections,
     pub(crate) live: LiveSettings,

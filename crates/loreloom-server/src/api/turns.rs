@@ -26,12 +26,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
-    figures::Took,
     kept_prefix::KeptPrefix,
     paging::{self, Page, PageParams},
     problem::Problem,
     tags::Tagged,
     threads::{Thread, threads},
+    turn_figures::Took,
 };
 use crate::{app::App, looking_back::LookedAt, prompt_map::PromptMap};
 

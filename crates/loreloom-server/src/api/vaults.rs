@@ -1,4 +1,4 @@
-//! Vaults: folders of notes, named when the server was started or registered since.
+//! Vaults: folders of notes and vaults behind Obsidian's REST API, named when the server was started or registered since.
 
 use axum::{
     extract::State,
@@ -6,6 +6,7 @@ use axum::{
 };
 use http::StatusCode;
 use loreloom_core::vault::{Selecting, Setup, inspect_setup};
+use loreloom_memory::ports::Change;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -19,6 +20,7 @@ use super::{
 use crate::{
     app::App,
     catalog::{self, LintFinding},
+    connection_settings::{KeySource, ServerUrl},
     vaults::{RegisteredVault, VaultKeeper, VaultRefusal},
 };
 
@@ -116,20 +118,61 @@ fn keeper(app: &App) -> Result<&dyn VaultKeeper, Problem> {
     app.stacks.vault_keeper().map(AsRef::as_ref).ok_or_else(none)
 }
 
-/// A folder to take up.
+/// A vault to take up: a folder, or the address of Obsidian's Local REST API.
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewVault {
     /// What it is called: letters, digits, `-`, `_` and `.`.
     #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
     name: String,
     /// The folder on the server's machine.
-    folder: String,
+    folder: Option<String>,
+    /// In its place the address of Obsidian's Local REST API.
+    url: Option<ServerUrl>,
+    /// Where the key of that address comes from. It is never told again.
+    #[schema(write_only)]
+    key: Option<KeySource>,
 }
 
-/// Registers a folder of notes: it is read, watched and woven from, also after a restart.
+const ONE_PLACE: &str = "must be given, or `url` in its place, and not both";
+const NO_SECRETS: &str =
+    "must have no user name, password, query or fragment: a key is named by its source";
+const AT_HOME: &str = "an address is registered by a caller without a key, on the server's own \
+                       machine: the server could be made to ask any other machine of its network";
+
+/// Where a new vault is, if the caller may register one there.
+async fn place(
+    keeper: &dyn VaultKeeper,
+    caller: &Caller,
+    new: &NewVault,
+) -> Result<String, Problem> {
+    let wrong = |field: &'static str, rule: &str| {
+        Problem::new(Code::WrongValue, format!("`{field}` {rule}")).at(field)
+    };
+    let folder = match (&new.folder, &new.url) {
+        (Some(folder), None) if new.key.is_none() => folder,
+        (Some(_), None) => {
+            return Err(wrong("key", "is for the address of Obsidian, not for folders"));
+        }
+        (None, Some(url)) if url.may_hold_a_secret() => return Err(wrong("url", NO_SECRETS)),
+        (None, Some(url)) if caller.is_at_home() => return Ok(url.as_str().to_owned()),
+        (None, Some(_)) => return Err(Problem::new(Code::Forbidden, AT_HOME).at("url")),
+        (None, None) | (Some(_), Some(_)) => return Err(wrong("folder", ONE_PLACE)),
+    };
+    keeper.check(folder, caller.is_at_home()).await.map_err(|refusal| {
+        let code = match refusal {
+            VaultRefusal::Outside { .. } => Code::Forbidden,
+            VaultRefusal::Unusable { .. } => Code::WrongValue,
+        };
+        Problem::new(code, refusal.to_string()).at("folder").with(folder.clone())
+    })
+}
+
+/// Registers a folder of notes, or a vault behind Obsidian's Local REST API: it is read, kept up
+/// with and woven from, also after a restart.
 ///
-/// Callers on the server's own machine may name any folder; with a key, which needs the scope
-/// `admin`, it must lie inside the `vault_roots` of the configuration.
+/// Callers on the server's own machine may name any folder, and an address of that machine or its
+/// network; with a key, which needs the scope `admin`, only folders inside the `vault_roots` of
+/// the configuration.
 #[utoipa::path(
     post, path = "/vaults", tag = "books", request_body = NewVault,
     responses((status = 201, body = Wrote<VaultsView>))
@@ -137,8 +180,9 @@ struct NewVault {
 async fn register(
     State(app): State<App>,
     Admin(caller): Admin,
-    Json(NewVault { name, folder }): Json<NewVault>,
+    Json(new): Json<NewVault>,
 ) -> Result<Response, Problem> {
+    let name = new.name.clone();
     let is_fine = |one: char| one.is_ascii_alphanumeric() || "_.-".contains(one);
     if name.is_empty() || name.len() > 120 || !name.chars().all(is_fine) {
         let rule = "must be 1 to 120 letters, digits, `-`, `_` and `.`";
@@ -149,20 +193,17 @@ async fn register(
         let detail = format!("there is a vault `{name}` already");
         return Err(Problem::new(Code::Conflict, detail).at("name").with(name));
     }
-    let folder = keeper.check(&folder, caller.is_at_home()).await.map_err(|refusal| {
-        let code = match refusal {
-            VaultRefusal::Outside { .. } => Code::Forbidden,
-            VaultRefusal::Unusable { .. } => Code::WrongValue,
-        };
-        Problem::new(code, refusal.to_string()).at("folder").with(folder)
-    })?;
+    let place = place(keeper, &caller, &new).await?;
     // It is open before it is written down: one that cannot be opened is never registered.
-    let vault = RegisteredVault { name: name.clone(), folder: folder.clone(), revision: 0 };
-    keeper.add(vault).await.map_err(|reason| {
-        let detail = format!("a vault is a folder that can be read and watched: {reason}");
-        Problem::new(Code::WrongValue, detail).at("folder").with(folder.clone())
+    let vault = RegisteredVault { name, place: place.clone(), key: new.key, revision: 0 };
+    keeper.add(vault.clone()).await.map_err(|reason| {
+        let (field, rule) = match new.url {
+            Some(_) => ("url", "a vault behind an address must be there to be read"),
+            None => ("folder", "a vault is a folder that can be read and watched"),
+        };
+        Problem::new(Code::WrongValue, format!("{rule}: {reason}")).at(field).with(place)
     })?;
-    match changed(&app, &caller, &name, Some(&folder)).await {
+    match changed(&app, &caller, vault.registering()).await {
         Ok(wrote) => Ok((StatusCode::CREATED, wrote).into_response()),
         Err(problem) => {
             // What nobody wrote down is not to stay open.
@@ -191,17 +232,16 @@ async fn unregister(
         }
         return Err(Problem::missing("vault", &vault));
     }
-    changed(&app, &caller, &vault, None).await
+    changed(&app, &caller, RegisteredVault::removing(&vault)).await
 }
 
 async fn changed(
     app: &App,
     caller: &Caller,
-    name: &str,
-    folder: Option<&str>,
+    change: Change,
 ) -> Result<Json<Wrote<VaultsView>>, Problem> {
     let before = app.store.revision(&caller.tenant).await?;
-    let (change, now) = (RegisteredVault::change(name, folder), app.clock.now());
+    let now = app.clock.now();
     let revision = app.store.change(&caller.tenant, &[change], Some(before), now).await?;
     let editing = Editing { app, tenant: &caller.tenant };
     let done = editing.done(before, revision, ()).await?;

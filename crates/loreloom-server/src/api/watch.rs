@@ -13,6 +13,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
 use loreloom_core::ids::TenantId;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use utoipa::IntoParams;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -37,7 +38,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct EventsParams {
     /// The last event seen, where a browser cannot send `Last-Event-ID`.
     after: Option<u64>,
+    /// Ends after so many seconds, for who asks now and then; without it, it never does.
+    #[param(minimum = 1, maximum = 600)]
+    seconds: Option<u64>,
 }
+
+/// The longest time after which events can be asked to end, in seconds.
+const LONGEST: u64 = 600;
 
 /// Live events: ids and versions, never whole objects.
 ///
@@ -68,14 +75,31 @@ async fn events(
         }
         None => params.after,
     };
+    // The document gives numbers 63 bits, as everything that is made from it does.
+    if let Some(after) = after.filter(|after| i64::try_from(*after).is_err()) {
+        let named = if headers.contains_key("last-event-id") { "last-event-id" } else { "after" };
+        return Err(Problem::value(named, "must be at most 9223372036854775807", after));
+    }
+    if let Some(seconds) = params.seconds.filter(|seconds| !(1..=LONGEST).contains(seconds)) {
+        return Err(Problem::value("seconds", "must be from 1 to 600", seconds));
+    }
     let watching = app.api().events.watch(&caller.tenant, after);
     let hello = Frame::default().comment(format!("at {}", app.api().events.last()));
     let stopping = app.stopping.clone();
     let frames = stream::iter([Ok(hello)])
         .chain(frames(app, watching, caller.tenant))
-        .take_until(async move { stopping.cancelled().await });
+        .take_until(over(stopping, params.seconds.map(Duration::from_secs)));
     let sse = Sse::new(frames).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)));
     Ok(sse.into_response())
+}
+
+/// Waits until the server stops, or for that long.
+async fn over(stopping: CancellationToken, most: Option<Duration>) {
+    match most {
+        // Whoever asked for an end has it either way.
+        Some(most) => drop(tokio::time::timeout(most, stopping.cancelled()).await),
+        None => stopping.cancelled().await,
+    }
 }
 
 fn frames(

@@ -6,6 +6,7 @@
 
 mod called;
 mod key_source;
+mod prices;
 mod server_url;
 mod tokenizer_setting;
 
@@ -15,7 +16,11 @@ use loreloom_core::stable::{PROVIDERS, Provider};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
 
-pub use self::{key_source::KeySource, server_url::ServerUrl, tokenizer_setting::TokenizerSetting};
+pub(crate) use self::prices::Cost;
+pub use self::{
+    key_source::KeySource, prices::Prices, server_url::ServerUrl,
+    tokenizer_setting::TokenizerSetting,
+};
 
 /// How a model's server is spoken to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -107,6 +112,19 @@ pub struct ConnectionSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub price: Option<f64>,
+    /// The price of a million tokens that the provider has cached; without it, by the rules of
+    /// `provider`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub cached_price: Option<f64>,
+    /// The price of a million tokens of reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub output_price: Option<f64>,
+    /// What the prices are in: a word such as `EUR`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 12, pattern = r"^\S+$")]
+    pub currency: Option<String>,
     /// Seconds to accept a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_seconds: Option<f64>,
@@ -189,11 +207,7 @@ impl ConnectionSettings {
         if self.context == Some(0) {
             return Err(SettingsError::new("context", "must be at least 1, found 0"));
         }
-        if let Some(price) = self.price.filter(|price| !price.is_finite() || *price < 0.0) {
-            let rule = format!("must be a number that is not below 0, found {price}");
-            return Err(SettingsError::new("price", rule));
-        }
-        Ok(())
+        self.check_prices()
     }
 
     fn check_seconds(&self) -> Result<(), SettingsError> {
@@ -250,7 +264,8 @@ mod tests {
         let full = json!({
             "kind": "openai", "url": "https://h/v1", "key": "env:LORELOOM_A", "model": "m",
             "tokenizer": {"file": "t.json"}, "context": 4096, "strict_roles": true,
-            "provider": "openai", "price": 2.5, "connect_seconds": 1.5, "retries": 0, "at_once": 3,
+            "provider": "openai", "price": 2.5, "cached_price": 0.25, "output_price": 10.0,
+            "currency": "EUR", "connect_seconds": 1.5, "retries": 0, "at_once": 3,
         });
         let read_back = serde_json::to_value(read(full.clone()).unwrap()).unwrap();
         assert_eq!(read_back, full);
@@ -280,6 +295,18 @@ mod tests {
             (
                 json!({"url": "http://h", "price": -0.5}),
                 "`price` must be a number that is not below 0, found -0.5",
+            ),
+            (
+                json!({"url": "http://h", "price": 1.0, "output_price": -1.0}),
+                "`output_price` must be a number that is not below 0, found -1",
+            ),
+            (
+                json!({"url": "http://h", "cached_price": 1.0}),
+                "`cached_price` must not be set without `price`",
+            ),
+            (
+                json!({"url": "http://h", "price": 1.0, "currency": "a b"}),
+                "`currency` must be a word of at most 12 characters",
             ),
             (json!({"url": "http://h", "at_once": 0}), "`at_once` must be at least 1, found 0"),
             (

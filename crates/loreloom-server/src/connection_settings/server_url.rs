@@ -33,7 +33,7 @@ impl ServerUrl {
     }
 
     /// Whether it can hold a secret: a user's name and password, or a query.
-    pub(super) fn may_hold_a_secret(&self) -> bool {
+    pub(crate) fn may_hold_a_secret(&self) -> bool {
         self.0.contains(['@', '?', '#'])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use loreloom_memory::ports::StoreError;
+use loreloom_memory::ports::{StoreError, WholeReply};
 use tokio::sync::oneshot;
 
 use super::tee::WhenComplete;
@@ -29,7 +29,7 @@ pub(super) struct Times {
 /// A reply that is complete.
 struct Ended {
     telling: Telling,
-    texts: Vec<String>,
+    reply: WholeReply,
     timing: Timing,
 }
 
@@ -47,17 +47,17 @@ pub(super) fn storing(
     let task = turn.map(|turn| app.tasks.spawn(store(app.clone(), turn, passed, ended)));
     let app = app.clone();
     // Everything is done in a task: whatever goes wrong there, the reply has passed.
-    let complete = move |texts: Vec<String>| {
+    let complete = move |reply: WholeReply| {
         let Times { weaving, asked, answered } = times;
         let timing = Timing { weaving, answered, replied: asked.elapsed() };
         if let Some(task) = task {
             // A task that has failed has said so.
-            let _gone = ending.send(Ended { telling, texts, timing });
+            let _gone = ending.send(Ended { telling, reply, timing });
             return task;
         }
         let learning = app.clone();
         app.tasks.spawn(async move {
-            learning.told(&telling, &texts);
+            learning.told(&telling, &reply);
         })
     };
     (waiting, Box::new(complete))
@@ -82,7 +82,7 @@ async fn keep(app: App, turn: (Box<Decided>, Sent), mut ended: oneshot::Receiver
         tracing::error!(%error, "{what} was not stored");
         app.notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });
     };
-    let spoken = |Ended { telling, texts, timing }| (app.told(&telling, &texts), timing);
+    let spoken = |Ended { telling, reply, timing }| (app.told(&telling, &reply), timing);
     // `Err` if it was cut off.
     let soon = match tokio::time::timeout(TOGETHER, &mut ended).await {
         Ok(ended) => Some(ended.ok().map(spoken)),

@@ -7,13 +7,12 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
-use loreloom_memory::ports::{BodyStream, Finished, ReplyReading, UpstreamError};
+use loreloom_memory::ports::{BodyStream, Finished, ReplyReading, UpstreamError, WholeReply};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// Called with the text of each choice once all of the reply has passed; the task stores
-/// it. Not called for a reply that was cut off, by the upstream or by a front end that hung
+/// Called with the reply once all of it has passed; the task stores it. Not called for a reply that was cut off, by the upstream or by a front end that hung
 /// up before its end.
-pub(super) type WhenComplete = Box<dyn FnOnce(Vec<String>) -> JoinHandle<()> + Send>;
+pub(super) type WhenComplete = Box<dyn FnOnce(WholeReply) -> JoinHandle<()> + Send>;
 
 /// Passes chunks on as they come. The end of the body waits until the reply is stored, so
 /// that a front end which has seen the end can count on it. Dropping it drops the
@@ -66,7 +65,7 @@ impl Tee {
         let Some((mut reading, complete)) = self.copy.take() else { return Ok(()) };
         reading.push(&std::mem::take(&mut self.unread));
         match reading.finish() {
-            Finished::Whole(texts) => self.storing = Some(complete(texts)),
+            Finished::Whole(reply) => self.storing = Some(complete(reply)),
             Finished::Unfinished if self.is_stream => return Err(UpstreamError::Unfinished),
             Finished::Unfinished | Finished::Unread => (),
         }

@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_memory::ports::{StoryStore as _, TurnRecord};
-use loreloom_server::{Cache, Connections, Placement, Weaving};
+use loreloom_server::{Connections, Placement, Prices, Weaving};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -44,8 +44,8 @@ async fn served(model: &ModelServer, placement: Placement, provider: &str) -> Lo
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let mut connection = connection("model", upstream, Arc::new(ByteEstimate));
     connection.context = Some(loreloom_core::units::Tokens(65_536));
-    connection.cache =
-        Some(Cache { provider: Provider::named(provider).unwrap(), price: Some(3.0) });
+    connection.cache = Some(Provider::named(provider).unwrap());
+    connection.prices = Some(Prices { input: 3.0, ..Prices::default() });
     let weaving = Weaving { placement, ..Setup::default().weaving };
     let setup = Setup {
         weaving,
@@ -69,7 +69,8 @@ fn prompt(body: &Value) -> Vec<PromptMessage> {
             .as_str()
             .or_else(|| one["content"][0]["text"].as_str())
             .unwrap()
-            .to_owned(),
+            .to_owned()
+            .into(),
     });
     message.collect()
 }

@@ -30,7 +30,7 @@ use loreloom_memory::{
 };
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
-    Notices, Recogniser, SentLog, Stacks, Weaving, serve,
+    Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -81,6 +81,8 @@ pub(crate) struct Setup {
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
+    /// What the tokens of the one model cost.
+    pub(crate) prices: Option<Prices>,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
     /// Another book than the one with the bell.
@@ -109,6 +111,7 @@ impl Default for Setup {
             store: Arc::default(),
             memory: false,
             connections: None,
+            prices: None,
             access: Access::default(),
             limits: Limits::default(),
             lore: None,
@@ -146,7 +149,7 @@ impl Loreloom {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
-        let Setup { embedder, clock, .. } = setup;
+        let Setup { embedder, clock, prices, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
@@ -159,7 +162,7 @@ impl Loreloom {
             memory: memory.clone(),
             configured: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
-                Connections::only(connection("model", upstream, counter))
+                Connections::only(Connection { prices, ..connection("model", upstream, counter) })
             })),
             clock,
             defaults: Defaults {
@@ -248,6 +251,7 @@ pub(crate) fn connection(
         context: None,
         strict_roles: false,
         cache: None,
+        prices: None,
         diagnosis: Arc::new(BuiltIn),
         holding: None,
         questions: None,

@@ -18,6 +18,7 @@ mod meaning;
 mod noting;
 mod proxy;
 mod remembering;
+mod responses;
 mod safety;
 mod slots;
 mod story;

@@ -88,7 +88,7 @@ async fn path(loreloom: &Loreloom) -> Vec<(Role, String)> {
     let tenant = TenantId::local();
     let chat = loreloom.store.chats(&tenant).await.unwrap().remove(0).chat;
     let path = loreloom.store.path(&tenant, &chat.id, chat.tip).await.unwrap();
-    path.into_iter().map(|node| (node.message.role, node.message.text)).collect()
+    path.into_iter().map(|node| (node.message.role, node.message.text.into())).collect()
 }
 
 fn told(teller: &Teller<'_>) -> Vec<(Role, String)> {

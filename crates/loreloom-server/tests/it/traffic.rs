@@ -124,7 +124,7 @@ async fn last_path(loreloom: &Loreloom, chat: &str) -> Vec<String> {
     let (tenant, chat) = (TenantId::local(), ChatId::from(chat));
     let turn = loreloom.store.turns(&tenant, &chat).await.unwrap().pop().unwrap();
     let path = loreloom.store.path(&tenant, &chat, turn.at).await.unwrap();
-    path.into_iter().map(|node| node.message.text).collect()
+    path.into_iter().map(|node| node.message.text.into()).collect()
 }
 
 /// The truth without reasoning: the server keeps none.

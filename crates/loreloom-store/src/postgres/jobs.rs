@@ -145,7 +145,7 @@ pub(super) async fn step(
          lease = CASE WHEN $4 = 'running' THEN lease END \
          WHERE tenant = $1 AND job = $2 AND worker = $3 AND state = 'running'";
     let outcome = &step.outcome;
-    let body = outcome.body().map(job_body).transpose().map_err(|error| not_json(&error))?;
+    let body = step.body().map(job_body).transpose().map_err(|error| not_json(&error))?;
     let body = body.map(String::into_bytes);
     let error = outcome.error().map(str::as_bytes);
     let (state, due) = (outcome.state().as_str(), outcome.due().map(|due| due.0));

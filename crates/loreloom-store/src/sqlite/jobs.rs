@@ -118,7 +118,7 @@ pub(super) fn step(
          lease = CASE WHEN ?4 = 'running' THEN lease END \
          WHERE tenant = ?1 AND job = ?2 AND worker = ?3 AND state = 'running'";
     let outcome = &step.outcome;
-    let body = outcome.body().map(job_body).transpose().map_err(|error| not_json(&error))?;
+    let body = step.body().map(job_body).transpose().map_err(|error| not_json(&error))?;
     let (state, due) = (outcome.state().as_str(), outcome.due().map(|due| due.0));
     let (job, worker) = (number(step.job), &step.worker);
     let row = params![tenant.as_str(), job, worker, state, body, due, outcome.error(), step.now.0];

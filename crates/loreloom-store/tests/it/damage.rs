@@ -47,7 +47,7 @@ async fn tell(file: &FilePath) -> Result<Told, Failure> {
             store.commit_reply(&tenant, &chat, &reply).await?;
             told.texts.insert((chat.clone(), format!("swiped {number}")));
         }
-        let said = path.items().iter().map(|item| (chat.clone(), item.message.text.clone()));
+        let said = path.items().iter().map(|item| (chat.clone(), item.message.text.to_string()));
         told.texts.extend(said);
     }
     Ok(told)
@@ -95,7 +95,7 @@ async fn nothing_is_lost_in_silence(
     let mut kept = BTreeSet::new();
     for chat in CHATS.map(ChatId::from) {
         for node in store.tree(&tenant, &chat).await.unwrap_or_default() {
-            kept.insert((chat.clone(), node.message.text));
+            kept.insert((chat.clone(), node.message.text.to_string()));
         }
     }
     let lost = told.texts.difference(&kept).count();

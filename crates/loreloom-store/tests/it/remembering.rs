@@ -198,6 +198,33 @@ async fn a_job_whose_model_fails_is_tried_again_and_asks_only_what_is_open() {
 }
 
 #[tokio::test]
+async fn a_job_tells_what_it_asked_and_keeps_replies_of_which_nothing_came() {
+    for mind in minds() {
+        let path = story("c", &texts(&["One secret1.", "Two.", "Three.", "Four."]));
+        mind.tell(&path).await.unwrap();
+        mind.queue(&path, "Mara").await.unwrap();
+        // The first question is answered, the second is not.
+        *mind.model.failing.lock().unwrap() = 1;
+        mind.run_one().await.unwrap();
+        let account = async || {
+            let jobs = mind.store.jobs(&mind.tenant, None, true).await.unwrap();
+            jobs.into_iter().map(|job| job.body.account).next().unwrap()
+        };
+        let first = account().await;
+        let asked = mind.model.asked.lock().unwrap().len();
+        assert_eq!(first.questions as usize, asked);
+        assert!(first.asked > 0 && first.partial, "{first:?}");
+        assert_eq!(first.replies.len(), (asked - 1).min(6), "{first:?}");
+        mind.clock.pass(10_000);
+        assert_eq!(mind.run_all().await.unwrap(), [Some(Outcome::Done)]);
+        // What was read well needs no looking into.
+        let done = account().await;
+        assert_eq!((done.replies.len(), done.kept.len(), done.partial), (0, 0, false));
+        assert!(done.questions > first.questions && done.answered > first.answered, "{done:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_catch_up_reads_everything_in_pieces_and_once() {
     for mind in minds() {
         let all = numbered(60);

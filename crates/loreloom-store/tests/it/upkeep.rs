@@ -44,7 +44,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
         path = then(&path, Role::User, &format!("question {number}"));
     }
     let mut edited: Vec<_> = path.items().iter().map(|item| item.message.clone()).collect();
-    edited[0].text = String::from("edited");
+    edited[0].text = String::from("edited").into();
     let edited = Path::of(chat.clone(), edited);
     let mut quiet = fixture::lively_turn(&edited, 7, 3);
     quiet.generation = GenerationType::Quiet;
@@ -96,7 +96,7 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
 /// Changes a reply that no turn went on from.
 fn forge_a_reply(archive: &mut Archive) {
     let late = archive.nodes.iter_mut().filter(|node| node.message.text.starts_with("late"));
-    late.for_each(|node| node.message.text.push('!'));
+    late.for_each(|node| node.message.text = format!("{}!", node.message.text).into());
 }
 
 #[tokio::test]
@@ -115,7 +115,10 @@ async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
     };
     let wrong = [
         ("newer", change(|archive| archive.version = 2)),
-        ("forged text", change(|archive| archive.nodes[0].message.text = "forged".to_owned())),
+        (
+            "forged text",
+            change(|archive| archive.nodes[0].message.text = "forged".to_owned().into()),
+        ),
         ("forged reply", change(forge_a_reply)),
         ("missing node", change(|archive| drop(archive.nodes.remove(0)))),
         ("a circle", change(|archive| archive.nodes[0].parent = archive.nodes[1].prefix)),

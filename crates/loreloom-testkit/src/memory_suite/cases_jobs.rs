@@ -13,7 +13,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::ports::{
-    Claiming, Job, JobBody, JobId, JobState, MemoryError, MemoryLog, NewJob, Outcome, Write,
+    Claiming, Job, JobAccount, JobBody, JobId, JobState, MemoryError, MemoryLog, NewJob, Outcome,
+    Write,
 };
 
 use super::{
@@ -172,6 +173,25 @@ pub async fn a_job_that_is_tried_again_keeps_its_answers(opener: &dyn KeeperOpen
     assert_eq!(queue.claimed("w", 59).await?, None);
     let job = queue.claim(&looking("v", 60)).await?.ok_or("a job")?;
     assert_eq!((job.body, job.attempts, job.error.as_deref()), (body, 2, Some("timed out")));
+    Ok(())
+}
+
+/// What a job asked and was answered stays with it when it is over.
+pub async fn a_job_that_is_over_tells_what_it_asked(opener: &dyn KeeperOpener) -> Checked {
+    let queue = Queue::open(opener).await?;
+    let failed = || Outcome::Failed { error: "no".to_owned() };
+    for (name, outcome) in [("one", Outcome::Done), ("two", failed())] {
+        let id = queue.add(job(name, "local", 0)).await?;
+        queue.claimed("w", 10).await?;
+        let before = queue.state(id).await?.ok_or("a job")?.body;
+        let mut account = JobAccount::default();
+        account.asks(7);
+        account.hears("[fact] ö\u{0}", 3);
+        let step = step(id, "w", outcome).accounted(account.clone(), &before);
+        queue.store.step(&queue.tenant, &step).await?;
+        let after = queue.state(id).await?.ok_or("a job")?.body;
+        assert_eq!(after, JobBody { account, ..before });
+    }
     Ok(())
 }
 

@@ -84,5 +84,5 @@ pub fn looking(worker: &str, now: i64) -> Claiming {
 
 /// A worker's word about a job.
 pub fn step(job: JobId, worker: &str, outcome: Outcome) -> JobStep {
-    JobStep { job, worker: worker.to_owned(), now: Timestamp(50), outcome }
+    JobStep { job, worker: worker.to_owned(), now: Timestamp(50), outcome, left: None }
 }

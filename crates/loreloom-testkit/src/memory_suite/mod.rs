@@ -61,6 +61,7 @@ macro_rules! memory_cases {
             a_silent_workers_job_is_taken_over_and_it_can_write_no_more
             a_cancelled_job_is_stopped_and_does_not_come_back
             a_job_that_is_tried_again_keeps_its_answers
+            a_job_that_is_over_tells_what_it_asked
             a_write_and_its_job_move_together
             many_workers_never_share_a_lane_or_a_job
             old_jobs_that_are_over_are_forgotten

@@ -46,7 +46,7 @@ fn woven(messages: &[(Role, &str)], injections: &[Injection], strict: bool) -> V
         assert!(assembled.messages[span.message].content[span.start..span.end].contains("LORE"));
     }
     assert_eq!(plan.seams(&prompt).unpick(&assembled.messages), Some(prompt));
-    assembled.messages.into_iter().map(|message| message.content).collect()
+    assembled.messages.into_iter().map(|message| message.content.into()).collect()
 }
 
 fn woven_prompt(text: &str, injections: &[Injection]) -> String {
@@ -252,7 +252,7 @@ fn what_the_front_end_has_put_in_itself_is_not_put_in_again() {
     ];
     let plan = layout(&chat(&prompt), false).plan(&messages, &all);
     assert_eq!(plan.already, [Provenance::Memory("test".to_owned())]);
-    let told: Vec<Text> =
+    let told: Vec<crate::chat::Text> =
         plan.apply(messages).messages.into_iter().map(|message| message.content).collect();
     assert_eq!(told, ["main", "LORE too", "The bell is cracked.\nLORE", "1"]);
     let spoken = [(System, "main"), (User, "LORE")];

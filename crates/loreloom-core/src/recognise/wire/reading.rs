@@ -40,6 +40,9 @@ impl WireBody {
                 }
             }
             "model" => self.model = read::<Any<Text>>(value)?.0.0,
+            "previous_response_id" => {
+                self.previous_response_id = read::<Any<Text>>(value)?.0.0;
+            }
             "instructions" => self.instructions = read::<Any<Text>>(value)?.0.0,
             "loreloom" => self.own = Some(read(value)?),
             "prompt" => self.prompt = Some(read(value)?),

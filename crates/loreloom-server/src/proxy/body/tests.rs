@@ -30,7 +30,8 @@ fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
     layout.fixed = body.fixed();
     let prompt = body.take_prompt();
     let plan = layout.plan(&prompt, lore);
-    let told = plan.apply(prompt).messages.into_iter().map(|message| message.content).collect();
+    let told =
+        plan.apply(prompt).messages.into_iter().map(|message| message.content.into()).collect();
     let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()), &[]);
     (String::from_utf8(woven.to_vec()).unwrap(), told)
 }

@@ -50,6 +50,15 @@ async fn events_name_what_changed_and_can_be_resumed() {
     let mut gap = gap.send().await.unwrap();
     let told = until(&mut gap, |event| event["event"] == "gap").await;
     assert_eq!(told.len(), 1);
+    // Whoever asks for an end gets what was missed, and it.
+    let ended = api.request("GET", "/events?seconds=1").header("last-event-id", "1000001");
+    let ended = api.send(ended).await;
+    assert_eq!(ended.text.matches("data: ").count(), 2, "{}", ended.text);
+    let wrong = api.get("/events?seconds=0").await.refused(422);
+    assert_eq!(wrong.1, "`seconds` must be from 1 to 600, found `0`");
+    let wrong = api.get("/events?after=9223372036854775808").await.refused(422);
+    let rule = "`after` must be at most 9223372036854775807, found `9223372036854775808`";
+    assert_eq!(wrong.1, rule);
     let wrong = api.request("GET", "/events").header("last-event-id", "x");
     let wrong = api.send(wrong).await.refused(400);
     assert_eq!(wrong.1, "`last-event-id` must be a number, found `x`");

@@ -8,7 +8,7 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     hardware::Hardware,
-    ports::{JobBody, JobKind, JobQueue as _, NewJob},
+    ports::{JobAccount, JobBody, JobKind, JobQueue as _, NewJob},
     service::ModelUse,
 };
 use serde_json::{Value, json};
@@ -168,6 +168,42 @@ async fn a_record_is_not_changed_by_who_has_not_seen_it_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_path_tells_of_scenes_and_threads_too() {
+    let api = remembering().await;
+    let said = |text: &str| json!({"role": "assistant", "name": "Orla", "content": text});
+    let messages = ["The rope was cut.", "Night falls.", "We cross."].map(said);
+    api.call("POST", "/chats", json!({"id": "inn", "messages": messages})).await.good();
+    let before = api.get("/chats/inn/path").await.good();
+    let at = |number: usize| before["messages"][number]["message"].clone();
+    let chat = json!({
+        "sceneHistory": [{"summary": "The rope is found.", "receipts": [at(0), at(1)]}],
+        "storyArcs": [
+            {"content": "Who cut the rope?", "receipts": [at(0)]},
+            {"content": "The crossing", "receipts": [at(1)]},
+        ],
+    });
+    api.call("POST", "/memory/import?chat=inn", json!({"smartMemory": chat})).await.good();
+    let end = |id: &str| {
+        let body = json!({"owner": {"chat": "inn"}, "deed": "retire",
+                          "from": {"chat": "inn", "message": at(2)}});
+        (format!("/memory/records/{}/deeds", id.replace(' ', "%20").replace('?', "%3F")), body)
+    };
+    let (path, body) = end("The crossing");
+    api.call("POST", &path, body).await.good();
+    let after = api.get("/chats/inn/path").await.good();
+    let told = |number: usize| -> Vec<String> {
+        let all = after["messages"][number]["memory"].as_array().unwrap();
+        let words = |one: &Value| {
+            ["of", "kind", "text"].map(|name| one[name].as_str().unwrap().to_owned()).join(" ")
+        };
+        all.iter().map(words).collect()
+    };
+    assert_eq!(told(0), ["thread created Who cut the rope?"]);
+    assert_eq!(told(1), ["scene created The rope is found.", "thread created The crossing"]);
+    assert_eq!(told(2), ["thread ended The crossing"]);
+}
+
+#[tokio::test]
 async fn memory_refuses_what_makes_no_sense() {
     let api = remembering().await;
     api.story().await;
@@ -237,12 +273,16 @@ async fn a_scratch_session_goes_back_to_where_it_began() {
 #[tokio::test]
 async fn jobs_are_listed_cancelled_and_tried_again() {
     let api = Api::start().await;
+    let mut account = JobAccount::default();
+    account.asks(70);
+    account.hears("The ferry, I think, is late.", 7);
+    account.keeps(["The ferry is late."], true);
     let job = NewJob {
         chat: "inn".into(),
         kind: JobKind::Extract,
         connection: "c".into(),
         priority: 0,
-        body: JobBody { done: 1, total: 3, ..JobBody::default() },
+        body: JobBody { done: 1, total: 3, account, ..JobBody::default() },
         due: Timestamp(5),
     };
     let tenant = TenantId::local();
@@ -251,6 +291,15 @@ async fn jobs_are_listed_cancelled_and_tried_again() {
     assert_eq!(
         (&listed["items"][0]["state"], &listed["items"][0]["total"]),
         (&json!("waiting"), &json!(3))
+    );
+    let told = ["tokens", "replies", "kept"].map(|name| listed["items"][0][name].clone());
+    assert_eq!(
+        told,
+        [
+            json!({"questions": 1, "asked": 70, "answered": 7}),
+            json!([{"text": "The ferry, I think, is late.", "cut": false}]),
+            json!(["The ferry is late."]),
+        ]
     );
     assert_eq!(api.send(api.request("POST", "/jobs/1/retry")).await.refused(409).0, "conflict");
     let cancelled = api.send(api.request("POST", "/jobs/1/cancel")).await.good();
@@ -265,6 +314,8 @@ async fn jobs_are_listed_cancelled_and_tried_again() {
         (&again["id"], &again["state"], &again["done"]),
         (&json!(2), &json!("waiting"), &json!(1))
     );
+    // It asks anew, and tells of nothing that the other one asked.
+    assert_eq!((&again["tokens"], &again["replies"]), (&Value::Null, &json!([])));
     assert_eq!(api.get("/jobs?state=waiting").await.good()["total"], 1);
     assert_eq!(api.get("/jobs/9").await.refused(404).1, "there is no job `9`");
 }

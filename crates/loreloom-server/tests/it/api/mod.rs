@@ -6,6 +6,7 @@ mod connecting;
 mod document;
 mod entries;
 mod events;
+mod figures;
 mod guard;
 mod keys;
 mod looking;
@@ -39,7 +40,7 @@ const CHAT: &str = "/v1/chat/completions";
 /// A server with a model, and a client of its API.
 pub(crate) struct Api {
     pub(crate) loreloom: Loreloom,
-    model: ModelServer,
+    pub(crate) model: ModelServer,
     client: reqwest::Client,
 }
 

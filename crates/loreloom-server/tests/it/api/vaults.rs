@@ -12,7 +12,7 @@ use loreloom_core::{
     vault::{NoteSource, SelectionRules},
 };
 use loreloom_memory::ports::Desk as _;
-use loreloom_server::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
+use loreloom_server::{KeySource, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
@@ -35,11 +35,11 @@ impl VaultKeeper for Pretending {
     }
 
     async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
-        let RegisteredVault { name, folder, .. } = vault;
-        if folder.ends_with("broken") {
-            return Err(format!("`{folder}` cannot be watched: no more watches"));
+        let RegisteredVault { name, place, .. } = vault;
+        if place.ends_with("broken") {
+            return Err(format!("`{place}` cannot be watched: no more watches"));
         }
-        let vault = OpenVault { name, place: folder, registered: true };
+        let vault = OpenVault { name, place, registered: true };
         self.open.lock().unwrap_or_else(PoisonError::into_inner).push(vault);
         Ok(())
     }
@@ -81,7 +81,52 @@ async fn a_vault_that_cannot_be_opened_is_not_registered() {
     let new = json!({"name": "notes", "folder": "/notes/whole"});
     assert_eq!(api.call("POST", "/vaults", new).await.status, 201);
     let registered = RegisteredVault::all(store.as_ref(), &tenant).await.unwrap();
-    assert_eq!(registered[0].folder, "/notes/whole");
+    assert_eq!(registered[0].place, "/notes/whole");
+}
+
+#[tokio::test]
+async fn an_address_is_registered_with_the_source_of_its_key_which_is_never_told() {
+    let api = Api::start().await;
+    api.loreloom.app.stacks.keep_vaults(Arc::new(Pretending::default()));
+    let url = "http://127.0.0.1:27123";
+    for (new, field, rule) in [
+        (json!({}), "folder", "`folder` must be given, or `url` in its place, and not both"),
+        (
+            json!({"folder": "/notes", "url": url}),
+            "folder",
+            "`folder` must be given, or `url` in its place, and not both",
+        ),
+        (
+            json!({"folder": "/notes", "key": "env:KEY"}),
+            "key",
+            "`key` is for the address of Obsidian, not for folders",
+        ),
+        (
+            json!({"url": "http://ann:sk-canary@127.0.0.1:27123"}),
+            "url",
+            "`url` must have no user name, password, query or fragment: a key is named by its \
+             source",
+        ),
+    ] {
+        let mut new = new;
+        new["name"] = json!("notes");
+        let refused = api.call("POST", "/vaults", new).await;
+        assert_eq!(refused.json["field"], field, "{}", refused.text);
+        assert_eq!(refused.refused(422).1, rule);
+    }
+    let new = json!({"name": "notes", "url": url, "key": "sk-canary"});
+    let refused = api.call("POST", "/vaults", new).await;
+    assert!(refused.status == 422 && !refused.text.contains("canary"), "{}", refused.text);
+    let new = json!({"name": "notes", "url": url, "key": "env:LORELOOM_CANARY"});
+    let made = api.call("POST", "/vaults", new).await;
+    assert!(made.status == 201 && !made.text.contains("CANARY"), "{}", made.text);
+    let listed = api.get("/vaults").await;
+    assert!(!listed.text.contains("CANARY"), "{}", listed.text);
+    assert_eq!(listed.json["items"][0]["place"], url);
+    let registered =
+        RegisteredVault::all(api.loreloom.store.as_ref(), &TenantId::local()).await.unwrap();
+    let key = KeySource::Environment("LORELOOM_CANARY".to_owned());
+    assert_eq!((registered[0].place.as_str(), &registered[0].key), (url, &Some(key)));
 }
 
 #[tokio::test]

@@ -1,0 +1,182 @@
+//! Where the responses of the responses API ended, by their ids.
+//!
+//! A request with `previous_response_id` brings only what is new: the model's server keeps the
+//! rest. It goes on where that response ended. Ids are told by servers and sent by front ends, so
+//! only the newest are kept, and only in memory: after a restart an id is not known, and its
+//! request is read by its texts alone.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Answer, Memory, Request, Ticket,
+    align::Alignment,
+    memory::{NodeAt, Slot},
+};
+
+/// Responses that are remembered.
+const MOST: usize = 4096;
+
+/// The longest id that is remembered, in bytes.
+const LONGEST: usize = 256;
+
+/// Where a response ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub(super) slot: Slot,
+    /// When the chat was made that was in this place: it may be forgotten since.
+    pub(super) born: u64,
+    pub(super) at: NodeAt,
+}
+
+/// The newest responses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Responses {
+    by_id: FxHashMap<String, Ended>,
+    order: VecDeque<String>,
+}
+
+impl Responses {
+    pub(super) fn get(&self, id: &str) -> Option<Ended> {
+        self.by_id.get(id).copied()
+    }
+
+    fn insert(&mut self, id: &str, ended: Ended) {
+        if id.is_empty() || id.len() > LONGEST {
+            return;
+        }
+        if self.by_id.insert(id.to_owned(), ended).is_some() {
+            return;
+        }
+        self.order.push_back(id.to_owned());
+        if self.order.len() > MOST
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_id.remove(&oldest);
+        }
+    }
+}
+
+impl Memory {
+    /// Takes up the reply to a recorded request as [`Memory::reply`] does, and the id that its
+    /// server gave the response.
+    pub fn response<'a>(
+        &mut self,
+        ticket: &Ticket,
+        texts: impl IntoIterator<Item = &'a str>,
+        id: &str,
+    ) -> Vec<Answer> {
+        let answers = self.reply(ticket, texts);
+        // A response that only calls tools has no message: the story is where it was.
+        let said = !answers.is_empty();
+        if let Some(ended) = self.ended(ticket, said) {
+            self.responses.insert(id, ended);
+        }
+        answers
+    }
+
+    /// The path before the words of a request that follows a response, if that is known and the
+    /// request does not name another chat.
+    pub(super) fn followed(&self, request: &Request) -> Option<Alignment> {
+        let ended = self.responses.get(request.explicit.follows.as_deref()?)?;
+        let story = self.story(ended.slot);
+        let named = request.explicit.chat.as_deref();
+        let fits = named.is_none_or(|name| match self.bound_to(name) {
+            Some(slot) => slot == ended.slot,
+            None => story.bound.is_none(),
+        });
+        let is_there = story.born == ended.born;
+        (fits && is_there).then(|| Alignment::before(ended.slot, story.path_to(Some(ended.at))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chat::{GenerationType, Role},
+        recognise::{Body, Explicit, Recognition, WireMessage},
+    };
+
+    /// Asks after a response with these words and gets a reply of that id.
+    fn ask(
+        memory: &mut Memory,
+        follows: Option<&str>,
+        chat: Option<&str>,
+        said: &str,
+        reply: (&str, &str),
+    ) -> Recognition {
+        let message = WireMessage {
+            role: Role::User,
+            text: said.to_owned().into(),
+            ..WireMessage::default()
+        };
+        let explicit = Explicit {
+            follows: follows.map(str::to_owned),
+            chat: chat.map(str::to_owned),
+            ..Explicit::default()
+        };
+        let body = Body::Messages(vec![message]);
+        let request = Request { explicit, body, stream: Some(true), ..Request::default() };
+        let found = memory.recognise(&request);
+        let ticket = memory.record(&request, &found);
+        memory.response(&ticket, [reply.1], reply.0);
+        found
+    }
+
+    fn path(found: &Recognition) -> Vec<&str> {
+        found.path.iter().map(|message| message.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_request_goes_on_where_the_response_ended_that_it_follows() {
+        let mut memory = Memory::new();
+        let first = ask(&mut memory, None, None, "I come in.", ("r1", "Welcome."));
+        let second = ask(&mut memory, Some("r1"), None, "Yes.", ("r2", "Sit down."));
+        assert_eq!(path(&second), ["I come in.", "Welcome.", "Yes."]);
+        assert_eq!((second.chat, second.is_new, second.before), (first.chat.clone(), false, 2));
+        assert_eq!(second.generation, GenerationType::Normal);
+        // The same words as before are said again, not left out.
+        let third = ask(&mut memory, Some("r2"), None, "Yes.", ("r3", "Good."));
+        assert_eq!(path(&third), ["I come in.", "Welcome.", "Yes.", "Sit down.", "Yes."]);
+        // Another version of the last reply, and a branch from further back.
+        let again = ask(&mut memory, Some("r2"), None, "Yes.", ("r4", "Fine."));
+        assert_eq!((again.generation, path(&again)), (GenerationType::Swipe, path(&third)));
+        let branch = ask(&mut memory, Some("r1"), None, "No.", ("r5", "Then go."));
+        assert_eq!(path(&branch), ["I come in.", "Welcome.", "No."]);
+        assert_eq!(branch.chat, first.chat);
+    }
+
+    #[test]
+    fn an_id_that_is_not_known_or_of_another_chat_says_nothing() {
+        let mut memory = Memory::new();
+        let first = ask(&mut memory, None, Some("inn"), "I come in.", ("r1", "Welcome."));
+        let unknown = ask(&mut memory, Some("r9"), None, "Who is here?", ("r2", "Nobody."));
+        assert_eq!((unknown.is_new, path(&unknown)), (true, vec!["Who is here?"]));
+        let other = ask(&mut memory, Some("r1"), Some("sea"), "We sail.", ("r3", "Aye."));
+        assert_eq!(path(&other), ["We sail."]);
+        assert_ne!(other.chat, first.chat);
+        let named = ask(&mut memory, Some("r1"), Some("inn"), "I sit.", ("r4", "Do."));
+        assert_eq!(path(&named), ["I come in.", "Welcome.", "I sit."]);
+    }
+
+    #[test]
+    fn responses_of_chats_that_are_forgotten_and_old_ones_are_forgotten() {
+        let mut memory = Memory::new();
+        ask(&mut memory, None, Some("inn"), "I come in.", ("r1", "Welcome."));
+        ask(&mut memory, None, Some("sea"), "We sail.", ("s1", "Aye."));
+        memory.forget_beyond(1);
+        ask(&mut memory, None, Some("hill"), "We climb.", ("h1", "Up."));
+        let gone = ask(&mut memory, Some("r1"), None, "I sit.", ("r2", "Do."));
+        assert_eq!(path(&gone), ["I sit."]);
+        let mut responses = Responses::default();
+        let ended = Ended { slot: Slot(0), born: 1, at: NodeAt(0) };
+        for number in 0..=MOST {
+            responses.insert(&number.to_string(), ended);
+        }
+        responses.insert(&"x".repeat(LONGEST + 1), ended);
+        assert_eq!((responses.by_id.len(), responses.order.len()), (MOST, MOST));
+        assert!(responses.get("0").is_none() && responses.get("1").is_some());
+    }
+}

@@ -1,0 +1,76 @@
+//! Vectors of texts, by the embedder that is built in: as OpenAI and Ollama write them.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use loreloom_core::tokens::TokenCounter as _;
+use loreloom_memory::ports::{Embedder as _, Vector};
+use serde_json::{Value, json};
+
+use crate::{embed::StaticEmbedder, tokenizers::FastEstimate};
+
+/// The most texts of one request.
+const MOST_TEXTS: usize = 2048;
+
+/// How the vectors are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// `/v1/embeddings`.
+    OpenAi,
+    /// `/api/embed`.
+    Ollama,
+    /// `/api/embeddings`, with which older clients ask for one.
+    OllamaOne,
+}
+
+/// The answer to a body, or what is wrong with it.
+pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
+    let body: Value =
+        serde_json::from_slice(body).map_err(|error| format!("the body must be JSON: {error}"))?;
+    let embedder = StaticEmbedder::embedded();
+    let model = body["model"].as_str().unwrap_or(embedder.model());
+    if wanted == Wanted::OllamaOne {
+        let text = body["prompt"].as_str().ok_or("`prompt` must be text")?;
+        return Ok(json!({"embedding": embedder.embed_one(text)}));
+    }
+    let texts = texts(&body["input"])?;
+    let vectors: Vec<Vector> = texts.iter().map(|text| embedder.embed_one(text)).collect();
+    let tokens: u32 = texts.iter().map(|text| FastEstimate.count(text).0).sum();
+    if wanted == Wanted::Ollama {
+        return Ok(json!({
+            "model": model, "embeddings": vectors, "total_duration": 0, "load_duration": 0,
+            "prompt_eval_count": tokens,
+        }));
+    }
+    let encoded: fn(&Vector) -> Value = match body["encoding_format"].as_str() {
+        None | Some("float") => |vector| json!(vector),
+        Some("base64") => packed,
+        Some(other) => {
+            return Err(format!("`encoding_format` must be `float` or `base64`, found `{other}`"));
+        }
+    };
+    let listed = vectors.iter().enumerate().map(
+        |(at, vector)| json!({"object": "embedding", "index": at, "embedding": encoded(vector)}),
+    );
+    Ok(json!({
+        "object": "list", "data": listed.collect::<Vec<_>>(), "model": model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }))
+}
+
+/// A vector as clients of OpenAI's ask for it: its numbers, four bytes each.
+fn packed(vector: &Vector) -> Value {
+    let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+    json!(STANDARD.encode(bytes))
+}
+
+fn texts(input: &Value) -> Result<Vec<&str>, String> {
+    let listed: Option<Vec<&str>> = match input {
+        Value::String(text) => Some(vec![text]),
+        Value::Array(texts) => texts.iter().map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    };
+    let listed = listed.ok_or("`input` must be text or a list of texts")?;
+    if (1..=MOST_TEXTS).contains(&listed.len()) {
+        return Ok(listed);
+    }
+    Err(format!("`input` must have from 1 to {MOST_TEXTS} texts, found {}", listed.len()))
+}
