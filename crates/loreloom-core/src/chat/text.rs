@@ -29,7 +29,8 @@ impl Text {
     /// A part of this text: all of it is held, a piece is copied.
     #[must_use]
     pub fn cut_to(&self, part: &str) -> Self {
-        if std::ptr::eq(part, &*self.0) { self.clone() } else { part.into() }
+        let whole: &str = self;
+        if std::ptr::eq(part, whole) { self.clone() } else { part.into() }
     }
 
     /// Holds what another holds, where both say the same: then nobody looks again. Says whether

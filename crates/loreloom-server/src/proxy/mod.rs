@@ -261,7 +261,7 @@ fn told(
         return answer(app, reply, framing, None);
     };
     let cutter = decided.lore.rules().notebooks.cutter();
-    let turn = decided.is_story.then(|| (decided, sent));
+    let turn = decided.is_story.then_some((decided, sent));
     let (waiting, complete) = storing(app, turn, telling, times);
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
