@@ -29,6 +29,8 @@ use serde::Deserialize;
 pub const MOST_TESTS: usize = 1000;
 /// Messages that all tests of a file may have together.
 pub const MOST_MESSAGES: usize = 10_000;
+/// Entries that all tests of a file may expect something of together.
+pub const MOST_EXPECTED: usize = 10_000;
 /// Events that aliases may repeat: a few lines must not unfold to gigabytes.
 const MOST_REPEATED: usize = 10_000;
 
@@ -51,6 +53,12 @@ pub enum TestsError {
     #[error("the tests of a file may have {MOST_MESSAGES} messages together, found {found}")]
     TooManyMessages {
         /// Messages found.
+        found: usize,
+    },
+    /// It expects something of too many entries.
+    #[error("the tests of a file may name {MOST_EXPECTED} entries together, found {found}")]
+    TooManyExpected {
+        /// Entries found.
         found: usize,
     },
     /// A message is nobody's, or of two.
@@ -146,6 +154,11 @@ pub fn read(text: &str) -> Result<Vec<LoreTest>, TestsError> {
     let found = tests.iter().map(|test| test.messages.len()).sum();
     if found > MOST_MESSAGES {
         return Err(TestsError::TooManyMessages { found });
+    }
+    let named = |test: &Test| test.fires.len() + test.does_not_fire.len() + test.order.len();
+    let found = tests.iter().map(named).sum();
+    if found > MOST_EXPECTED {
+        return Err(TestsError::TooManyExpected { found });
     }
     tests.into_iter().map(Test::read).collect()
 }
@@ -253,6 +266,22 @@ tests:
             ],
         };
         assert_eq!(read(ALL), Ok(vec![expected]));
+    }
+
+    #[test]
+    fn so_many_names_are_too_many_in_all_lists_together() {
+        let names = |count: usize| vec!["a"; count].join(",");
+        let half = MOST_EXPECTED / 2;
+        let file = |more: usize| {
+            let (fires, order) = (names(half), names(MOST_EXPECTED - half + more));
+            format!(
+                "tests:\n  - name: t\n    messages: [{{ user: a }}]\n    fires: [{fires}]\n    \
+                 order: [{order}]\n"
+            )
+        };
+        assert!(read(&file(0)).is_ok());
+        let found = MOST_EXPECTED + 1;
+        assert_eq!(read(&file(1)), Err(TestsError::TooManyExpected { found }));
     }
 
     #[test]

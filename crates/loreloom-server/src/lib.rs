@@ -14,6 +14,7 @@ mod chat_import;
 mod choosing;
 mod connection_settings;
 mod connections;
+mod deciding;
 mod echoes;
 mod events;
 mod fail_opens;

@@ -125,8 +125,8 @@ impl Place {
             let url = place.to_string_lossy();
             return Ok(Self::Rest(match told {
                 VaultTold::AtStart => rest.access.open(&url)?,
-                VaultTold::Registered { key, .. } => {
-                    rest.access.open_registered(&url, key.as_ref())?
+                VaultTold::Registered { key, is_new } => {
+                    rest.access.open_registered(&url, key.as_ref(), *is_new)?
                 }
             }));
         }

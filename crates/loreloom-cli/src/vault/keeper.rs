@@ -15,7 +15,7 @@ use super::{
     VaultSettings,
     arguments::{VaultPlace, VaultTold},
     contents::{Contents, SourceStates, Vaults, Watching},
-    rest::RestArguments,
+    rest::{RestAccess, RestArguments},
 };
 
 /// Opens vaults for a server and keeps its lore in step with them.
@@ -127,12 +127,14 @@ impl Keeper {
         }
         for RegisteredVault { name, place, key, .. } in registered {
             let is_taken = open.iter().any(|other| other.name == *name);
-            if is_taken || readable(place).is_err() {
+            let is_new = new == Some(name.as_str());
+            // Of a new one it is told why.
+            let has_key = is_new || key.as_ref().is_none_or(RestAccess::can_read);
+            if is_taken || readable(place).is_err() || !has_key {
                 tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
                 continue;
             }
-            let told =
-                VaultTold::Registered { key: key.clone(), is_new: new == Some(name.as_str()) };
+            let told = VaultTold::Registered { key: key.clone(), is_new };
             let folder = PathBuf::from(place);
             places.push(VaultPlace { name: Some(name.clone()), folder, told });
             let (name, place) = (name.clone(), place.clone());

@@ -52,6 +52,10 @@ impl Remembered {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned()
     }
 
+    fn forget(&self, url: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(url);
+    }
+
     fn keep(&self, url: &str, texts: &Texts) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(url.to_owned(), texts.clone());
@@ -136,14 +140,24 @@ impl RestAccess {
         self.open_with(url, key.map(|key| Secret::new(&key)).as_ref())
     }
 
-    /// Opens a vault that somebody registered, with the key of the source that they named.
+    /// Opens a vault that somebody registered, with the key of the source that they named. What
+    /// another key has read is not for one that is new.
     pub(super) fn open_registered(
         &self,
         url: &str,
         key: Option<&KeySource>,
+        is_new: bool,
     ) -> anyhow::Result<RestVault> {
         let key = key.map(|source| config::read_key(source, Path::new(""))).transpose()?;
+        if is_new {
+            self.remembered.forget(url);
+        }
         self.open_with(url, key.as_ref())
+    }
+
+    /// Whether a key is where it is said to be.
+    pub(super) fn can_read(source: &KeySource) -> bool {
+        config::read_key(source, Path::new("")).is_ok()
     }
 
     fn open_with(&self, url: &str, key: Option<&Secret>) -> anyhow::Result<RestVault> {

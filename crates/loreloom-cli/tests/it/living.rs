@@ -246,6 +246,20 @@ async fn an_obsidian_is_registered_and_waited_for_after_a_restart() {
         assert!(!wrote.to_string().contains("obsidian.key"), "{wrote}");
         let found = woven(&server, &chat).await;
         assert!(found.contains("cracked") && found.contains("bone"), "{found}");
+        // What one key has read is not for who comes without.
+        assert_eq!(server.api("DELETE", "/vaults/far", &Value::Null).await.0, 200);
+        let (status, refused) =
+            server.api("POST", "/vaults", &json!({"name": "far", "url": url})).await;
+        assert_eq!(status, 422, "{refused}");
+        assert_eq!(server.api("POST", "/vaults", &new).await.0, 201);
+    }
+    {
+        // A key that is gone takes no other vault with it.
+        std::fs::rename(folder.join("obsidian.key"), folder.join("elsewhere")).unwrap();
+        let server = Server::with(home.path(), &["--no-memory"]);
+        let found = woven(&server, &chat).await;
+        assert!(found.contains("cracked") && !found.contains("bone"), "{found}");
+        std::fs::rename(folder.join("elsewhere"), folder.join("obsidian.key")).unwrap();
     }
     // One that does not answer keeps neither the server nor the other vaults out.
     obsidian.fail_with(Some(500));

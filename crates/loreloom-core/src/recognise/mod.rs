@@ -103,8 +103,9 @@ impl Memory {
         let expected = expected.or_else(|| client.and_then(|client| client.last));
         let following = Following::new(self, expected.map(|slot| self.story(slot)));
         let window = Window::of(request, &speakers, &following);
-        // Ollama loads and unloads models with requests that say nothing.
-        if request.size() == 0 {
+        // Ollama loads and unloads models with requests that say nothing. One that follows a
+        // response may bring nothing but what a tool answered.
+        if request.size() == 0 && followed.is_none() {
             return bare(window, speakers);
         }
         let (alignment, fork) = match followed {

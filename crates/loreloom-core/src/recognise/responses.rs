@@ -69,7 +69,7 @@ impl Memory {
     ) -> Vec<Answer> {
         let answers = self.reply(ticket, texts);
         // A response that only calls tools has no message: the story is where it was.
-        let said = !answers.is_empty();
+        let said = answers.iter().any(|answer| !answer.message.text.is_empty());
         if let Some(ended) = self.ended(ticket, said) {
             self.responses.insert(id, ended);
         }
@@ -127,6 +127,18 @@ mod tests {
 
     fn path(found: &Recognition) -> Vec<&str> {
         found.path.iter().map(|message| message.text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_a_tool_answers_goes_on_with_the_story_and_calls_are_no_part_of_it() {
+        let mut memory = Memory::new();
+        let first = ask(&mut memory, None, None, "I come in.", ("r1", ""));
+        // What a tool answered is no text of the story, and says nothing else.
+        let answered = ask(&mut memory, Some("r1"), None, "", ("r2", "Welcome."));
+        assert_eq!((path(&answered), answered.chat.clone()), (vec!["I come in."], first.chat));
+        let next = ask(&mut memory, Some("r2"), None, "Yes.", ("r3", "Sit down."));
+        assert_eq!(path(&next), ["I come in.", "Welcome.", "Yes."]);
+        assert_eq!(next.chat, answered.chat);
     }
 
     #[test]

@@ -138,6 +138,9 @@ fn texts(prompt: &Value) -> Result<Vec<Vec<PromptMessage>>, String> {
 
 /// How many answers each prompt gets.
 fn choices(body: &Value, prompts: usize) -> Result<usize, String> {
+    if prompts > MOST_ANSWERS {
+        return Err(format!("`prompt` must have {MOST_ANSWERS} texts at most, found {prompts}"));
+    }
     let Some(asked) = body.get("n").filter(|asked| !asked.is_null()) else { return Ok(1) };
     let most = MOST_ANSWERS / prompts.max(1);
     let count = asked.as_u64().and_then(|count| usize::try_from(count).ok());
@@ -147,7 +150,7 @@ fn choices(body: &Value, prompts: usize) -> Result<usize, String> {
 }
 
 fn said(role: Role, text: &str) -> PromptMessage {
-    PromptMessage { role, name: None, content: text.to_owned().into() }
+    PromptMessage { role, name: None, content: text.into() }
 }
 
 /// The prompt of the responses API. Items that nobody says, as calls of tools, are passed over.

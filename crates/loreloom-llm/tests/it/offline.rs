@@ -1,5 +1,6 @@
 //! The storyteller, asked as a front end asks.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, Method};
 use loreloom_core::{chat::Role, prompt::PromptMessage};
@@ -373,6 +374,11 @@ async fn as_many_choices_are_told_as_are_asked_for() {
     let refused: Value = serde_json::from_slice(&bytes).unwrap();
     let rule = "`n` must be a number from 1 to 128 for 1 prompts, found 129";
     assert_eq!(refused["error"]["message"], rule);
+    let many = json!({"prompt": vec!["a"; 129]});
+    let (_, _, bytes) = send(Method::POST, "/v1/completions", &many).await;
+    let refused: Value = serde_json::from_slice(&bytes).unwrap();
+    let rule = "`prompt` must have 128 texts at most, found 129";
+    assert_eq!(refused["error"]["message"], rule);
 }
 
 #[tokio::test]
@@ -424,9 +430,10 @@ async fn texts_get_the_vectors_of_the_embedder_that_is_built_in() {
     assert_eq!((&found[1]["index"], &found[1]["embedding"]), (&json!(1), &vector("a boat")));
     let packed = json!({"input": "a gate", "encoding_format": "base64"});
     let packed = ask("/v1/embeddings", packed).await["data"][0]["embedding"].clone();
-    // Four bytes for each number, in four characters for three bytes.
-    let numbers = embedder.embed_one("a gate").len();
-    assert_eq!(packed.as_str().unwrap().len(), (numbers * 4).div_ceil(3) * 4);
+    let bytes = STANDARD.decode(packed.as_str().unwrap()).unwrap();
+    let numbers: Vec<f32> =
+        bytes.chunks_exact(4).map(|four| f32::from_le_bytes(four.try_into().unwrap())).collect();
+    assert_eq!(json!(numbers), vector("a gate"));
     let answer = ask("/api/embed", json!({"model": "m", "input": "a gate"})).await;
     assert_eq!(answer["embeddings"], json!([vector("a gate")]));
     let answer = ask("/api/embeddings", json!({"model": "m", "prompt": "a gate"})).await;

@@ -6,10 +6,10 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::header::CONTENT_TYPE;
-use loreloom_core::{chat::GenerationType, ids::ChatId, units::Timestamp};
+use loreloom_core::{chat::GenerationType, ids::ChatId, prompt::PromptMessage, units::Timestamp};
 use loreloom_memory::{
     past::stored::StoredChat,
-    ports::{JobState, TurnId, TurnSummary},
+    ports::{JobState, TurnId, TurnRecord, TurnSummary},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -117,7 +117,7 @@ async fn turns(
         app.api().fail_opens.within(&caller.tenant, since, until.map(|(_, created)| *created))
     });
     let mut before = match first.and_then(|one| all.iter().rfind(|(turn, _)| *turn < one.id)) {
-        Some((turn, _)) => Some(chat.turn(store, &caller.tenant, *turn).await?.prompt),
+        Some((turn, _)) => sent(chat.turn(store, &caller.tenant, *turn).await?, None),
         None => None,
     };
     let looking = Looking::at(&app, &caller, &id).await?;
@@ -125,8 +125,17 @@ async fn turns(
     for turn in items {
         let record = chat.turn(store, &caller.tenant, turn.id).await?;
         figures.push(looking.figures(&turn, &record, before.as_deref()));
-        before = Some(record.prompt);
+        before = sent(record, before);
     }
     let fail_opens = fail_opens.unwrap_or_default();
     Ok(Json(TurnsPage { items: figures, total, next, fail_opens }))
+}
+
+/// The prompt that the next turn is compared with. A change by hand sent none, and of a trimmed
+/// turn it is not known any more.
+fn sent(record: TurnRecord, before: Option<Vec<PromptMessage>>) -> Option<Vec<PromptMessage>> {
+    if record.generation == GenerationType::Edit {
+        return before;
+    }
+    Some(record.prompt).filter(|prompt| !prompt.is_empty())
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
-    chat::GenerationType,
+    chat::{GenerationType, Text},
     ids::{ChatId, PrefixHash},
     place::{Injection, Provenance},
     prompt::PromptMessage,
@@ -128,7 +128,7 @@ pub(super) struct Looking {
     app: App,
     timings: Vec<(TurnId, Timing)>,
     /// The texts of replies, on whatever branch; empty where none has a price.
-    replies: HashMap<PrefixHash, String>,
+    replies: HashMap<PrefixHash, Text>,
 }
 
 impl Looking {
@@ -141,8 +141,7 @@ impl Looking {
         } else {
             Vec::new()
         };
-        let replies =
-            nodes.into_iter().map(|node| (node.prefix, node.message.text.into())).collect();
+        let replies = nodes.into_iter().map(|node| (node.prefix, node.message.text)).collect();
         let timings = app.api().timings.of(&caller.tenant, chat);
         Ok(Self { app: app.clone(), timings, replies })
     }

@@ -128,7 +128,7 @@ struct NewVault {
     folder: Option<String>,
     /// In its place the address of Obsidian's Local REST API.
     url: Option<ServerUrl>,
-    /// Where the key of that address comes from. It is never told again.
+    /// Where the key of that address comes from; the key itself is not stored.
     #[schema(write_only)]
     key: Option<KeySource>,
 }

@@ -31,9 +31,10 @@ use crate::{
     caching::{Placed, Placement},
     choosing::Waiting,
     connections::Line,
+    deciding::Wish,
     labels::Label,
     prompt_map::PromptMap,
-    story::{Decided, Names, Sent, Wish},
+    story::{Decided, Names, Sent},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {

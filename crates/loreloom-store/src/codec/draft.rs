@@ -228,5 +228,5 @@ fn is_settled(kept: &Kept, item: &PathItem) -> bool {
 
 fn kept(item: PathItem, number: Option<i64>) -> Kept {
     let PathItem { prefix, message, .. } = item;
-    Kept { prefix, number, role: message.role, text: message.text.to_string() }
+    Kept { prefix, number, role: message.role, text: message.text }
 }

@@ -6,7 +6,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use loreloom_core::{
-    chat::{Message, Role},
+    chat::{Message, Role, Text},
     ids::{ChatId, PrefixHash, TenantId},
 };
 use loreloom_memory::ports::{Node, StoredTurn};
@@ -29,13 +29,13 @@ pub(crate) struct Kept {
     /// Its role.
     pub(crate) role: Role,
     /// Its text.
-    pub(crate) text: String,
+    pub(crate) text: Text,
 }
 
 impl Kept {
     /// Whether this is what `message` says.
     pub(crate) fn says(&self, message: &Message) -> bool {
-        self.role == message.role && message.text == self.text
+        self.role == message.role && self.text == message.text
     }
 
     fn bytes(&self) -> usize {
@@ -105,7 +105,7 @@ impl RecentPaths {
             return;
         }
         let Message { role, text, .. } = node.message.clone();
-        let kept = Kept { prefix: node.prefix, number: Some(number), role, text: text.to_string() };
+        let kept = Kept { prefix: node.prefix, number: Some(number), role, text };
         recent.bytes += kept.bytes();
         self.bytes += kept.bytes();
         Arc::make_mut(&mut recent.path).push(Arc::new(kept));
@@ -133,7 +133,7 @@ mod tests {
     fn path(bytes: usize) -> KeptPath {
         let prefix = PrefixHash::default();
         let text = "x".repeat(bytes);
-        Arc::new(vec![Arc::new(Kept { prefix, number: Some(1), role: Role::User, text })])
+        Arc::new(vec![Arc::new(Kept { prefix, number: Some(1), role: Role::User, text: text.into() })])
     }
 
     #[test]

@@ -1,0 +1,191 @@
+//! Deciding a turn of which everything is known.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use loreloom_core::{
+    chat::{GenerationType, Path, Role},
+    given::{Asked, Given},
+    macros::{IDLE, in_words},
+    state::StoryState,
+    told::Told,
+    turn::{Near, Speaker, Transcript},
+    units::{Timestamp, Tokens},
+};
+
+use crate::{
+    app::App,
+    choosing::Waiting,
+    connections::Line,
+    lore::Lore,
+    paths::Track,
+    remembering::budget,
+    story::{Decided, Names},
+};
+
+/// Everything a turn is decided from, besides the lore.
+pub(crate) struct Wish {
+    pub(crate) path: Arc<Path>,
+    /// What was transcribed of it, and how many of its first messages that is right for.
+    pub(crate) transcribed: Option<(Transcript, usize)>,
+    /// The state before the newest message.
+    pub(crate) state: StoryState,
+    pub(crate) speaker: Option<Speaker>,
+    pub(crate) names: Names,
+    pub(crate) generation: GenerationType,
+    pub(crate) context: Tokens,
+    pub(crate) seed: u64,
+    pub(crate) group: Option<String>,
+    /// What the host tells besides the messages.
+    pub(crate) told: Told,
+    /// Whether the prompt is a text to be completed.
+    pub(crate) text: bool,
+    /// Whether it becomes story.
+    pub(crate) is_story: bool,
+    /// Whether a model may be asked which notes it needs.
+    pub(crate) asks: bool,
+    /// The first message that the model sees.
+    pub(crate) seen_from: usize,
+    /// When the message before the newest was written, where that is known.
+    pub(crate) left_at: Option<Timestamp>,
+}
+
+impl App {
+    /// Decides a turn of which everything is known.
+    ///
+    /// What is held while it waits is boxed: whoever asks would carry it along, and what is moved
+    /// with every request after a pause is fetched from far away.
+    pub(crate) async fn decide_on(
+        &self,
+        mut wish: Box<Wish>,
+        line: &Line,
+        waiting: &Waiting,
+    ) -> Box<Decided> {
+        let is_story = wish.is_story;
+        let remembering =
+            is_story.then(|| self.remembering(&wish.path, &wish.names, wish.seen_from, line));
+        // A preview is no turn.
+        if wish.asks {
+            self.stacks.count_turn();
+        }
+        let lore = self.stacks.lore();
+        let transcript = lore.transcript(&wish.path, wish.transcribed.take());
+        let near = if lore.has_vectors() {
+            Box::pin(self.near(&lore, &transcript, waiting)).await
+        } else {
+            Vec::new()
+        };
+        // Once a turn: what is set while a model chooses is for the next one.
+        let holds = Box::new(self.holds(&wish));
+        let mut asked = Box::new(self.asked(&wish, &holds, near));
+        if is_story && wish.asks && self.is_choosing() {
+            let turn = asked.turn(&wish.path, &transcript);
+            let by = (&*lore, line.counter.as_ref());
+            let choosing = Box::pin(self.choose(by, &turn, &wish.state, waiting));
+            asked.given.selection = choosing.await;
+        }
+        let mut decided = woven(wish, &asked, (lore, transcript), &holds, line);
+        if let Some(remembering) = remembering {
+            let asking = self.remembered(decided.path().chat(), remembering);
+            let remembered = Box::pin(asking).await;
+            decided.woven.report.budgets.extend(budget(&remembered));
+            decided.woven.injections.extend(remembered.injections);
+        }
+        decided
+    }
+
+    /// What a turn is asked for, before anybody has chosen anything.
+    fn asked(&self, wish: &Wish, holds: &Told, near: Vec<Near>) -> Asked {
+        let now = self.clock.now();
+        Asked {
+            generation: wish.generation,
+            context: wish.context,
+            seed: wish.seed,
+            at: Some(now),
+            given: Given {
+                user: wish.names.user.clone(),
+                speaker: wish.speaker.clone(),
+                text: wish.text,
+                group: wish.group.clone().or_else(|| holds.group().map(str::to_owned)),
+                near,
+                dry_run: !wish.is_story,
+                scene: holds.scene(&wish.state.scene),
+                greeting: holds.greeting,
+                macros: macros(holds, wish.left_at, now),
+                ..Given::default()
+            },
+        }
+    }
+
+    /// What the host has told of a turn, now, before or once for all.
+    fn holds(&self, wish: &Wish) -> Told {
+        let telling = wish.told.after(&wish.state.told);
+        telling.after(&self.live().defaults.told_in(wish.path.chat()))
+    }
+
+    /// The entries found by meaning; a turn goes on without them.
+    async fn near(&self, lore: &Lore, transcript: &Transcript, waiting: &Waiting) -> Vec<Near> {
+        let finding = lore.near(transcript);
+        let near = match lore.patience() {
+            None => finding.await.map_err(|error| error.to_string()),
+            Some(patience) => {
+                let asking = async { tokio::time::timeout(patience, finding).await };
+                match waiting.during(patience, asking).await {
+                    Ok(near) => near.map_err(|error| error.to_string()),
+                    Err(_late) => Err(format!("no vector within {} ms", patience.as_millis())),
+                }
+            }
+        };
+        near.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no entry is found by meaning");
+            Vec::new()
+        })
+    }
+}
+
+/// Weaves a turn.
+fn woven(
+    wish: Box<Wish>,
+    asked: &Asked,
+    (lore, transcript): (Arc<Lore>, Transcript),
+    holds: &Told,
+    line: &Line,
+) -> Box<Decided> {
+    let Wish { path, state, names, generation, is_story, told, .. } = *wish;
+    let turn = asked.turn(&path, &transcript);
+    let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
+    woven.injections.extend(holds.note(user_messages(&path), line.counter.as_ref()));
+    let telling = told.after(&state.told);
+    woven.delta.told = (telling != state.told).then_some(telling);
+    let given = Given {
+        connection: Some(line.connection.name.clone()),
+        model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+        ..lore.given(&turn, &path)
+    };
+    Box::new(Decided {
+        lore,
+        given,
+        woven,
+        ledger: state.ledger,
+        generation,
+        is_story,
+        names,
+        track: Track { path: Arc::unwrap_or_clone(path), transcript },
+    })
+}
+
+/// What macros stand for that only the host knows: what it was told, and how long nobody has
+/// written.
+fn macros(told: &Told, left_at: Option<Timestamp>, now: Timestamp) -> BTreeMap<String, String> {
+    let mut macros = told.macros.clone().unwrap_or_default();
+    if let Some(left_at) = left_at {
+        let idle = now.0.saturating_sub(left_at.0).max(0).unsigned_abs() / 1000;
+        macros.entry(IDLE.to_owned()).or_insert_with(|| in_words(idle));
+    }
+    macros
+}
+
+/// How often the user has spoken.
+fn user_messages(path: &Path) -> u32 {
+    let spoken = path.items().iter().filter(|item| item.message.role == Role::User).count();
+    u32::try_from(spoken).unwrap_or(u32::MAX)
+}
