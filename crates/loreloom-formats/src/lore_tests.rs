@@ -49,6 +49,9 @@ pub enum TestsError {
         /// Tests found.
         found: usize,
     },
+    /// It holds no test.
+    #[error("a file must hold at least one test, found none")]
+    NoTests,
     /// It holds too many messages.
     #[error("the tests of a file may have {MOST_MESSAGES} messages together, found {found}")]
     TooManyMessages {
@@ -148,6 +151,9 @@ pub fn read(text: &str) -> Result<Vec<LoreTest>, TestsError> {
         let problem = error.to_string().lines().next().unwrap_or_default().to_owned();
         TestsError::Form { problem }
     })?;
+    if tests.is_empty() {
+        return Err(TestsError::NoTests);
+    }
     if tests.len() > MOST_TESTS {
         return Err(TestsError::TooManyTests { found: tests.len() });
     }
@@ -290,6 +296,7 @@ tests:
         let said = "    messages: [{ user: a }]\n";
         for (file, found) in [
             ("tests: [".to_owned(), "a file of tests must be YAML with `tests`"),
+            ("tests: []".to_owned(), "a file must hold at least one test, found none"),
             ("books: []".to_owned(), "a file of tests must be YAML with `tests`"),
             (test(&format!("{said}    fire: [a]")), "unknown field `fire`"),
             (test(said), "test `t` must have one of `fires`, `does_not_fire`, `order`"),

@@ -250,8 +250,14 @@ impl Memory {
         self.clients.entry(name.to_owned()).or_default()
     }
 
+    /// The chat of this name, which a front end gave it or was told.
     pub(super) fn bound_to(&self, id: &str) -> Option<Slot> {
-        self.bound.get(id).copied()
+        self.bound.get(id).or_else(|| self.by_id.get(id)).copied()
+    }
+
+    /// Whether a front end gave a chat this name.
+    pub(super) fn is_bound(&self, id: &str) -> bool {
+        self.bound.contains_key(id)
     }
 
     pub(super) fn bind(&mut self, slot: Slot, id: &str) {

@@ -60,8 +60,7 @@ impl Memory {
             let id = found.chat.clone().unwrap_or_else(|| self.new_id(&found.path));
             self.open(id, None)
         });
-        if let Some(id) = request.explicit.chat.as_deref().filter(|id| self.bound_to(id).is_none())
-        {
+        if let Some(id) = request.explicit.chat.as_deref().filter(|id| !self.is_bound(id)) {
             self.bind(slot, id);
         }
         let tip = self.walk(slot, &found.path);

@@ -79,9 +79,15 @@ impl Memory {
     /// The path before the words of a request that follows a response, if that is known and the
     /// request does not name another chat.
     pub(super) fn followed(&self, request: &Request) -> Option<Alignment> {
-        let ended = self.responses.get(request.explicit.follows.as_deref()?)?;
-        let story = self.story(ended.slot);
+        let follows = request.explicit.follows.as_deref()?;
         let named = request.explicit.chat.as_deref();
+        let Some(ended) = self.responses.get(follows) else {
+            // Its chat is named: where else would it go on than where that is?
+            let slot = self.bound_to(named?)?;
+            let story = self.story(slot);
+            return Some(Alignment::before(slot, story.path_to(story.tip)));
+        };
+        let story = self.story(ended.slot);
         let fits = named.is_none_or(|name| match self.bound_to(name) {
             Some(slot) => slot == ended.slot,
             None => story.bound.is_none(),
@@ -127,6 +133,25 @@ mod tests {
 
     fn path(found: &Recognition) -> Vec<&str> {
         found.path.iter().map(|message| message.text.as_str()).collect()
+    }
+
+    #[test]
+    fn what_follows_an_unknown_response_goes_on_with_the_chat_it_names_and_else_with_none() {
+        let mut memory = Memory::new();
+        let first = ask(&mut memory, None, Some("inn"), "I come in.", ("r1", "Welcome."));
+        let named = ask(&mut memory, Some("gone"), Some("inn"), "Yes.", ("r2", "Sit down."));
+        assert_eq!(path(&named), ["I come in.", "Welcome.", "Yes."]);
+        assert_eq!(named.chat, first.chat);
+        // By the id that its answer told.
+        let other = ask(&mut memory, None, None, "A fox.", ("r3", "It digs."));
+        let id = other.chat.as_ref().unwrap().as_str();
+        let told = ask(&mut memory, Some("gone"), Some(id), "It sleeps.", ("r4", "Soundly."));
+        assert_eq!(path(&told), ["A fox.", "It digs.", "It sleeps."]);
+        // The same words after two responses that nobody knows are two stories.
+        let [one, two] =
+            ["x", "y"].map(|id| ask(&mut memory, Some(id), None, "Go on.", (id, "So it was.")));
+        assert!(one.is_new && two.is_new);
+        assert_ne!(one.chat, two.chat);
     }
 
     #[test]

@@ -148,7 +148,8 @@ impl HttpModel {
             reader.push(&bytes).map_err(|error| self.unreadable(error))?;
         }
         let text = reader.finish().map_err(|error| self.unreadable(error))?;
-        Ok(ChatReply { text: strip_think(&text).into_owned() })
+        // What is remembered of an answer is stored, shown and exported.
+        Ok(ChatReply { text: self.without_keys(&strip_think(&text)) })
     }
 
     fn address(&self) -> String {

@@ -45,7 +45,7 @@ pub(super) async fn there(
     next.run(request).await
 }
 
-async fn is_deleted(app: &App, chat: &ChatId) -> Result<bool, StoreError> {
+pub(super) async fn is_deleted(app: &App, chat: &ChatId) -> Result<bool, StoreError> {
     let label = Label::read(app.store.as_ref(), &app.tenant, chat).await?;
     if label.deleted.is_none() {
         return Ok(false);

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use loreloom_core::{chat::GenerationType, ids::ChatId, prompt::PromptMessage, units::Timestamp};
 use loreloom_memory::{
     past::stored::StoredChat,
-    ports::{JobState, TurnId, TurnRecord, TurnSummary},
+    ports::{JobState, StoreError, TurnId, TurnRecord, TurnSummary},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,6 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
+    chat_labels::is_deleted,
     extract::{Json, Query},
     paging::{self, Page},
     problem::Problem,
@@ -101,6 +102,9 @@ async fn turns(
     Query(params): Query<TurnsParams>,
 ) -> Result<Json<TurnsPage>, Problem> {
     let (store, id) = (app.store.as_ref(), ChatId(params.chat));
+    if is_deleted(&app, &id).await? {
+        return Err(StoreError::NoChat { chat: id }.into());
+    }
     let mut chat = StoredChat::read(store, &caller.tenant, &id).await?;
     let mut turns = std::mem::take(&mut chat.turns);
     turns.retain(|turn| !turn.undone && turn.generation != GenerationType::Quiet);
@@ -111,11 +115,11 @@ async fn turns(
     let Page { items, total, next } = page;
     let (first, last) = (items.first(), items.last());
     let started = first.map(|turn| turn.created).filter(|_| params.cursor.is_some());
-    let since = started.or(params.from.map(Timestamp)).or(first.map(|turn| turn.created));
+    // What went wrong before the first turn is told with it.
+    let since = started.or(params.from.map(Timestamp)).unwrap_or(Timestamp(0));
     let until = last.and_then(|last| all.iter().find(|(turn, _)| *turn > last.id));
-    let fail_opens = since.map(|since| {
-        app.api().fail_opens.within(&caller.tenant, since, until.map(|(_, created)| *created))
-    });
+    let until = until.map(|(_, created)| *created);
+    let fail_opens = app.api().fail_opens.within(&caller.tenant, since, until);
     let mut before = match first.and_then(|one| all.iter().rfind(|(turn, _)| *turn < one.id)) {
         Some((turn, _)) => sent(chat.turn(store, &caller.tenant, *turn).await?, None),
         None => None,
@@ -127,7 +131,6 @@ async fn turns(
         figures.push(looking.figures(&turn, &record, before.as_deref()));
         before = sent(record, before);
     }
-    let fail_opens = fail_opens.unwrap_or_default();
     Ok(Json(TurnsPage { items: figures, total, next, fail_opens }))
 }
 

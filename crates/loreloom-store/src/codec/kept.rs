@@ -133,7 +133,12 @@ mod tests {
     fn path(bytes: usize) -> KeptPath {
         let prefix = PrefixHash::default();
         let text = "x".repeat(bytes);
-        Arc::new(vec![Arc::new(Kept { prefix, number: Some(1), role: Role::User, text: text.into() })])
+        Arc::new(vec![Arc::new(Kept {
+            prefix,
+            number: Some(1),
+            role: Role::User,
+            text: text.into(),
+        })])
     }
 
     #[test]

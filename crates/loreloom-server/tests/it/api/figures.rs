@@ -62,7 +62,7 @@ async fn what_went_on_without_lore_is_told_beside_the_turns_of_its_time() {
         response.bytes().await.unwrap();
         json!({"at": at, "path": CHAT, "reason": warning})
     };
-    fail(500).await;
+    let before = fail(500).await;
     clock.0.store(1_000, Ordering::Relaxed);
     api.tell("inn", &FIRST, "Welcome.").await;
     api.loreloom.story(2).await;
@@ -71,11 +71,11 @@ async fn what_went_on_without_lore_is_told_beside_the_turns_of_its_time() {
     api.tell("inn", &SECOND, "Nobody is.").await;
     api.loreloom.story(4).await;
     let after = fail(4_000).await;
-    assert_eq!(figures(&api, "").await["fail_opens"], json!([between, after]));
+    assert_eq!(figures(&api, "").await["fail_opens"], json!([before, between, after]));
     assert_eq!(figures(&api, "&from=2500").await["fail_opens"], json!([after]));
     assert_eq!(figures(&api, "&from=400").await["fail_opens"].as_array().unwrap().len(), 3);
     let page = figures(&api, "&limit=1").await;
-    assert_eq!(page["fail_opens"], json!([between]));
+    assert_eq!(page["fail_opens"], json!([before, between]));
     let next = page["next"].as_str().unwrap();
     let page = figures(&api, &format!("&limit=1&cursor={next}")).await;
     assert_eq!(page["fail_opens"], json!([after]));
