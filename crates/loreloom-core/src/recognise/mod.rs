@@ -110,10 +110,6 @@ impl Memory {
         }
         let (alignment, fork) = match followed {
             Some(followed) => (Some(followed), false),
-            // It brings only what is new: others may have said the same.
-            None if request.explicit.follows.is_some() && align::is_opening(self, &window) => {
-                (None, false)
-            }
             None => self.locate(request, &window),
         };
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
@@ -183,6 +179,11 @@ impl Memory {
                     None => (best(true), true),
                 },
             },
+            // After a response that nobody knows it brings only what is new: others may have said
+            // the same.
+            None if request.explicit.follows.is_some() && align::is_opening(self, window) => {
+                (None, false)
+            }
             None => (align::best(self, window, &request.client, |_| true), false),
         }
     }
