@@ -207,11 +207,8 @@ mod tests {
     use super::*;
 
     fn prompt(texts: &[&str]) -> Vec<PromptMessage> {
-        let message = |text: &&str| PromptMessage {
-            role: Role::User,
-            name: None,
-            content: (*text).to_owned().into(),
-        };
+        let message =
+            |text: &&str| PromptMessage { role: Role::User, name: None, content: (*text).into() };
         texts.iter().map(message).collect()
     }
 

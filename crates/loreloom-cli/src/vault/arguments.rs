@@ -101,7 +101,7 @@ pub(crate) enum VaultTold {
         /// Where the key of its address comes from. It gets no other: that of the arguments is
         /// not for addresses that others name.
         key: Option<KeySource>,
-        /// Whether it must be there now, and is not asked again later.
+        /// Whether it is being registered: then it must be there now, and is read anew.
         is_new: bool,
     },
 }

@@ -113,11 +113,7 @@ mod tests {
         said: &str,
         reply: (&str, &str),
     ) -> Recognition {
-        let message = WireMessage {
-            role: Role::User,
-            text: said.to_owned().into(),
-            ..WireMessage::default()
-        };
+        let message = WireMessage { role: Role::User, text: said.into(), ..WireMessage::default() };
         let explicit = Explicit {
             follows: follows.map(str::to_owned),
             chat: chat.map(str::to_owned),

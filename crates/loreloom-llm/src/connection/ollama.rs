@@ -80,7 +80,7 @@ mod tests {
             messages: vec![PromptMessage {
                 role: Role::User,
                 name: Some("Ana".to_owned()),
-                content: "Hi".to_owned().into(),
+                content: "Hi".into(),
             }],
             max_tokens: Some(64),
             temperature: Some(0.0),

@@ -121,20 +121,16 @@ mod tests {
     fn request() -> ChatRequest {
         ChatRequest {
             messages: vec![
-                PromptMessage {
-                    role: Role::System,
-                    name: None,
-                    content: "Be brief.".to_owned().into(),
-                },
+                PromptMessage { role: Role::System, name: None, content: "Be brief.".into() },
                 PromptMessage {
                     role: Role::User,
                     name: Some("Ana María".to_owned()),
-                    content: "Hi".to_owned().into(),
+                    content: "Hi".into(),
                 },
                 PromptMessage {
                     role: Role::Tool,
                     name: Some("日本".to_owned()),
-                    content: "4".to_owned().into(),
+                    content: "4".into(),
                 },
             ],
             max_tokens: Some(64),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn message(role: Role, content: &str) -> PromptMessage {
-        PromptMessage { role, name: None, content: content.to_owned().into() }
+        PromptMessage { role, name: None, content: content.into() }
     }
 
     fn speaker_of(messages: &[PromptMessage]) -> Option<String> {

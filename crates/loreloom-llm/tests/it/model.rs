@@ -15,11 +15,8 @@ const OPENAI: &str = "/v1/chat/completions";
 const OLLAMA: &str = "/api/chat";
 
 fn request() -> ChatRequest {
-    let message = PromptMessage {
-        role: Role::User,
-        name: None,
-        content: "Who keeps the gate?".to_owned().into(),
-    };
+    let message =
+        PromptMessage { role: Role::User, name: None, content: "Who keeps the gate?".into() };
     ChatRequest { messages: vec![message], ..ChatRequest::default() }
 }
 

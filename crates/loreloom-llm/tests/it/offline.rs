@@ -217,12 +217,8 @@ async fn the_model_is_listed_and_everything_else_is_a_json_error() {
 #[tokio::test]
 async fn as_a_model_it_tells_the_same_and_refuses_json() {
     let messages = vec![
-        PromptMessage { role: Role::System, name: None, content: WORLD.to_owned().into() },
-        PromptMessage {
-            role: Role::User,
-            name: None,
-            content: "The Ashen Gate?".to_owned().into(),
-        },
+        PromptMessage { role: Role::System, name: None, content: WORLD.into() },
+        PromptMessage { role: Role::User, name: None, content: "The Ashen Gate?".into() },
     ];
     let mut request = ChatRequest { messages, ..ChatRequest::default() };
     let reply = OfflineModel.complete(&request).await.unwrap();

@@ -10,8 +10,8 @@ use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use loreloom_memory::ports::{BodyStream, Finished, ReplyReading, UpstreamError, WholeReply};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// Called with the reply once all of it has passed; the task stores it. Not called for a reply that was cut off, by the upstream or by a front end that hung
-/// up before its end.
+/// Called with the reply once all of it has passed; the task stores it. Not called for a reply
+/// that was cut off, by the upstream or by a front end that hung up before its end.
 pub(super) type WhenComplete = Box<dyn FnOnce(WholeReply) -> JoinHandle<()> + Send>;
 
 /// Passes chunks on as they come. The end of the body waits until the reply is stored, so

@@ -80,7 +80,7 @@ async fn an_edit_of_one_message_of_500_removes_only_what_was_born_in_it() {
         ["live/2", "live/250", "live/4", "live/498"]
     );
     let mut edited = messages.clone();
-    edited[2].text = "nothing of note".to_owned().into();
+    edited[2].text = "nothing of note".into();
     assert_eq!(sticky(&live, &edited).await.unwrap(), ["live/250", "live/4", "live/498"]);
     let mut deleted = messages.clone();
     deleted.remove(250);

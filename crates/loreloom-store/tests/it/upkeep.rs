@@ -115,10 +115,7 @@ async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
     };
     let wrong = [
         ("newer", change(|archive| archive.version = 2)),
-        (
-            "forged text",
-            change(|archive| archive.nodes[0].message.text = "forged".to_owned().into()),
-        ),
+        ("forged text", change(|archive| archive.nodes[0].message.text = "forged".into())),
         ("forged reply", change(forge_a_reply)),
         ("missing node", change(|archive| drop(archive.nodes.remove(0)))),
         ("a circle", change(|archive| archive.nodes[0].parent = archive.nodes[1].prefix)),
