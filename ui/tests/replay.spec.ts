@@ -1,19 +1,28 @@
+import type { Page } from '@playwright/test';
+
 import { axe, book, demo, expect, json, shot, test, url } from './kit';
 
-test.afterAll(async () => {
-  await fetch(`${url()}/api/v1/books/quay`, { method: 'DELETE' });
-});
-
-test('a change that is not saved is told to all stories, and each turn shows what would change', async ({ page }) => {
+// Replays the stories with a key that is not saved. Returns where the run is shown.
+async function triedOut(page: Page): Promise<string | null> {
   await book('quay', [{ key: ['nothingsaysthis'], comment: 'The quay', content: 'The quay is slippery with weed.' }]);
   await page.goto('/lore?f=book:quay');
   await page.locator('.vr', { hasText: 'The quay' }).click();
   await page.getByLabel('Keys: add key', { exact: true }).fill('causeway');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Replay all stories' }).click();
-  await page.getByRole('link', { name: /changed turn/ }).waitFor();
-  const href = await page.getByRole('link', { name: /changed turn/ }).getAttribute('href');
+  const link = page.getByRole('link', { name: /changed turn/ });
+  await link.waitFor();
+  const href = await link.getAttribute('href');
   await page.getByRole('button', { name: 'Discard' }).click();
+  return href;
+}
+
+test.afterAll(async () => {
+  await fetch(`${url()}/api/v1/books/quay`, { method: 'DELETE' });
+});
+
+test('a change that is not saved is told to all stories, and each turn shows what would change', async ({ page }) => {
+  const href = await triedOut(page);
   await page.goto(href!);
   const run = await json<{ changed: number; appeared: number }>(`/replay/${href!.split('/').at(-1)}`);
   expect(run.changed).toBeGreaterThan(0);
@@ -35,16 +44,7 @@ test('a change that is not saved is told to all stories, and each turn shows wha
 });
 
 test('a changed turn is saved as a test, which fails until the change is there', async ({ page }) => {
-  await book('quay', [{ key: ['nothingsaysthis'], comment: 'The quay', content: 'The quay is slippery with weed.' }]);
-  await page.goto('/lore?f=book:quay');
-  await page.locator('.vr', { hasText: 'The quay' }).click();
-  await page.getByLabel('Keys: add key', { exact: true }).fill('causeway');
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Replay all stories' }).click();
-  const link = page.getByRole('link', { name: /changed turn/ });
-  await link.waitFor();
-  const href = await link.getAttribute('href');
-  await page.getByRole('button', { name: 'Discard' }).click();
+  const href = await triedOut(page);
   await page.goto(href!);
   await page.getByRole('button', { name: 'Save as test' }).click();
   await expect(page).toHaveURL(/\/replay$/);
