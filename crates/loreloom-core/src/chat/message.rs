@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Text;
-use crate::book::Extensions;
+use super::{Extras, Text};
 
 /// Who a message is from, as models know it.
 #[derive(
@@ -117,7 +116,7 @@ pub struct Message {
     /// Fields of the front end that we do not model.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
-    pub extensions: Extensions,
+    pub extensions: Extras,
 }
 
 impl Message {
@@ -133,7 +132,7 @@ impl Message {
             name: name.map(str::to_owned),
             text: text.into(),
             hidden: false,
-            extensions: Extensions::new(),
+            extensions: Extras::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A story: messages, the path they form, and how they are told apart.
 
+mod extras;
 pub mod identity;
 mod message;
 mod path;
@@ -7,6 +8,7 @@ mod text;
 mod voices;
 
 pub use self::{
+    extras::Extras,
     message::{GenerationType, Message, Role},
     path::{Path, PathItem},
     text::Text,

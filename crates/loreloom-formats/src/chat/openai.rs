@@ -56,7 +56,7 @@ fn message(row: &Node<'_>, at: usize) -> Result<ImportedMessage, FormatError> {
     let text = text.ok_or_else(|| wrong("content", "text or a list of parts", content))?;
     let name = row.get("name").and_then(Node::as_str);
     let mut message = Message::new(role, name, text);
-    message.extensions = unknown_keys(row, &["role", "content", "name"]);
+    message.extensions = unknown_keys(row, &["role", "content", "name"]).into();
     // Pictures and sound are not text; the parts stay as they are for sending on.
     if let Some(parts) = content.filter(|content| content.items().iter().any(|part| !is_text(part)))
     {

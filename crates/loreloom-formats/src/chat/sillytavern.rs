@@ -95,7 +95,7 @@ fn message(
     let name = root.get("name").and_then(Node::as_str);
     let mut message = Message::new(role(root), name, text);
     message.hidden = root.get("is_system").is_some_and(js::truthy);
-    message.extensions = unknown_keys(root, &KNOWN);
+    message.extensions = unknown_keys(root, &KNOWN).into();
     let swipes: Vec<String> = root
         .get("swipes")
         .map_or(&[][..], Node::items)

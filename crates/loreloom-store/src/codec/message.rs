@@ -1,8 +1,7 @@
 //! Messages as columns: what was said is shared, how it was said belongs to the node.
 
 use loreloom_core::{
-    book::Extensions,
-    chat::{GenerationType, Message, Role},
+    chat::{Extras, GenerationType, Message, Role},
     digest::Hasher,
     ids::Digest,
 };
@@ -103,7 +102,7 @@ impl NodeColumns {
     pub(crate) fn message(self, told: Told) -> Result<Message, String> {
         let extensions = match self.extensions {
             Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
-            None => Extensions::new(),
+            None => Extras::default(),
         };
         let (role, text) = (told.role, told.text);
         Ok(Message { role, name: self.name, text: text.into(), hidden: self.hidden, extensions })
