@@ -5,7 +5,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::{Anchored, Input, meta};
 
 use super::table::Table;
 
@@ -35,7 +35,7 @@ impl Bpe {
 /// How a vocabulary cuts texts.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    pattern: Regex,
+    pattern: meta::Regex,
     /// Whether line ends have a rule of their own, before the one for blanks.
     cuts_lines: bool,
 }
@@ -44,15 +44,18 @@ impl Pieces {
     /// The published pattern without its last rules, which are the same in all: a run of blanks
     /// leaves its last one to the word behind it. That rule looks ahead, which the pattern
     /// cannot; it is carried out on what is found.
-    pub(super) fn new(pattern: &str, cuts_lines: bool) -> Result<Self, regex::Error> {
-        let pattern = RegexBuilder::new(&format!(r"{pattern}|\s+")).build()?;
+    pub(super) fn new(pattern: &str, cuts_lines: bool) -> Result<Self, Box<meta::BuildError>> {
+        let pattern = meta::Regex::new(&format!(r"{pattern}|\s+"))?;
         Ok(Self { pattern, cuts_lines })
     }
 
     fn of<'text>(&self, text: &'text str) -> impl Iterator<Item = &'text str> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let found = self.pattern.find_at(text, at)?;
+            // Every character begins a piece, so that none has to be looked for: a search that
+            // is told where to begin need not go back to find that out.
+            let here = Input::new(text).range(at..).anchored(Anchored::Yes);
+            let found = self.pattern.search(&here)?;
             let piece = &text[found.start()..self.end(text, found.start(), found.end())];
             at = found.start() + piece.len();
             Some(piece)
