@@ -96,7 +96,12 @@ fn ask(body: &Value) -> Result<Ask, String> {
         (Some(messages), _) => vec![messages.iter().map(message).collect::<Result<_, _>>()?],
         (None, Some(prompt)) => texts(prompt)?,
         (None, None) if body.get("input").is_some() => vec![input(body)?],
-        (None, None) => return Err("`messages` must be a list".to_owned()),
+        (None, None) if body.get("messages").is_some() => {
+            return Err("`messages` must be a list".to_owned());
+        }
+        (None, None) => {
+            return Err("one of `messages`, `prompt` and `input` must be given".to_owned());
+        }
     };
     let choices = choices(body, prompts.len())?;
     let format = body["response_format"]["type"].as_str().unwrap_or("text");

@@ -32,7 +32,17 @@ pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
         return Ok(json!({"embedding": embedder.embed_one(text)}));
     }
     let texts = texts(&body["input"])?;
-    let vectors: Vec<Vector> = texts.iter().map(|text| embedder.embed_one(text)).collect();
+    let mut vectors: Vec<Vector> = texts.iter().map(|text| embedder.embed_one(text)).collect();
+    if let Some(asked) = body.get("dimensions").filter(|asked| !asked.is_null()) {
+        let most = vectors.iter().map(Vec::len).min().unwrap_or_default();
+        let length = asked.as_u64().and_then(|length| usize::try_from(length).ok());
+        let length = length.filter(|length| (1..=most).contains(length)).ok_or_else(|| {
+            format!("`dimensions` must be a whole number from 1 to {most}, found {asked}")
+        })?;
+        for vector in &mut vectors {
+            shorten(vector, length);
+        }
+    }
     let tokens: u32 = texts.iter().map(|text| FastEstimate.count(text).0).sum();
     if wanted == Wanted::Ollama {
         return Ok(json!({
@@ -40,12 +50,13 @@ pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
             "prompt_eval_count": tokens,
         }));
     }
-    let encoded: fn(&Vector) -> Value = match body["encoding_format"].as_str() {
-        None | Some("float") => |vector| json!(vector),
-        Some("base64") => packed,
-        Some(other) => {
-            return Err(format!("`encoding_format` must be `float` or `base64`, found `{other}`"));
-        }
+    let format = &body["encoding_format"];
+    let encoded: fn(&Vector) -> Value = if format.is_null() || format == "float" {
+        |vector| json!(vector)
+    } else if format == "base64" {
+        packed
+    } else {
+        return Err(format!("`encoding_format` must be `float` or `base64`, found {format}"));
     };
     let listed = vectors.iter().enumerate().map(
         |(at, vector)| json!({"object": "embedding", "index": at, "embedding": encoded(vector)}),
@@ -54,6 +65,19 @@ pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
         "object": "list", "data": listed.collect::<Vec<_>>(), "model": model,
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }))
+}
+
+/// Leaves the first numbers of a vector and makes it as long as it was.
+fn shorten(vector: &mut Vector, length: usize) {
+    let size = |vector: &Vector| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
+    let before = size(vector);
+    vector.truncate(length);
+    let after = size(vector);
+    if after > 0.0 {
+        for number in vector {
+            *number *= before / after;
+        }
+    }
 }
 
 /// A vector as clients of OpenAI's ask for it: its numbers, four bytes each.

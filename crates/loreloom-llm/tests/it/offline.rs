@@ -439,3 +439,41 @@ async fn texts_get_the_vectors_of_the_embedder_that_is_built_in() {
     assert_eq!(status, 400);
     assert_eq!(refused["error"], "`input` must have from 1 to 2048 texts, found 0");
 }
+
+#[tokio::test]
+async fn shorter_vectors_are_as_long_as_whole_ones() {
+    let ask = async |dimensions: Value| -> (u16, Value) {
+        let body = json!({"input": "a gate", "dimensions": dimensions});
+        let (status, _, bytes) = send(Method::POST, "/v1/embeddings", &body).await;
+        (status, serde_json::from_slice(&bytes).unwrap())
+    };
+    let numbers = |answer: &Value| -> Vec<f64> {
+        let listed = answer["data"][0]["embedding"].as_array().unwrap();
+        listed.iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    let size = |vector: &[f64]| vector.iter().map(|number| number * number).sum::<f64>().sqrt();
+    let whole = numbers(&ask(Value::Null).await.1);
+    let short = numbers(&ask(json!(8)).await.1);
+    assert_eq!(short.len(), 8);
+    let longer = size(&short) / size(&whole[..8]);
+    assert!(short.iter().zip(&whole).all(|(a, b)| (a - b * longer).abs() < 1e-5), "{short:?}");
+    assert!((size(&short) - size(&whole)).abs() < 1e-5, "{short:?}");
+    for wrong in [json!(0), json!(whole.len() + 1), json!("8")] {
+        let (status, refused) = ask(wrong.clone()).await;
+        let most = whole.len();
+        let rule = format!("`dimensions` must be a whole number from 1 to {most}, found {wrong}");
+        assert_eq!((status, refused["error"]["message"].as_str()), (400, Some(rule.as_str())));
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_a_prompt_is_told_what_it_may_have() {
+    for (path, body, rule) in [
+        ("/completions", json!({}), "one of `messages`, `prompt` and `input` must be given"),
+        ("/chat/completions", json!({"messages": 1}), "`messages` must be a list"),
+    ] {
+        let (status, _, bytes) = send(Method::POST, path, &body).await;
+        let refused: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((status, refused["error"]["message"].as_str()), (400, Some(rule)), "{path}");
+    }
+}
