@@ -38,7 +38,7 @@ pub struct OpenVault {
     pub registered: bool,
 }
 
-/// Why a folder cannot be a vault.
+/// Why a place cannot be a vault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VaultRefusal {
     /// It lies where callers from elsewhere may not point to.
@@ -46,6 +46,14 @@ pub enum VaultRefusal {
     Outside {
         /// The folder.
         folder: String,
+    },
+    /// Notes of it would be woven twice.
+    #[error("notes of `{place}` are open already, as vault `{name}`")]
+    Open {
+        /// The place.
+        place: String,
+        /// The vault that is open.
+        name: String,
     },
     /// It cannot be opened.
     #[error("{reason}")]
@@ -66,7 +74,7 @@ pub trait VaultKeeper: Send + Sync {
     async fn check(&self, folder: &str, anywhere: bool) -> Result<String, VaultRefusal>;
 
     /// Opens one more, besides those that are open. If that fails, all stays as it was.
-    async fn add(&self, vault: RegisteredVault) -> Result<(), String>;
+    async fn add(&self, vault: RegisteredVault) -> Result<(), VaultRefusal>;
 
     /// How each was read last.
     fn sources(&self) -> Vec<NoteSource>;

@@ -166,6 +166,18 @@ fn readable(place: &str) -> std::io::Result<()> {
     if RegisteredVault::is_address(place) { Ok(()) } else { std::fs::read_dir(place).map(drop) }
 }
 
+/// Whether two places have notes in common: they are one, however they are spelled, or one folder
+/// lies in the other.
+fn overlap(one: &str, other: &str) -> bool {
+    let [address, another] = [one, other].map(|place| place.trim_end_matches('/'));
+    if RegisteredVault::is_address(one) || RegisteredVault::is_address(other) {
+        return address.eq_ignore_ascii_case(another);
+    }
+    let real = |folder: &str| Path::new(folder).canonicalize().ok();
+    let (Some(one), Some(other)) = (real(one), real(other)) else { return one == other };
+    one.starts_with(&other) || other.starts_with(&one)
+}
+
 /// Ends a watch, which waits for its thread.
 async fn close(watching: Option<Watching>) {
     // The thread's own panic was told by itself.
@@ -184,17 +196,22 @@ impl VaultKeeper for Keeper {
         checking.await.unwrap_or_else(|error| unusable(error.to_string()))
     }
 
-    async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
+    async fn add(&self, vault: RegisteredVault) -> Result<(), VaultRefusal> {
         let mut work = self.work.lock().await;
         if let Err(error) = readable(&vault.place) {
-            return Err(format!("`{}` cannot be read: {error}", vault.place));
+            return unusable(format!("`{}` cannot be read: {error}", vault.place));
+        }
+        if let Some(open) = self.open().into_iter().find(|open| overlap(&open.place, &vault.place))
+        {
+            return Err(VaultRefusal::Open { place: vault.place, name: open.name });
         }
         let name = vault.name.clone();
-        let mut registered = registered(&work).await?;
+        let unusable = |reason| VaultRefusal::Unusable { reason };
+        let mut registered = registered(&work).await.map_err(unusable)?;
         registered.retain(|other| other.name != vault.name);
         registered.push(vault);
         registered.sort_by(|a, b| a.name.cmp(&b.name));
-        self.take_up_or_stay(&mut work, registered, Some(&name)).await
+        self.take_up_or_stay(&mut work, registered, Some(&name)).await.map_err(unusable)
     }
 
     fn sources(&self) -> Vec<NoteSource> {

@@ -206,6 +206,17 @@ async fn a_folder_is_followed_and_registered_beside_an_obsidian_that_went_away()
     let new = json!({"name": "more", "folder": folder});
     let (status, wrote) = server.api("POST", "/vaults", &new).await;
     assert_eq!(status, 201, "{wrote}");
+    let (_, vaults) = server.api("GET", "/vaults", &Value::Null).await;
+    let more = vaults["items"].as_array().unwrap().iter().find(|one| one["name"] == "more");
+    let (_, notes) = server.api("GET", "/lore/entries?f=book:more", &Value::Null).await;
+    for twice in [home.path().join("more/../more"), folder.parent().unwrap().to_owned()] {
+        let again = json!({"name": "again", "folder": twice});
+        let (status, refused) = server.api("POST", "/vaults", &again).await;
+        assert_eq!((status, &refused["field"]), (409, &json!("folder")), "{refused}");
+    }
+    let counted = &notes["items"][0]["tokens"];
+    assert!(counted.as_u64() > Some(0), "{notes}");
+    assert_eq!(more.map(|one| (&one["notes"], &one["tokens"])), Some((&json!(1), counted)));
     let chat = [user("The bell, the gate, the rope.")];
     let found = woven(&server, &chat).await;
     assert!(["whole", "bone", "rope leans"].iter().all(|one| found.contains(one)), "{found}");

@@ -1,11 +1,16 @@
 //! Vaults: folders of notes and vaults behind Obsidian's REST API, named when the server was started or registered since.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use loreloom_core::vault::{Selecting, Setup, inspect_setup};
+use loreloom_core::{
+    units::Tokens,
+    vault::{Note, Selecting, Setup, inspect_setup},
+};
 use loreloom_memory::ports::Change;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -74,7 +79,19 @@ impl VaultView {
     }
 }
 
-fn view(app: &App, caller: &Caller) -> VaultsView {
+/// The vaults as a caller sees them. The notes of a large one take a while to count, once.
+async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
+    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
+    let counting = tokio::task::spawn_blocking(move || {
+        let Some(vault) = lore.library().vault() else { return Vec::new() };
+        let counted = |note: &Arc<Note>| {
+            let tokens = vault.find(&note.id()).map(|ix| vault.tokens(ix, counter.as_ref()));
+            (note.vault.clone(), tokens.unwrap_or_default())
+        };
+        lore.shelf().notes.iter().map(counted).collect()
+    });
+    let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
+    let counted: Vec<(String, Tokens)> = counting.await.map_err(failed)?;
     let administers = caller.must_administer().is_ok();
     let open = app.stacks.vault_keeper().map(|keeper| keeper.open()).unwrap_or_default();
     let sources = app.stacks.vault_keeper().filter(|_| administers);
@@ -92,22 +109,22 @@ fn view(app: &App, caller: &Caller) -> VaultsView {
             }
         })
         .collect();
-    for note in &app.stacks.lore().shelf().notes {
-        let at = items.iter().position(|vault| vault.name == note.vault);
+    for (name, tokens) in counted {
+        let at = items.iter().position(|vault| vault.name == name);
         let at = at.unwrap_or_else(|| {
-            items.push(VaultView::of(note.vault.clone()));
+            items.push(VaultView::of(name));
             items.len() - 1
         });
         items[at].notes += 1;
-        items[at].tokens += u64::from(note.tokens.0);
+        items[at].tokens += u64::from(tokens.0);
     }
-    VaultsView { items }
+    Ok(VaultsView { items })
 }
 
 /// The vaults whose notes are in use. Their notes are in the table of entries.
 #[utoipa::path(get, path = "/vaults", tag = "books", responses((status = 200, body = VaultsView)))]
-async fn list(State(app): State<App>, caller: Caller) -> Json<VaultsView> {
-    Json(view(&app, &caller))
+async fn list(State(app): State<App>, caller: Caller) -> Result<Json<VaultsView>, Problem> {
+    view(&app, &caller).await.map(Json)
 }
 
 fn keeper(app: &App) -> Result<&dyn VaultKeeper, Problem> {
@@ -161,6 +178,7 @@ async fn place(
     keeper.check(folder, caller.is_at_home()).await.map_err(|refusal| {
         let code = match refusal {
             VaultRefusal::Outside { .. } => Code::Forbidden,
+            VaultRefusal::Open { .. } => Code::Conflict,
             VaultRefusal::Unusable { .. } => Code::WrongValue,
         };
         Problem::new(code, refusal.to_string()).at("folder").with(folder.clone())
@@ -196,12 +214,18 @@ async fn register(
     let place = place(keeper, &caller, &new).await?;
     // It is open before it is written down: one that cannot be opened is never registered.
     let vault = RegisteredVault { name, place: place.clone(), key: new.key, revision: 0 };
-    keeper.add(vault.clone()).await.map_err(|reason| {
+    keeper.add(vault.clone()).await.map_err(|refusal| {
         let (field, rule) = match new.url {
             Some(_) => ("url", "a vault behind an address must be there to be read"),
             None => ("folder", "a vault is a folder that can be read and watched"),
         };
-        Problem::new(Code::WrongValue, format!("{rule}: {reason}")).at(field).with(place)
+        let problem = match refusal {
+            VaultRefusal::Open { .. } => Problem::new(Code::Conflict, refusal.to_string()),
+            VaultRefusal::Outside { .. } | VaultRefusal::Unusable { .. } => {
+                Problem::new(Code::WrongValue, format!("{rule}: {refusal}"))
+            }
+        };
+        problem.at(field).with(place)
     })?;
     match changed(&app, &caller, vault.registering()).await {
         Ok(wrote) => Ok((StatusCode::CREATED, wrote).into_response()),
@@ -246,7 +270,7 @@ async fn changed(
     let editing = Editing { app, tenant: &caller.tenant };
     let done = editing.done(before, revision, ()).await?;
     app.take_up_vaults().await?;
-    Ok(Json(done.with(view(app, caller))))
+    Ok(Json(done.with(view(app, caller).await?)))
 }
 
 /// Reads all vaults again, where a change was not noticed: on a network drive, for one.
@@ -256,7 +280,7 @@ async fn changed(
 async fn refresh(State(app): State<App>, caller: Caller) -> Result<Json<VaultsView>, Problem> {
     let failed = |reason: String| Problem::new(Code::Failed, reason);
     keeper(&app)?.refresh().await.map_err(failed)?;
-    Ok(Json(view(&app, &caller)))
+    view(&app, &caller).await.map(Json)
 }
 
 /// What is odd.

@@ -34,10 +34,14 @@ impl VaultKeeper for Pretending {
         Ok(folder.to_owned())
     }
 
-    async fn add(&self, vault: RegisteredVault) -> Result<(), String> {
+    async fn add(&self, vault: RegisteredVault) -> Result<(), VaultRefusal> {
         let RegisteredVault { name, place, .. } = vault;
         if place.ends_with("broken") {
-            return Err(format!("`{place}` cannot be watched: no more watches"));
+            let reason = format!("`{place}` cannot be watched: no more watches");
+            return Err(VaultRefusal::Unusable { reason });
+        }
+        if let Some(open) = self.open().into_iter().find(|open| open.place == place) {
+            return Err(VaultRefusal::Open { place, name: open.name });
         }
         let vault = OpenVault { name, place, registered: true };
         self.open.lock().unwrap_or_else(PoisonError::into_inner).push(vault);
@@ -82,6 +86,11 @@ async fn a_vault_that_cannot_be_opened_is_not_registered() {
     assert_eq!(api.call("POST", "/vaults", new).await.status, 201);
     let registered = RegisteredVault::all(store.as_ref(), &tenant).await.unwrap();
     assert_eq!(registered[0].place, "/notes/whole");
+    let again = json!({"name": "twice", "folder": "/notes/whole"});
+    let refused = api.call("POST", "/vaults", again).await;
+    assert_eq!(refused.json["field"], "folder", "{}", refused.text);
+    let rule = "notes of `/notes/whole` are open already, as vault `notes`".to_owned();
+    assert_eq!(refused.refused(409), ("conflict".to_owned(), rule));
 }
 
 #[tokio::test]
