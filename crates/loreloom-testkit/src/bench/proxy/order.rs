@@ -2,7 +2,7 @@
 //! The linker lays them side by side: `crates/loreloom-cli/build.rs` says why.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
@@ -79,17 +79,47 @@ fn first_dump(counted: &Path) -> PathBuf {
     name.into()
 }
 
-/// The functions that have a cost. Sorted, which keeps what belongs together together.
-fn functions(counted: &str) -> BTreeSet<&str> {
-    counted
-        .lines()
-        .filter(|line| line.starts_with("fn=") || line.starts_with("cfn="))
+/// The functions that have a cost, each followed by those that it calls: what runs together lies
+/// together, and what a request waits for is not mixed with what is done after it.
+fn functions(counted: &str) -> Vec<&str> {
+    let (mut names, mut calls) = (BTreeMap::new(), BTreeMap::<&str, Vec<&str>>::new());
+    let (mut met, mut called, mut here) = (Vec::new(), BTreeSet::new(), "");
+    for line in counted.lines() {
+        let (is_call, rest) = match (line.strip_prefix("fn="), line.strip_prefix("cfn=")) {
+            (Some(rest), _) => (false, rest),
+            (None, Some(rest)) => (true, rest),
+            (None, None) => continue,
+        };
         // `fn=(number) name`, of which the name is told once only.
-        .filter_map(|line| line.split_once(") ").map(|(_, name)| name))
-        // One that calls itself has a number for each depth.
-        .map(|name| name.split_once('\'').map_or(name, |(name, _)| name))
-        .filter(|name| !name.starts_with("0x") && !name.starts_with('('))
-        .collect()
+        let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
+        if !name.is_empty() {
+            // One that calls itself has a number for each depth.
+            names.insert(number, name.split_once('\'').map_or(name, |(name, _)| name));
+        }
+        if is_call {
+            calls.entry(here).or_default().push(number);
+            called.insert(number);
+        } else {
+            here = number;
+            met.push(number);
+        }
+    }
+    // From those that nobody calls; what calls itself in a circle comes last.
+    let mut next: Vec<&str> = met.iter().rev().copied().collect();
+    next.extend(met.iter().rev().filter(|number| !called.contains(*number)));
+    let (mut seen, mut told, mut order) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    while let Some(number) = next.pop() {
+        if !seen.insert(number) {
+            continue;
+        }
+        next.extend(calls.get(number).into_iter().flatten().rev());
+        let name: &str = names.get(number).copied().unwrap_or_default();
+        let is_named = !name.is_empty() && !name.starts_with("0x") && !name.starts_with('(');
+        if is_named && told.insert(name) {
+            order.push(name);
+        }
+    }
+    order
 }
 
 #[cfg(test)]
@@ -97,9 +127,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_told_once_and_what_has_no_name_is_left_out() {
-        let counted = "fn=(1) _ZN1b1bE\n12 3\ncfn=(2) alpha'2\ncalls=1 0\n1 5\n\nfn=(2)\n1 7\n\
-             fn=(3) 0x00001234\n1 1\nfn=(4) (below main)\n1 1\nfn=(5) alpha\n1 1\n";
-        assert_eq!(functions(counted).into_iter().collect::<Vec<_>>(), ["_ZN1b1bE", "alpha"]);
+    fn functions_are_told_once_each_before_those_it_calls() {
+        let counted = "fn=(1) circle\n1 1\ncfn=(1)\ncalls=1 0\n1 5\n\n\
+             fn=(6) apart\n1 1\nfn=(4) (below main)\n1 1\ncfn=(3) 0x00001234\ncalls=1 0\n1 5\n\
+             cfn=(5) last\ncalls=1 0\n1 5\n\nfn=(3)\n1 1\ncfn=(2) alpha'2\ncalls=1 0\n1 5\n\n\
+             fn=(5)\n1 1\nfn=(2)\n1 7\nfn=(7) alpha\n1 1\n";
+        assert_eq!(functions(counted), ["apart", "alpha", "last", "circle"]);
     }
 }
