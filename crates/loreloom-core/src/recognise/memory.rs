@@ -142,7 +142,7 @@ impl Memory {
     ) {
         let slot = self.open(id, bound);
         for path in paths {
-            let tip = self.walk(slot, path);
+            let tip = self.walk(slot, None, path);
             let story = &mut self.chats[slot.0];
             (story.tip, story.asked) = (tip, None);
         }
@@ -337,9 +337,30 @@ impl Memory {
         }
     }
 
-    /// Follows a path from the root, making the messages that are missing.
-    pub(super) fn walk(&mut self, slot: Slot, path: &[Message]) -> Option<NodeAt> {
-        path.iter().fold(None, |at, message| Some(self.step(slot, at, message)))
+    /// Follows a path from a message on, or from the root, making the messages that are missing.
+    pub(super) fn walk(
+        &mut self,
+        slot: Slot,
+        from: Option<NodeAt>,
+        path: &[Message],
+    ) -> Option<NodeAt> {
+        path.iter().fold(from, |at, message| Some(self.step(slot, at, message)))
+    }
+
+    /// Goes once more along messages that are stored as they are, from the root to the last:
+    /// what [`Memory::walk`] does, without looking for them.
+    pub(super) fn revisit(&mut self, slot: Slot, last: NodeAt, messages: &[Message]) -> NodeAt {
+        let (story, mut at) = (&mut self.chats[slot.0], Some(last));
+        self.clock += messages.len() as u64;
+        story.touched = self.clock;
+        for (since, message) in (0..).zip(messages.iter().rev()) {
+            let Some(node) = at.map(|at| &mut story.nodes[at.0]) else { break };
+            node.touched = self.clock - since;
+            // What the next request is compared with.
+            node.message.text.share(&message.text);
+            at = node.parent;
+        }
+        last
     }
 
     /// The child of `parent` with this message, made if it is missing.
@@ -453,12 +474,17 @@ impl Story {
     /// The child of `parent` that is a message exactly as it was told, which most are: found
     /// without working out what names its text.
     pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &Text) -> Option<NodeAt> {
-        let children = self.nodes[parent.0].children.as_slice();
-        let fits = |at: &NodeAt| {
-            let node = &self.nodes[at.0];
+        let fits = |node: &Node| {
             node.joined_at.is_none() && node.message.role == role && node.message.text == *text
         };
-        children.iter().copied().find(fits)
+        // Messages that came one after the other stand so: most have their child beside them.
+        let beside = NodeAt(parent.0 + 1);
+        let is_child = |node: &Node| node.parent == Some(parent) && fits(node);
+        if self.nodes.get(beside.0).is_some_and(is_child) {
+            return Some(beside);
+        }
+        let children = self.nodes[parent.0].children.iter().copied();
+        children.into_iter().find(|at| fits(self.node(*at)))
     }
 
     /// The child of `parent` that is this text, in whatever dress.
@@ -497,5 +523,33 @@ impl Story {
             left.extend(&node.children);
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Role::{Assistant, User};
+
+    #[test]
+    fn going_along_known_messages_is_walking_them_from_the_root() {
+        let told = |texts: &[(Role, &str)]| -> Vec<Message> {
+            texts.iter().map(|(role, text)| Message::new(*role, None, *text)).collect()
+        };
+        let first = told(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
+        let other = told(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
+        let mut walked = Memory::new();
+        walked.restore(ChatId::from("a"), None, [&first[..], &other]);
+        let (slot, branch) = (Slot(0), walked.story(Slot(0)).path_to(Some(NodeAt(2))));
+        for known in 1..=first.len() {
+            let mut path = first.clone();
+            path.push(Message::new(Assistant, None, format!("Number {known}.")));
+            let mut revisited = walked.clone();
+            let end = walked.walk(slot, None, &path);
+            let (passed, rest) = path.split_at(known);
+            let last = revisited.revisit(slot, branch[known - 1], passed);
+            assert_eq!(revisited.walk(slot, Some(last), rest), end, "{known}");
+            assert_eq!(format!("{revisited:?}"), format!("{walked:?}"), "{known}");
+        }
     }
 }

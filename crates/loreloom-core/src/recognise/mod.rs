@@ -75,6 +75,9 @@ pub struct Recognition {
     pub speakers: Speakers,
     slot: Option<Slot>,
     fork: bool,
+    /// The messages at the beginning of the path that the chat has as they are: the last of them
+    /// and how many there are.
+    trunk: Option<(NodeAt, usize)>,
 }
 
 impl Recognition {
@@ -155,6 +158,7 @@ impl Memory {
             speakers,
             slot,
             fork,
+            trunk: reading.trunk,
         }
     }
 
@@ -235,6 +239,7 @@ fn bare(window: Window, speakers: Speakers) -> Recognition {
         speakers,
         slot: None,
         fork: false,
+        trunk: None,
     }
 }
 

@@ -48,6 +48,9 @@ pub(super) struct Reading {
     pub(super) path: Vec<Message>,
     /// How many messages of the path come before the window.
     pub(super) before: usize,
+    /// The messages at its beginning that are those of the stored path: the last of them and how
+    /// many there are.
+    pub(super) trunk: Option<(NodeAt, usize)>,
 }
 
 /// Reads a window. `asks` says that the last piece is a question of a background
@@ -121,6 +124,20 @@ impl<'a> Reader<'a> {
     fn push(&mut self, at: usize, message: Message, node: Option<NodeAt>) {
         self.reading.standings[at] = Standing::Story;
         self.reading.places[at] = Some(self.reading.path.len());
+        self.tell(message, node);
+    }
+
+    /// The next message of the path.
+    fn tell(&mut self, message: Message, node: Option<NodeAt>) {
+        let known = self.reading.trunk.map_or(0, |(_, count)| count);
+        if let (Some(story), Some(node)) = (self.story, node)
+            && known == self.reading.path.len()
+            && self.path.get(known) == Some(&node)
+            // How a continued message is joined is still to be learned.
+            && story.node(node).joined_at.is_none()
+        {
+            self.reading.trunk = Some((node, known + 1));
+        }
         self.reading.path.push(message);
         self.at = node;
     }
@@ -166,11 +183,10 @@ impl<'a> Reader<'a> {
     fn keep_before(&mut self, count: usize) {
         for index in 0..count {
             if let Some(node) = self.node(index) {
-                self.reading.path.push(node.message.clone());
+                self.tell(node.message.clone(), Some(self.path[index]));
             }
         }
         self.reading.before = count;
-        self.at = count.checked_sub(1).map(|last| self.path[last]);
     }
 
     /// Front ends drop examples before messages: a small prompt that has all its examples
@@ -242,8 +258,7 @@ impl<'a> Reader<'a> {
             if !self.is_unsent(node, at) {
                 return;
             }
-            self.reading.path.push(node.message.clone());
-            self.at = Some(self.path[missing.start]);
+            self.tell(node.message.clone(), Some(self.path[missing.start]));
             missing.start += 1;
         }
     }
@@ -392,8 +407,7 @@ impl<'a> Reader<'a> {
             node.message.role == Role::Assistant && self.is_unsent(node, part)
         };
         if let Some(unsent) = story.node(at).children.iter().rev().find(unsent).copied() {
-            self.reading.path.push(story.node(unsent).message.clone());
-            self.at = Some(unsent);
+            self.tell(story.node(unsent).message.clone(), Some(unsent));
         }
     }
 

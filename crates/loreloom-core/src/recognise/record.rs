@@ -63,7 +63,14 @@ impl Memory {
         if let Some(id) = request.explicit.chat.as_deref().filter(|id| !self.is_bound(id)) {
             self.bind(slot, id);
         }
-        let tip = self.walk(slot, &found.path);
+        let trunk = found.trunk.filter(|_| known.is_some()).and_then(|(last, count)| {
+            let (passed, rest) = found.path.split_at_checked(count)?;
+            Some((self.revisit(slot, last, passed), rest))
+        });
+        let tip = match trunk {
+            Some((last, rest)) => self.walk(slot, Some(last), rest),
+            None => self.walk(slot, None, &found.path),
+        };
         self.learn_preamble(slot, found.window.preamble.iter().map(|part| part.key));
         for (part, standing) in found.window.parts.iter().zip(&found.standings) {
             if !matches!(standing, Standing::Story | Standing::Tool) {
