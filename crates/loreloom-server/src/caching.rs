@@ -1,6 +1,7 @@
 //! Placement for the prompt cache, and what each prompt kept of the one before.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     sync::{Mutex, PoisonError},
 };
@@ -15,7 +16,7 @@ use loreloom_core::{
 };
 use loreloom_memory::ports::StoreError;
 
-use crate::{app::App, connections::Line, story::Decided};
+use crate::{app::App, connections::Line, deciding::Decided};
 
 /// Where lore stands in prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub enum Placement {
 }
 
 /// The texts of a turn with their places in its prompt.
-pub(crate) struct Placed {
-    pub(crate) injections: Vec<Injection>,
+pub(crate) struct Placed<'turn> {
+    pub(crate) injections: Cow<'turn, [Injection]>,
     /// Sources whose texts stand elsewhere in the next prompt.
     pub(crate) moving: Vec<Provenance>,
 }
@@ -42,19 +43,20 @@ impl Decided {
         before: usize,
         prompt: &[PromptMessage],
         layout: &loreloom_core::assemble::Layout,
-    ) -> Placed {
+    ) -> Placed<'_> {
         let Placement::Stable(settings) = placement else {
             let in_chat = self.woven.injections.iter().filter(|one| is_in_chat(&one.place));
             let moving = in_chat.map(|one| one.source.clone()).collect();
-            return Placed { injections: self.woven.injections.clone(), moving };
+            return Placed { injections: Cow::Borrowed(&self.woven.injections), moving };
         };
         let arrangement = Arrangement { settings: settings.clone(), before };
-        let canvas = Canvas { prompt, layout, path: &self.track.path };
-        let planned = arrangement.place(canvas, self.lore.library(), &self.ledger, &mut self.woven);
-        self.given.arrangement = Some(arrangement);
+        let canvas = Canvas { prompt, layout, path: &self.wish.path };
+        let (library, ledger) = (self.lore.library(), &self.wish.state.ledger);
+        let planned = arrangement.place(canvas, library, ledger, &mut self.woven);
+        self.asked.given.arrangement = Some(arrangement);
         let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);
         let moving = tail.map(|laid| laid.injection.source.clone()).collect();
-        Placed { injections: planned.injections(), moving }
+        Placed { injections: Cow::Owned(planned.injections()), moving }
     }
 }
 
@@ -102,7 +104,7 @@ impl SentLog {
 pub(crate) fn breakpoints(
     line: &Line,
     placement: &Placement,
-    now: &Assembled,
+    now: impl FnOnce() -> Assembled,
     moving: &[Provenance],
 ) -> Vec<Mark> {
     let provider = match (&line.connection.cache, placement) {
@@ -110,7 +112,7 @@ pub(crate) fn breakpoints(
         _ => return Vec::new(),
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
-    stable::measure(&provider, None, now, &|one| moving.contains(one), &mut memo).marks
+    stable::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
 }
 
 impl App {

@@ -3,23 +3,18 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
-    chat::{GenerationType, Path, Role},
+    chat::{GenerationType, Path, Role, Voices},
     given::{Asked, Given},
     macros::{IDLE, in_words},
     state::StoryState,
     told::Told,
     turn::{Near, Speaker, Transcript},
     units::{Timestamp, Tokens},
+    weave::Woven,
 };
 
 use crate::{
-    app::App,
-    choosing::Waiting,
-    connections::Line,
-    lore::Lore,
-    paths::Track,
-    remembering::budget,
-    story::{Decided, Names},
+    app::App, choosing::Waiting, connections::Line, lore::Lore, remembering::budget, story::Names,
 };
 
 /// Everything a turn is decided from, besides the lore.
@@ -47,6 +42,40 @@ pub(crate) struct Wish {
     pub(crate) seen_from: usize,
     /// When the message before the newest was written, where that is known.
     pub(crate) left_at: Option<Timestamp>,
+}
+
+/// A turn that was decided but not yet stored. What it was decided from is kept as it is, and taken
+/// apart when the turn is stored: by then its request is on its way.
+pub(crate) struct Decided {
+    pub(crate) lore: Arc<Lore>,
+    pub(crate) wish: Box<Wish>,
+    pub(crate) asked: Box<Asked>,
+    pub(crate) transcript: Transcript,
+    pub(crate) woven: Woven,
+}
+
+impl Decided {
+    /// The story that it is a turn of.
+    pub(crate) fn path(&self) -> &Path {
+        &self.wish.path
+    }
+}
+
+/// What a turn was given, over a line to a model: with it the turn can be decided again.
+pub(crate) fn given(
+    asked: Asked,
+    lore: &Lore,
+    (path, transcript): (&Path, &Transcript),
+    line: &Line,
+) -> Given {
+    let attachments = Some(lore.attachments(&asked.turn(path, transcript).cast()));
+    Given {
+        attachments,
+        voices: Voices::of(path),
+        connection: Some(line.connection.name.clone()),
+        model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+        ..asked.given
+    }
 }
 
 impl App {
@@ -83,14 +112,18 @@ impl App {
             let choosing = Box::pin(self.choose(by, &turn, &wish.state, waiting));
             asked.given.selection = choosing.await;
         }
-        let mut decided = woven(wish, &asked, (lore, transcript), &holds, line);
+        let mut woven = {
+            let turn = asked.turn(&wish.path, &transcript);
+            lore.weave(&turn, &wish.state, line.counter.as_ref())
+        };
+        woven.injections.extend(holds.note(user_messages(&wish.path), line.counter.as_ref()));
         if let Some(remembering) = remembering {
-            let asking = self.remembered(decided.path().chat(), remembering);
+            let asking = self.remembered(wish.path.chat(), remembering);
             let remembered = Box::pin(asking).await;
-            decided.woven.report.budgets.extend(budget(&remembered));
-            decided.woven.injections.extend(remembered.injections);
+            woven.report.budgets.extend(budget(&remembered));
+            woven.injections.extend(remembered.injections);
         }
-        decided
+        Box::new(Decided { lore, wish, asked, transcript, woven })
     }
 
     /// What a turn is asked for, before anybody has chosen anything.
@@ -140,37 +173,6 @@ impl App {
             Vec::new()
         })
     }
-}
-
-/// Weaves a turn.
-fn woven(
-    wish: Box<Wish>,
-    asked: &Asked,
-    (lore, transcript): (Arc<Lore>, Transcript),
-    holds: &Told,
-    line: &Line,
-) -> Box<Decided> {
-    let Wish { path, state, names, generation, is_story, told, .. } = *wish;
-    let turn = asked.turn(&path, &transcript);
-    let mut woven = lore.weave(&turn, &state, line.counter.as_ref());
-    woven.injections.extend(holds.note(user_messages(&path), line.counter.as_ref()));
-    let telling = told.after(&state.told);
-    woven.delta.told = (telling != state.told).then_some(telling);
-    let given = Given {
-        connection: Some(line.connection.name.clone()),
-        model: Some(line.model.clone()).filter(|model| !model.is_empty()),
-        ..lore.given(&turn, &path)
-    };
-    Box::new(Decided {
-        lore,
-        given,
-        woven,
-        ledger: state.ledger,
-        generation,
-        is_story,
-        names,
-        track: Track { path: Arc::unwrap_or_clone(path), transcript },
-    })
 }
 
 /// What macros stand for that only the host knows: what it was told, and how long nobody has

@@ -17,8 +17,12 @@ use std::{
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-/// How often it looks.
+/// How often it looks while a turn is being decided.
 const TICK: Duration = Duration::from_millis(2);
+
+/// How often it looks whether another one is: whoever is woken takes a processor from somebody. One
+/// that takes long is seen so much later.
+const IDLE: Duration = Duration::from_millis(10);
 
 /// How long it looks after the last turn, before it sleeps until the next one.
 const AFTER: Duration = Duration::from_secs(1);
@@ -114,7 +118,7 @@ fn look(seen: &Weak<Seen>, wake: impl Fn()) {
         }
         if since > 0 || now.ago(now.last.load(Ordering::SeqCst)) < AFTER {
             drop(now);
-            thread::sleep(TICK);
+            thread::sleep(if since > 0 { TICK } else { IDLE });
             continue;
         }
         now.awake.store(false, Ordering::SeqCst);

@@ -13,7 +13,6 @@ use loreloom_core::{
     chat::Path,
     dice::TurnDice,
     explain::{Case, Fix, explain},
-    given::Given,
     ids::{EntryId, TenantId},
     library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
     report::Verdict,
@@ -179,12 +178,6 @@ impl Lore {
         let roster = Arc::new(Roster::new(&self.library, &attachments, strategy));
         rosters.insert(attachments, Arc::clone(&roster));
         roster
-    }
-
-    /// What a turn is given, the books that are active for it among that.
-    pub fn given(&self, turn: &Turn<'_>, path: &Path) -> Given {
-        let attachments = Some(self.attachments(&turn.cast()));
-        Given { attachments, ..Given::of(turn, path) }
     }
 
     /// The books, notes and rules it was compiled from.

@@ -20,7 +20,7 @@ const MESSAGE: usize = 256;
 /// A path and its messages as they are scanned.
 #[derive(Clone, Debug)]
 pub(crate) struct Track {
-    pub(crate) path: Path,
+    pub(crate) path: Arc<Path>,
     pub(crate) transcript: Transcript,
 }
 
@@ -94,7 +94,7 @@ mod tests {
 
     fn put(paths: &Paths, path: Path) {
         let transcript = Transcript::of(&path, true);
-        paths.put(Arc::new(Track { path, transcript }), Timestamp(7));
+        paths.put(Arc::new(Track { path: Arc::new(path), transcript }), Timestamp(7));
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         let take = |chat: &str| {
             let (track, at) = paths.take(&ChatId::from(chat))?;
             assert!(track.iter().all(|track| track.transcript.len() == track.path.items().len()));
-            Some((track.map(|track| track.path), at))
+            Some((track.map(|track| Arc::unwrap_or_clone(track.path)), at))
         };
         assert_eq!(take("a"), Some((Some(of("a", 2)), Timestamp(7))));
         assert_eq!(take("a"), Some((None, Timestamp(7))));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loreloom_core::{
-    assemble::Seams,
+    assemble::{Assembled, Layout, Plan, Seams},
     chat::{GenerationType, Message, Path, PathItem, Role, identity::without_speaker},
     given::Given,
     ids::{ChatId, PrefixHash},
@@ -11,7 +11,6 @@ use loreloom_core::{
     prompt::PromptMessage,
     recognise::{Answer, Kind, Recognition, Ticket},
     report::{Span, Warning},
-    stable::Ledger,
     state::StoryState,
     told::Told,
     turn::{Speaker, Transcript},
@@ -23,23 +22,14 @@ use loreloom_memory::ports::{
 };
 
 use crate::{
-    app::App, choosing::Waiting, connections::Line, deciding::Wish, events, lore::Lore,
-    notices::Happened, paths::Track,
+    app::App,
+    choosing::Waiting,
+    connections::Line,
+    deciding::{Decided, Wish, given},
+    events,
+    notices::Happened,
+    paths::Track,
 };
-
-/// A turn that was decided but not yet stored.
-pub(crate) struct Decided {
-    pub(crate) lore: Arc<Lore>,
-    pub(crate) track: Track,
-    pub(crate) woven: Woven,
-    /// Where texts stood in earlier turns.
-    pub(crate) ledger: Ledger,
-    pub(crate) given: Given,
-    pub(crate) generation: GenerationType,
-    /// Whether it becomes story; a background generation does not.
-    pub(crate) is_story: bool,
-    pub(crate) names: Names,
-}
 
 /// A story up to its newest message.
 struct SoFar {
@@ -75,6 +65,31 @@ pub(crate) struct Spoken {
     pub(crate) notes: Option<String>,
 }
 
+/// A prompt and how texts are sewn into it. That is carried out for the record only, and so when
+/// the turn is stored: the model is sent the front end's own body with the same changes.
+pub(crate) struct Sewn {
+    /// The prompt as it came.
+    pub(crate) prompt: Vec<PromptMessage>,
+    /// What its pieces are.
+    pub(crate) layout: Layout,
+    /// How it is changed.
+    pub(crate) plan: Plan,
+    /// Sources whose texts stand elsewhere in the next prompt.
+    pub(crate) moving: Vec<Provenance>,
+    /// What it is sent over.
+    pub(crate) line: Line,
+}
+
+impl Sewn {
+    /// What is sent.
+    pub(crate) fn sent(self) -> Sent {
+        let Self { prompt, layout, plan, moving, line } = self;
+        let seams = Seams { layout: Some(layout), ..plan.seams(&prompt) };
+        let Assembled { messages, spans } = plan.apply(prompt);
+        Sent { prompt: messages, spans, already: plan.already, seams, moving, line }
+    }
+}
+
 /// What was sent to the model.
 pub(crate) struct Sent {
     /// The prompt.
@@ -102,13 +117,6 @@ pub struct LastTurn {
     pub record: TurnRecord,
     /// The reply, once it is there.
     pub reply: Option<String>,
-}
-
-impl Decided {
-    /// The story that it is a turn of.
-    pub(crate) fn path(&self) -> &Path {
-        &self.track.path
-    }
 }
 
 impl App {
@@ -175,20 +183,20 @@ impl App {
             None => (None, None),
         };
         let (known, transcript) = match known {
-            Some(Track { path, transcript }) => (path, Some(transcript)),
+            Some(Track { path, transcript }) => (Arc::unwrap_or_clone(path), Some(transcript)),
             None => (Path::new(chat), None),
         };
         let (mut path, taken_over) = known.grown(story);
         let transcribed = transcript.map(|transcript| (transcript, taken_over));
-        let mut state = StoryState::default();
-        if let Some(newest) = newest {
-            match self.ask_store(self.store.state(&self.tenant, &path)).await {
-                // A story's first turn.
-                Err(StoreError::NoChat { .. }) => (),
-                found => state = found?,
-            }
-            path.push(newest);
-        }
+        let Some(newest) = newest else {
+            return Ok(SoFar { path, transcribed, state: StoryState::default(), left_at });
+        };
+        let state = match self.ask_store(self.store.state(&self.tenant, &path)).await {
+            // A story's first turn.
+            Err(StoreError::NoChat { .. }) => StoryState::default(),
+            found => found?,
+        };
+        path.push(newest);
         Ok(SoFar { path, transcribed, state, left_at })
     }
 
@@ -233,10 +241,13 @@ impl App {
         spoken: &[Spoken],
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
-        let Decided { lore, track, woven, given, generation, names, .. } = *decided;
-        let path = &track.path;
-        let Woven { injections, delta, mut report, .. } = woven;
         let Sent { prompt, spans, already, seams, moving, line } = sent;
+        let Decided { lore, wish, asked, transcript, woven } = *decided;
+        let Wish { path, state, names, generation, told, .. } = *wish;
+        let given = given(*asked, &lore, (&path, &transcript), &line);
+        let Woven { injections, mut delta, mut report, .. } = woven;
+        let telling = told.after(&state.told);
+        delta.told = (telling != state.told).then_some(telling);
         report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
@@ -254,11 +265,11 @@ impl App {
             created: now,
             given: Some(Box::new(Given { seams, ..given })),
         };
-        let reply = only_reply(path, spoken);
-        let (stored, answered) = match self.write(path, &record, reply.as_ref()).await {
+        let reply = only_reply(&path, spoken);
+        let (stored, answered) = match self.write(&path, &record, reply.as_ref()).await {
             Err(StoreError::NoChat { .. }) => {
-                self.store.open_chat(&self.tenant, path.chat(), &title(path), now).await?;
-                self.write(path, &record, reply.as_ref()).await?
+                self.store.open_chat(&self.tenant, path.chat(), &title(&path), now).await?;
+                self.write(&path, &record, reply.as_ref()).await?
             }
             written => written?,
         };
@@ -266,6 +277,7 @@ impl App {
         self.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
         let (chat, version) = (path.chat().to_string(), stored.write.0);
         self.tell(events::Happened::Chat { chat, version });
+        let track = Track { path, transcript };
         Ok(Committed { track, turn: stored.id, version, names, answered })
     }
 
@@ -299,7 +311,7 @@ impl App {
         // A long story is copied for choices only.
         let copies = std::iter::repeat_n(path, spoken.len());
         for (path, Spoken { answer: Answer { message, replaces }, notes }) in copies.zip(spoken) {
-            let mut path = if replaces { without_last(&path) } else { path };
+            let mut path = if replaces { without_last(&path) } else { Arc::unwrap_or_clone(path) };
             let parent = path.prefix();
             let node = node(parent, path.push(message).clone());
             let write = if let Some(write) = answered.take() {
@@ -320,7 +332,7 @@ impl App {
         }
         if let Some(path) = told {
             // The reply is stored: its reader need not wait for what memory makes of it.
-            let mut track = Track { path, transcript };
+            let mut track = Track { path: Arc::new(path), transcript };
             // All but the reply is transcribed, and a message that it goes on with.
             track.transcript.retell(&track.path, track.path.items().len().saturating_sub(1));
             let (app, track) = (self.clone(), Arc::new(track));

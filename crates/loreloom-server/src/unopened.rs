@@ -81,6 +81,10 @@ impl Upstream for Unopened {
 struct Nothing;
 
 impl ReplyReading for Nothing {
+    fn is_over(&self) -> bool {
+        false
+    }
+
     fn push(&mut self, _bytes: &[u8]) {}
 
     fn finish(self: Box<Self>) -> Finished {

@@ -70,6 +70,13 @@ impl Plan {
         self.edits.is_empty() && self.insertions.is_empty()
     }
 
+    /// How many texts it puts in.
+    pub fn texts(&self) -> usize {
+        let joined = self.edits.iter().map(|edit| &edit.joined);
+        let joined = joined.chain(self.insertions.iter().map(|insertion| &insertion.joined));
+        joined.map(|joined| joined.pieces.len()).sum()
+    }
+
     /// Carries the plan out.
     pub fn apply(&self, prompt: Vec<PromptMessage>) -> Assembled {
         let length = prompt.len() + self.insertions.len();

@@ -107,7 +107,9 @@ mod tests {
                 let before = prompt(parts);
                 for strict in [false, true] {
                     let plan = Layout::of(&before, strict).plan(&before, &injections[..count]);
-                    let woven = plan.apply(before.clone()).messages;
+                    let assembled = plan.apply(before.clone());
+                    assert_eq!(plan.texts(), assembled.spans.len(), "{parts:?}");
+                    let woven = assembled.messages;
                     assert_eq!(
                         plan.seams(&before).unpick(&woven),
                         Some(before.clone()),

@@ -126,12 +126,20 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) 
     let chat = header(CHAT_HEADER).or_else(|| field("chat"));
     let generation = header(TYPE_HEADER).or_else(|| field("type"));
     Explicit {
-        chat: chat.map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned),
+        chat: chat.map(str::trim).filter(|id| is_chat_name(id)).map(str::to_owned),
         follows: None,
         generation: generation.map(str::trim).and_then(GenerationType::asked),
         user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
         char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),
     }
+}
+
+/// The rule for names of chats.
+pub const CHAT_NAMES: &str = "must have 1 to 200 characters, none of which is a control character";
+
+/// Whether a chat can have this name: it is also told in headers and tables.
+pub fn is_chat_name(name: &str) -> bool {
+    (1..=200).contains(&name.chars().count()) && !name.contains(char::is_control)
 }
 
 fn is_structured(body: &WireBody) -> bool {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The effects that run during a scan.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Effects {
     sticky: FxHashMap<EntryIx, MessageCount>,
     cooldown: FxHashMap<EntryIx, MessageCount>,
@@ -23,7 +23,8 @@ pub(crate) struct Effects {
 impl Effects {
     /// A dry run sees no effect and changes no record.
     pub(crate) fn dry(state: &StoryState) -> Self {
-        Self { state: state.clone(), ..Self::default() }
+        let (sticky, cooldown) = (FxHashMap::default(), FxHashMap::default());
+        Self { sticky, cooldown, state: state.clone() }
     }
 
     /// The effects that run when the chat has `length` messages.

@@ -24,8 +24,15 @@ pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
     } else {
         Framing::Documents(Vec::new())
     };
-    let (choices, done, said) = (BTreeMap::new(), false, false);
-    Box::new(Passing { framing, choices, response: None, done, said, size: 0, lost: false })
+    Box::new(Passing {
+        framing,
+        choices: BTreeMap::new(),
+        response: None,
+        end: End::Open,
+        said: false,
+        size: 0,
+        lost: false,
+    })
 }
 
 enum Framing {
@@ -33,13 +40,23 @@ enum Framing {
     Documents(Vec<u8>),
 }
 
+/// What the server has said of the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Nothing yet.
+    Open,
+    /// Its last event was one that ends a reply.
+    Closed,
+    /// Nothing follows.
+    Done,
+}
+
 struct Passing {
     framing: Framing,
     choices: BTreeMap<u64, Choice>,
     /// The id of a response, which later requests can name.
     response: Option<String>,
-    /// Whether the server has said that nothing follows.
-    done: bool,
+    end: End,
     /// Whether it has said anything at all.
     said: bool,
     size: usize,
@@ -81,16 +98,28 @@ impl ReplyReading for Passing {
         }
     }
 
+    fn is_over(&self) -> bool {
+        match &self.framing {
+            Framing::Events(_) => self.end != End::Open,
+            // A document on each line: the last one says it.
+            Framing::Documents(body) => {
+                let last = body.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
+                let last = last.and_then(|line| serde_json::from_slice(line).ok());
+                last.is_some_and(|document| closes(&document))
+            }
+        }
+    }
+
     fn finish(mut self: Box<Self>) -> Finished {
-        let mut is_half = false;
+        let (mut is_half, is_open) = (false, self.end == End::Open);
         match std::mem::replace(&mut self.framing, Framing::Documents(Vec::new())) {
             Framing::Events(decoder) => {
-                if let Some(event) = decoder.finish().filter(|_| !self.done && !self.lost) {
+                if let Some(event) = decoder.finish().filter(|_| is_open && !self.lost) {
                     self.event(&event.data);
                     is_half = self.lost;
                 }
                 // Not even half an event is no reply either.
-                is_half |= !self.said && !self.done && !self.lost;
+                is_half |= !self.said && is_open && !self.lost;
             }
             Framing::Documents(body) => {
                 for document in serde_json::Deserializer::from_slice(&body).into_iter() {
@@ -104,9 +133,11 @@ impl ReplyReading for Passing {
                 }
             }
         }
-        let ended = self.done || self.choices.values().all(|choice| choice.ended);
+        // The last event may have come without its end.
+        let done = self.end == End::Done;
+        let ended = done || self.choices.values().all(|choice| choice.ended);
         let goes_on = self.choices.values().any(|choice| choice.goes_on && !choice.ended);
-        if is_half || (!self.lost && !self.done && goes_on) {
+        if is_half || (!self.lost && !done && goes_on) {
             return Finished::Unfinished;
         }
         if self.lost || !ended || self.choices.is_empty() {
@@ -126,7 +157,7 @@ impl Passing {
 
     fn event(&mut self, data: &str) {
         if data.trim() == "[DONE]" {
-            self.done = true;
+            self.end = End::Done;
             return;
         }
         match serde_json::from_str(data) {
@@ -141,6 +172,9 @@ impl Passing {
             self.lost = true;
             return;
         }
+        if self.end != End::Done {
+            self.end = if closes(document) { End::Closed } else { End::Open };
+        }
         if let Some(id) = response_id(document) {
             self.response = Some(id.to_owned());
         }
@@ -151,6 +185,14 @@ impl Passing {
             choice.goes_on |= added.ends == Some(false);
         }
     }
+}
+
+/// Whether a document of a stream is the last one. OpenAI's choices end one by one; that all have,
+/// an event of its own says.
+fn closes(document: &Value) -> bool {
+    // A token of KoboldCpp's may be the last and does not say so.
+    let is_part = document.get("choices").is_some() || document.get("token").is_some();
+    !is_part && read(document).iter().any(|one| one.ends == Some(true))
 }
 
 /// The id of a response of the responses API, in the document itself or in an event about it.
@@ -233,6 +275,37 @@ mod tests {
 
     fn events(documents: &[&str]) -> String {
         format!("data: {}\n\n", documents.join("\n\ndata: "))
+    }
+
+    #[test]
+    fn a_stream_is_over_with_the_document_that_ends_it() {
+        let delta = r#"{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}"#;
+        let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+        let said = r#"{"type":"response.output_text.delta","delta":"Hi"}"#;
+        let completed = r#"{"type":"response.completed","response":{"id":"r"}}"#;
+        for (documents, over) in [
+            (vec![delta, stop], false),
+            (vec![delta, stop, "[DONE]"], true),
+            (vec![said], false),
+            (vec![said, completed], true),
+            (vec![r#"{"content":"a","stop":false}"#], false),
+            (vec![r#"{"content":"a","stop":true}"#], true),
+            (vec![r#"{"token":"a"}"#], false),
+        ] {
+            let mut reading = passing("text/event-stream");
+            reading.push(events(&documents).as_bytes());
+            assert_eq!(reading.is_over(), over, "{documents:?}");
+        }
+        // What follows may be there in part.
+        let mut reading = passing("text/event-stream");
+        reading.push(b"data: {\"content\":\"a\",\"stop\":true}\n\ndata: [DO");
+        assert!(reading.is_over());
+        assert_eq!(reading.finish().whole(), Some(vec!["a".to_owned()]));
+        let mut reading = passing("application/x-ndjson");
+        reading.push(b"{\"response\":\"a\",\"done\":false}\n{\"response\":\"\",\"do");
+        assert!(!reading.is_over());
+        reading.push(b"ne\":true}\n");
+        assert!(reading.is_over());
     }
 
     #[test]

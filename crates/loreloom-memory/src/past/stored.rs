@@ -1,7 +1,7 @@
 //! A stored chat as those look at it who look back.
 
 use loreloom_core::{
-    chat::{GenerationType, Message},
+    chat::{GenerationType, Message, Role},
     ids::{ChatId, PrefixHash, TenantId},
 };
 
@@ -51,11 +51,22 @@ impl StoredChat {
     /// one it answered.
     pub fn turn_of(&self, node: &Node) -> Option<&TurnSummary> {
         let here = self.turn_at(node.prefix);
-        let reply = || self.turns.iter().rfind(|turn| turn.reply == Some(node.prefix));
+        let reply = || self.answered(node);
         let any = || {
             self.turns_at(node.prefix).filter(|turn| turn.generation != GenerationType::Edit).last()
         };
         here.or_else(reply).or_else(any)
+    }
+
+    /// The turn that a reply answers. Of one with several choices the turn names the last: the others
+    /// are known by what they follow.
+    pub fn answered(&self, reply: &Node) -> Option<&TurnSummary> {
+        let named = self.turns.iter().rfind(|turn| turn.reply == Some(reply.prefix));
+        let beside = || {
+            let turn = self.turn_at(reply.parent).filter(|turn| turn.reply.is_some())?;
+            (reply.message.role == Role::Assistant).then_some(turn)
+        };
+        named.or_else(beside)
     }
 
     /// The turn that counts of those computed on a node.

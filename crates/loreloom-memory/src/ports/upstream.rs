@@ -55,6 +55,9 @@ pub trait ReplyReading: Send {
     /// Takes the next bytes.
     fn push(&mut self, bytes: &[u8]);
 
+    /// Whether what was taken says itself that nothing of the reply follows.
+    fn is_over(&self) -> bool;
+
     /// What there is of it once the last byte has come.
     fn finish(self: Box<Self>) -> Finished;
 }

@@ -321,7 +321,7 @@ fn path_message(
     turn: Option<TurnBrief>,
 ) -> PathMessage {
     let versions = tree.iter().filter(|other| other.parent == node.parent);
-    let reply_to = chat.turns.iter().rfind(|turn| turn.reply == Some(node.prefix));
+    let reply_to = chat.answered(node);
     let message = node.message.clone();
     PathMessage {
         number,

@@ -11,6 +11,7 @@ use http::StatusCode;
 use loreloom_core::{
     chat::{Message, Path as Story, Role},
     ids::{ChatId, PrefixHash},
+    recognise::wire::{CHAT_NAMES, is_chat_name},
 };
 use loreloom_formats::{Limits, chat::import_chat};
 use loreloom_memory::{
@@ -101,8 +102,8 @@ async fn create(
     caller: Caller,
     Json(new): Json<NewChat>,
 ) -> Result<Response, Problem> {
-    if new.id.is_empty() || new.id.chars().count() > 200 {
-        return Err(Problem::value("id", "must have 1 to 200 characters", new.id));
+    if !is_chat_name(&new.id) {
+        return Err(Problem::value("id", CHAT_NAMES, new.id));
     }
     let chat = ChatId(new.id);
     if app.store.chat(&caller.tenant, &chat).await?.is_some() {

@@ -9,6 +9,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::{Injection, Place},
     prompt::PromptMessage,
+    recognise::wire::{CHAT_NAMES, is_chat_name},
     report::{BudgetUse, Warning},
     state::StoryState,
     turn::Speaker,
@@ -31,10 +32,10 @@ use crate::{
     caching::{Placed, Placement},
     choosing::Waiting,
     connections::Line,
-    deciding::Wish,
+    deciding::{Decided, Wish},
     labels::Label,
     prompt_map::PromptMap,
-    story::{Decided, Names, Sent},
+    story::{Names, Sent, Sewn},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -214,8 +215,8 @@ fn sent(item: &loreloom_core::chat::PathItem) -> PromptMessage {
 /// The story the turn is about.
 async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Problem> {
     let chat = ChatId::from(body.chat.as_str());
-    if body.chat.is_empty() {
-        return Err(Problem::value("chat", "must not be empty", ""));
+    if !is_chat_name(&body.chat) {
+        return Err(Problem::value("chat", CHAT_NAMES, body.chat.as_str()));
     }
     let record = app.store.chat(&caller.tenant, &chat).await?;
     let tip = match (body.tip, record) {
@@ -306,16 +307,6 @@ fn sewn(
     // The prompt may hold less of the story than there is: then the oldest are missing.
     let Placed { injections, moving } = decided.place(placement, 0, &prompt, &layout);
     let plan = layout.plan(&prompt, &injections);
-    let mut seams = plan.seams(&prompt);
-    seams.layout = Some(layout);
-    let assembled = plan.apply(prompt);
-    let sent = Sent {
-        already: plan.already.clone(),
-        spans: assembled.spans,
-        prompt: assembled.messages,
-        seams,
-        moving,
-        line,
-    };
-    (injections, sent)
+    let injections = injections.into_owned();
+    (injections, Sewn { prompt, layout, plan, moving, line }.sent())
 }

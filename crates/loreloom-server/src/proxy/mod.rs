@@ -185,7 +185,7 @@ async fn pass(
 async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) -> Response {
     let Outgoing { body, connection, woven, complaint } = outgoing;
     let (framing, reads) = (Framing::of_path(parts.uri.path()), Reads::of_path(parts.uri.path()));
-    let notes = notes(woven.as_ref(), complaint.as_deref());
+    let notes = notes(woven.as_deref(), complaint.as_deref());
     hold_key(app, &connection, &parts.headers);
     let (upstream, asked) = (&connection.upstream, Instant::now());
     let mut response = match upstream.send(call(parts, body)).await {
@@ -195,11 +195,11 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
             told(app, upstream.as_ref(), reply, framing, woven, times)
         }
         Ok(reply) => {
-            unanswered(app, woven.as_ref());
+            unanswered(app, woven.as_deref());
             answer(app, reply, framing, None)
         }
         Err(error) => {
-            unanswered(app, woven.as_ref());
+            unanswered(app, woven.as_deref());
             unreachable(app, &error, reads)
         }
     };
@@ -238,9 +238,9 @@ fn unreachable(app: &App, error: &UpstreamError, reads: Reads) -> Response {
 fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
     let mut notes = HeaderMap::new();
     if let Some(woven) = woven {
-        notes.insert(headers::WOVEN, woven.sent.spans.len().into());
+        notes.insert(headers::WOVEN, woven.sewn.plan.texts().into());
         headers::tell(&mut notes, headers::CHAT, woven.decided.path().chat().as_str());
-        headers::tell(&mut notes, headers::TYPE, woven.decided.generation.as_str());
+        headers::tell(&mut notes, headers::TYPE, woven.decided.wish.generation.as_str());
     }
     if let Some(complaint) = complaint {
         headers::tell(&mut notes, headers::WARNING, complaint);
@@ -254,15 +254,14 @@ fn told(
     upstream: &dyn Upstream,
     reply: UpstreamReply,
     framing: Framing,
-    woven: Option<Woven>,
+    woven: Option<Box<Woven>>,
     times: Times,
 ) -> Response {
-    let Some(Woven { decided, sent, telling }) = woven else {
+    let Some(woven) = woven else {
         return answer(app, reply, framing, None);
     };
-    let cutter = decided.lore.rules().notebooks.cutter();
-    let turn = decided.is_story.then_some((decided, sent));
-    let (waiting, complete) = storing(app, turn, telling, times);
+    let cutter = woven.decided.lore.rules().notebooks.cutter();
+    let (waiting, complete) = storing(app, woven, times);
     // A compressed reply passes by unread.
     if reply.headers.contains_key(CONTENT_ENCODING) {
         return answer(app, reply, framing, None);

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
-use loreloom_core::{assemble::Assembled, recognise::wire::Known};
+use loreloom_core::recognise::wire::Known;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::{block_in_place, spawn_blocking},
@@ -21,7 +21,8 @@ use crate::{
     caching::{Placed, breakpoints},
     choosing::Waiting,
     connections::{Connection, Connections},
-    story::{Decided, Sent, Telling},
+    deciding::Decided,
+    story::{Sewn, Telling},
 };
 
 /// Where a request may go: the connections as they were when it came, and the one it names.
@@ -43,15 +44,16 @@ pub(super) struct Outgoing {
     /// Where it goes.
     pub(super) connection: Arc<Connection>,
     /// What was decided; `None` for a request that belongs to no story.
-    pub(super) woven: Option<Woven>,
+    pub(super) woven: Option<Box<Woven>>,
     /// What is wrong with the request.
     pub(super) complaint: Option<String>,
 }
 
-/// A turn, and where its reply belongs.
+/// A turn, and where its reply belongs. It is handed from one to the next in a box: what is moved
+/// with every request after a pause is fetched from far away.
 pub(super) struct Woven {
     pub(super) decided: Box<Decided>,
-    pub(super) sent: Sent,
+    pub(super) sewn: Sewn,
     pub(super) telling: Telling,
 }
 
@@ -223,14 +225,10 @@ async fn prepare(
     let Placed { injections, moving } =
         decided.place(placement, seen.found.before, &prompt, &layout);
     let plan = layout.plan(&prompt, &injections);
-    let mut seams = plan.seams(&prompt);
-    seams.layout = Some(layout);
-    let assembled = plan.apply(prompt);
-    let marks = breakpoints(&line, placement, &assembled, &moving);
-    let already = plan.already.clone();
-    let Assembled { messages: prompt, spans } = assembled;
-    let sent = Sent { prompt, spans, already, seams, moving, line };
-    let telling = Telling { ticket: seen.ticket, names: decided.names.clone() };
+    let marks = breakpoints(&line, placement, || plan.apply(prompt.clone()), &moving);
     let body = body.woven(&plan, came, &marks);
-    Ok(Outgoing { body, connection, woven: Some(Woven { decided, sent, telling }), complaint })
+    let sewn = Sewn { prompt, layout, plan, moving, line };
+    let telling = Telling { ticket: seen.ticket, names: decided.wish.names.clone() };
+    let woven = Some(Box::new(Woven { decided, sewn, telling }));
+    Ok(Outgoing { body, connection, woven, complaint })
 }

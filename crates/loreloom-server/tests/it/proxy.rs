@@ -132,7 +132,8 @@ async fn errors_of_the_upstream_are_passed_on() {
 #[tokio::test]
 async fn a_stream_that_is_cut_ends_with_an_error_and_is_no_story() {
     let reply = Reply::chunks(["It ", "rings."]).cut_after(1);
-    let model = ModelServer::start(Script::new().on(CHAT, reply)).unwrap();
+    let script = Script::new().on(CHAT, reply).on(CHAT, Reply::chunks(["It rings."]));
+    let model = ModelServer::start(script).unwrap();
     let loreloom = Loreloom::before(&model).await;
     let mut notices = loreloom.app.notices.listen();
     let text = post(&loreloom, &ask("Ring the bell!", true)).await.text().await.unwrap();
@@ -146,6 +147,25 @@ async fn a_stream_that_is_cut_ends_with_an_error_and_is_no_story() {
     let failed = seen.iter().filter(|one| matches!(one, Happened::UpstreamFailed { .. })).count();
     let replied = seen.iter().filter(|one| matches!(one, Happened::ReplyStored { .. })).count();
     assert_eq!((failed, replied), (1, 0), "{seen:?}");
+    let again = post(&loreloom, &ask("Ring the bell!", true)).await;
+    assert_eq!(again.headers()["x-loreloom-type"], "normal", "there is no reply yet");
+}
+
+#[tokio::test]
+async fn a_chat_cannot_have_any_name() {
+    for name in ["x".repeat(201), "a\nb".to_owned()] {
+        let model = ModelServer::start(Script::new().on(CHAT, Reply::text("ok"))).unwrap();
+        let loreloom = Loreloom::before(&model).await;
+        let mut body = ask("Ring the bell!", false);
+        body["loreloom"] = json!({ "chat": name });
+        let response = post(&loreloom, &body).await;
+        let rule = "`loreloom.chat` must have 1 to 200 characters, none of which is a control \
+                    character, found";
+        let warning = format!("{rule} {} characters", name.len());
+        assert_eq!(response.headers()["x-loreloom-warning"], warning);
+        let chat = response.headers()["x-loreloom-chat"].to_str().unwrap();
+        assert!(chat.starts_with("chat-"), "{chat}");
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use loreloom_core::{chat::Role, ids::TenantId};
-use loreloom_memory::ports::{Node, StoryStore as _};
+use loreloom_memory::{
+    past::stored::StoredChat,
+    ports::{Node, StoryStore as _},
+};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -233,4 +236,7 @@ async fn choices_are_versions_of_one_reply_and_a_named_chat_keeps_its_name() {
     assert_eq!(nodes[1].parent, nodes[2].parent);
     let tip = loreloom.store.chat(&tenant, &chat).await.unwrap().unwrap().tip;
     assert_eq!(tip, nodes[1].prefix);
+    let stored = StoredChat::read(loreloom.store.as_ref(), &tenant, &chat).await.unwrap();
+    let turns = [1, 2].map(|at| stored.turn_of(&nodes[at]).map(|turn| turn.id));
+    assert_eq!(turns, [Some(stored.turns[0].id); 2], "each of them answers the turn");
 }

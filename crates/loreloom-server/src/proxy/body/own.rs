@@ -40,7 +40,11 @@ pub(super) fn complaint(own: &Value) -> Option<String> {
             let Some(text) = value.as_str() else {
                 return Some(format!("`{OWN_FIELD}.{name}` must be text, found `{value}`"));
             };
-            return (name == "type").then(|| mistyped("`loreloom.type`", text)).flatten();
+            return match name.as_str() {
+                "type" => mistyped("`loreloom.type`", text),
+                "chat" => misnamed("`loreloom.chat`", text),
+                _ => None,
+            };
         }
         let known = TOLD.contains(&name.as_str());
         (!known).then(|| format!("`{OWN_FIELD}` has no field `{name}`"))
@@ -55,11 +59,26 @@ pub(super) fn misheaded(headers: &HeaderMap) -> Option<String> {
         return Some(format!("`{}` must be `off` or `on`, found `{found}`", headers::WEAVE));
     }
     let chat = headers.get(wire::CHAT_HEADER).map(|value| std::str::from_utf8(value.as_bytes()));
-    if chat.is_some_and(|chat| chat.is_err()) {
-        return Some(format!("`{}` must be UTF-8", wire::CHAT_HEADER));
+    match chat {
+        Some(Err(_)) => return Some(format!("`{}` must be UTF-8", wire::CHAT_HEADER)),
+        Some(Ok(name)) => {
+            if let Some(wrong) = misnamed(&format!("`{}`", wire::CHAT_HEADER), name) {
+                return Some(wrong);
+            }
+        }
+        None => (),
     }
     let found = String::from_utf8_lossy(headers.get(wire::TYPE_HEADER)?.as_bytes());
     mistyped(&format!("`{}`", wire::TYPE_HEADER), &found)
+}
+
+/// What is wrong with the name of a chat; none at all is no name and no mistake.
+fn misnamed(place: &str, found: &str) -> Option<String> {
+    let name = found.trim();
+    let is_fine = name.is_empty() || wire::is_chat_name(name);
+    // The name itself would not fit where this is told.
+    let length = name.chars().count();
+    (!is_fine).then(|| format!("{place} {}, found {length} characters", wire::CHAT_NAMES))
 }
 
 fn mistyped(place: &str, found: &str) -> Option<String> {
