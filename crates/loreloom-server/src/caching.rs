@@ -12,7 +12,7 @@ use loreloom_core::{
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::{CacheUse, Span},
-    stable::{self, Arrangement, Canvas, Mark, StableSettings, TokenMemo},
+    stable::{self, Arrangement, Canvas, LoreSources, Mark, StableSettings, TokenMemo},
 };
 use loreloom_memory::ports::StoreError;
 
@@ -51,8 +51,14 @@ impl Decided {
         };
         let arrangement = Arrangement { settings: settings.clone(), before };
         let canvas = Canvas { prompt, layout, path: &self.wish.path };
-        let (library, ledger) = (self.lore.library(), &self.wish.state.ledger);
-        let planned = arrangement.place(canvas, library, ledger, &mut self.woven);
+        let state = &self.wish.state;
+        let roster = self.lore.roster(&self.asked.turn(&self.wish.path, &self.transcript).cast());
+        let sources = LoreSources {
+            library: self.lore.library(),
+            roster: &roster,
+            scene: self.asked.given.scene.as_ref().unwrap_or(&state.scene),
+        };
+        let planned = arrangement.place(canvas, sources, &state.ledger, &mut self.woven);
         self.asked.given.arrangement = Some(arrangement);
         let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);
         let moving = tail.map(|laid| laid.injection.source.clone()).collect();

@@ -165,7 +165,8 @@ impl Lore {
         attached.collect()
     }
 
-    fn roster(&self, cast: &Cast<'_>) -> Arc<Roster> {
+    /// The entries that take part for a cast.
+    pub(crate) fn roster(&self, cast: &Cast<'_>) -> Arc<Roster> {
         let attachments = self.attachments(cast);
         let mut rosters = lock(&self.rosters);
         if let Some(roster) = rosters.get(&attachments) {

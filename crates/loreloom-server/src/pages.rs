@@ -140,6 +140,7 @@ fn verdicts(app: &App, verdicts: &[Verdict], untouched: u32) -> String {
     let rows = verdicts.iter().map(|verdict| {
         let (class, what) = match verdict.outcome {
             Outcome::Activated { .. } => ("in", "woven in"),
+            Outcome::Stopped(_) if verdict.lingers() => ("in", "still there"),
             Outcome::Stopped(_) => ("out", "left out"),
         };
         format!(

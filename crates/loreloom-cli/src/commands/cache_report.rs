@@ -1,7 +1,7 @@
 //! What the prompt cache could keep of a stored chat.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, btree_map::Entry},
     io::Write,
 };
 
@@ -9,13 +9,13 @@ use clap::Args;
 use loreloom_core::{
     assemble::{Assembled, Layout},
     chat::{GenerationType, Message, Path, Role},
-    ids::{EntryId, LibraryVersion, MessageId, TenantId},
+    ids::{Digest, EntryId, LibraryVersion, MessageId, TenantId},
     library::Shelf,
     place::{Injection, Provenance},
     prompt::PromptMessage,
     stable::{
-        Kept, Mode, PROVIDERS, Provider, Scene, StableSettings, TokenMemo, Trial, TrialTurn, Tried,
-        comes_and_goes, fingerprint, kept, note_comes_and_goes,
+        Kept, Mode, PROVIDERS, Provider, Scene, Sources, StableSettings, TokenMemo, Trial,
+        TrialTurn, Tried, comes_and_goes, fingerprint, kept, note_comes_and_goes, wording,
     },
     tokens::TokenCounter,
     units::{MessageCount, Tokens},
@@ -108,7 +108,7 @@ struct Read {
     told: Vec<Told>,
     left_out: usize,
     /// Entries that come and go, by the books they are in.
-    restless: BTreeMap<LibraryVersion, BTreeSet<EntryId>>,
+    sayings: BTreeMap<LibraryVersion, Sayings>,
 }
 
 impl CacheReport {
@@ -135,7 +135,7 @@ impl CacheReport {
     /// The turns of the current path; of several on one message the last one counts.
     async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Read> {
         let chat = stored::read(store, &self.chat).await?;
-        let mut read = Read { told: Vec::new(), left_out: 0, restless: BTreeMap::new() };
+        let mut read = Read { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
@@ -145,9 +145,9 @@ impl CacheReport {
                 read.left_out += 1;
                 continue;
             };
-            if let Entry::Vacant(unknown) = read.restless.entry(record.library) {
+            if let Entry::Vacant(unknown) = read.sayings.entry(record.library) {
                 let shelf = store.library(&TenantId::local(), record.library).await?;
-                unknown.insert(shelf.as_ref().map(restless).unwrap_or_default());
+                unknown.insert(shelf.as_ref().map(Sayings::of).unwrap_or_default());
             }
             read.told.push(Told { message, record, bare });
         }
@@ -172,12 +172,40 @@ impl CacheReport {
     }
 }
 
-/// The entries and notes whose texts must not linger.
-fn restless(shelf: &Shelf) -> BTreeSet<EntryId> {
-    let entries = shelf.volumes.iter().flat_map(|volume| &volume.book.entries);
-    let entries = entries.filter(|entry| comes_and_goes(entry)).map(|entry| entry.id.clone());
-    let notes = shelf.notes.iter().filter(|note| note_comes_and_goes(note));
-    entries.chain(notes.map(|note| note.id())).collect()
+/// What the entries and notes of a day say, and whether their texts must not linger. Whom a book
+/// follows is not looked at: the chat is told as if all were active.
+#[derive(Default)]
+struct Sayings(BTreeMap<EntryId, (bool, Digest)>);
+
+impl Sayings {
+    fn of(shelf: &Shelf) -> Self {
+        let entries = shelf.volumes.iter().flat_map(|volume| &volume.book.entries);
+        let entries = entries.filter(|entry| entry.activation.enabled).map(|entry| {
+            let texts = [entry.prefix.as_str(), &entry.content, &entry.suffix];
+            (entry.id.clone(), (comes_and_goes(entry), wording(texts)))
+        });
+        let notes = shelf.notes.iter().map(|note| {
+            (note.id(), (note_comes_and_goes(note), wording(["", &note.content, ""])))
+        });
+        Self(entries.chain(notes).collect())
+    }
+
+    fn find(&self, source: &Provenance) -> Option<&(bool, Digest)> {
+        match source {
+            Provenance::Lore { entry, .. } => self.0.get(entry),
+            Provenance::AuthorsNote | Provenance::Memory(_) => None,
+        }
+    }
+}
+
+impl Sources for Sayings {
+    fn comes_and_goes(&self, injection: &Injection) -> bool {
+        self.find(&injection.source).is_some_and(|(goes, _)| *goes)
+    }
+
+    fn says(&self, source: &Provenance) -> Option<Digest> {
+        self.find(source).map(|(_, says)| *says)
+    }
 }
 
 fn is_loud(turn: &loreloom_memory::ports::TurnSummary) -> bool {
@@ -189,11 +217,8 @@ impl Told {
         let Self { message, record, bare } = self;
         let head = bare.iter().take_while(|one| one.role == Role::System).count();
         let window = self.window(&bare[head..]);
-        let restless = read.restless.get(&record.library);
-        let goes = |one: &Injection| match &one.source {
-            Provenance::Lore { entry, .. } => restless.is_some_and(|set| set.contains(entry)),
-            Provenance::AuthorsNote | Provenance::Memory(_) => false,
-        };
+        let nobody = Sayings::default();
+        let sources = read.sayings.get(&record.library).unwrap_or(&nobody);
         let asked: Tokens = record.injections.iter().map(|one| one.tokens).sum();
         let budgets: Tokens = record.report.budgets.iter().map(|budget| budget.limit).sum();
         let scene = Scene {
@@ -205,14 +230,14 @@ impl Told {
         let (modes, planned) = trial.turn(&TrialTurn {
             scene,
             injections: &record.injections,
-            comes_and_goes: &goes,
+            sources,
             limit: asked.max(budgets),
             assemble: &|texts, skip| woven(bare, head, skip, texts),
         });
         Turn {
             message: *message,
             modes,
-            lingering: planned.laid.iter().filter(|laid| laid.lingering).count(),
+            lingering: planned.laid.iter().filter(|laid| laid.lingers()).count(),
             evicted: planned.evicted.len(),
             left_out: planned.left_out.len(),
         }

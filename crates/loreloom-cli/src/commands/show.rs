@@ -7,7 +7,7 @@ use loreloom_core::{
     chat::{GenerationType, Message},
     ids::TenantId,
     place::Injection,
-    report::{BudgetUse, Outcome},
+    report::{BudgetUse, Outcome, Verdict},
     units::Tokens,
 };
 use loreloom_memory::ports::{StoryStore, TurnRecord, TurnSummary};
@@ -54,6 +54,8 @@ struct ShownTurn {
     summary: TurnSummary,
     woven: Vec<Injection>,
     titles: Vec<String>,
+    /// What earlier turns wove in and still stands, for the prompt cache.
+    lingering: Vec<String>,
     budgets: Vec<BudgetUse>,
 }
 
@@ -102,13 +104,14 @@ impl Show {
 
 impl ShownTurn {
     fn of(summary: TurnSummary, record: TurnRecord) -> Self {
-        let woven = |verdict: &&loreloom_core::report::Verdict| {
-            matches!(verdict.outcome, Outcome::Activated { .. })
+        let titles = |is_one: fn(&Verdict) -> bool| {
+            let verdicts = record.report.verdicts.iter().filter(|verdict| is_one(verdict));
+            verdicts.map(|verdict| verdict.title.clone()).collect()
         };
-        let titles = record.report.verdicts.iter().filter(woven);
         Self {
             summary,
-            titles: titles.map(|verdict| verdict.title.clone()).collect(),
+            titles: titles(|verdict| matches!(verdict.outcome, Outcome::Activated { .. })),
+            lingering: titles(Verdict::lingers),
             woven: record.injections,
             budgets: record.report.budgets,
         }
@@ -133,7 +136,11 @@ impl ShownMessage {
                 [] => String::new(),
                 _ => format!(" ({used} of {limit} tokens)"),
             };
-            writeln!(out, "  turn {id}, {kind}: {woven}{used}")?;
+            let lingering = match turn.lingering.as_slice() {
+                [] => String::new(),
+                titles => format!("; still there: {}", titles.join(", ")),
+            };
+            writeln!(out, "  turn {id}, {kind}: {woven}{used}{lingering}")?;
             for injection in turn.woven.iter().filter(|_| whole) {
                 writeln!(out, "    {}", injection.text.replace('\n', "\n    "))?;
             }

@@ -22,10 +22,12 @@ pub(crate) fn print(
     let width = width.clamp(5, WIDEST);
     writeln!(out, "{:<width$}  {:<8}  {:>6}  WHY", "ENTRY", "VERDICT", "TOKENS")?;
     for verdict in verdicts {
-        let (word, tokens) = match &verdict.outcome {
-            Outcome::Activated { tokens, .. } => ("woven", tokens.to_string()),
-            Outcome::Stopped(_) => ("out", "-".to_owned()),
+        let word = match &verdict.outcome {
+            Outcome::Activated { .. } => "woven",
+            Outcome::Stopped(_) if verdict.lingers() => "lingers",
+            Outcome::Stopped(_) => "out",
         };
+        let tokens = verdict.tokens().map_or("-".to_owned(), |tokens| tokens.to_string());
         let title = cut(&verdict.title, width);
         let why = words::chain(verdict, verdicts, &names);
         writeln!(out, "{title:<width$}  {word:<8}  {tokens:>6}  {why}")?;

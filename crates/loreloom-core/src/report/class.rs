@@ -11,6 +11,8 @@ use super::{Outcome, Stop, Verdict};
 pub enum VerdictClass {
     /// It fired.
     Woven,
+    /// It did not fire, but its text of an earlier turn still stands in the prompt.
+    Lingering,
     /// It would have fired, but there was no room.
     Cut,
     /// Something of it was found, and a rule about that said no.
@@ -23,12 +25,14 @@ pub enum VerdictClass {
 
 impl VerdictClass {
     /// All classes.
-    pub const ALL: [Self; 5] = [Self::Woven, Self::Cut, Self::Near, Self::Rule, Self::NoMatch];
+    pub const ALL: [Self; 6] =
+        [Self::Woven, Self::Lingering, Self::Cut, Self::Near, Self::Rule, Self::NoMatch];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Woven => "woven",
+            Self::Lingering => "lingering",
             Self::Cut => "cut",
             Self::Near => "near",
             Self::Rule => "rule",
@@ -42,6 +46,7 @@ impl Verdict {
     pub fn class(&self) -> VerdictClass {
         match &self.outcome {
             Outcome::Activated { .. } => VerdictClass::Woven,
+            Outcome::Stopped(_) if self.lingers() => VerdictClass::Lingering,
             Outcome::Stopped(stop) => stop.class(),
         }
     }

@@ -7,6 +7,7 @@ use crate::{
     book::SelectiveLogic,
     ids::{BookId, EntryId, MessageId},
     place::Place,
+    stable::Zone,
     units::{MessageCount, Tokens},
 };
 
@@ -22,6 +23,25 @@ pub struct Verdict {
     pub title: String,
     /// The decision.
     pub outcome: Outcome,
+    /// Where its text stands for the sake of the prompt cache, in that mode: at another place
+    /// than its author's if it fired, and perhaps though it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stands: Option<Box<Standing>>,
+}
+
+/// Where a text stands in a prompt that is kept as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Standing {
+    /// The place in this prompt.
+    pub place: Place,
+    /// Which part of the prompt that is.
+    pub zone: Zone,
+    /// The tokens of its text.
+    pub tokens: Tokens,
+    /// The length of the story when it was first not asked for any more, if it lingers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_since: Option<MessageCount>,
 }
 
 /// The decision about an entry.
@@ -419,6 +439,36 @@ impl Reason {
 }
 
 impl Verdict {
+    /// What was decided about an entry, wherever its text stands.
+    pub fn new(book: BookId, entry: EntryId, title: String, outcome: Outcome) -> Self {
+        Self { book, entry, title, outcome, stands: None }
+    }
+
+    /// Whether the text of an earlier turn stands in the prompt though the entry did not fire.
+    pub fn lingers(&self) -> bool {
+        match &self.outcome {
+            Outcome::Activated { .. } => false,
+            Outcome::Stopped(_) => self.stands.is_some(),
+        }
+    }
+
+    /// The tokens that its text takes in the prompt, if it is there.
+    pub fn tokens(&self) -> Option<Tokens> {
+        match &self.outcome {
+            Outcome::Activated { tokens, .. } => Some(*tokens),
+            Outcome::Stopped(_) => self.stands.as_ref().map(|stands| stands.tokens),
+        }
+    }
+
+    /// Where its text stands in the prompt, if it is there.
+    pub fn place(&self) -> Option<&Place> {
+        let own = match &self.outcome {
+            Outcome::Activated { place, .. } => place.as_ref(),
+            Outcome::Stopped(_) => None,
+        };
+        self.stands.as_ref().map(|stands| &stands.place).or(own)
+    }
+
     /// The stable machine-readable code of the decision.
     pub fn code(&self) -> &'static str {
         match &self.outcome {

@@ -1,8 +1,8 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop, TextSource, Trigger,
-    Verdict, Warning,
+    Gate, GroupRule, KeyMatch, Outcome, Reason, SelectionUse, Served, Standing, Stop, TextSource,
+    Trigger, Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
@@ -17,17 +17,36 @@ pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
 
 /// Why an entry fired or did not, as a sentence without its name.
 pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
+    let stands = verdict.stands.as_deref();
     match &verdict.outcome {
         Outcome::Activated { place, trigger, tokens } => {
             let reason = reason(trigger, names);
-            match place {
-                Some(place) => format!("{reason}; {}", self::place(place)),
-                None if tokens.0 == 0 => format!("{reason}; it has no text, so nothing was sent"),
-                None => format!("{reason}; it names no place, so nothing was sent"),
+            match (place, stands) {
+                (Some(own), Some(stands)) => {
+                    let (here, own) = (self::place(&stands.place), self::place(own));
+                    format!("{reason}; {here}, for the prompt cache, instead of {own}")
+                }
+                (Some(place), None) => format!("{reason}; {}", self::place(place)),
+                (None, _) if tokens.0 == 0 => {
+                    format!("{reason}; it has no text, so nothing was sent")
+                }
+                (None, _) => format!("{reason}; it names no place, so nothing was sent"),
             }
         }
-        Outcome::Stopped(stop) => self::stop(stop, names),
+        Outcome::Stopped(stop) => match stands {
+            Some(stands) => format!("{}; {}", self::stop(stop, names), lingers(stands)),
+            None => self::stop(stop, names),
+        },
     }
+}
+
+/// Where a text stands that nobody asks for.
+fn lingers(stands: &Standing) -> String {
+    let since = match stands.idle_since {
+        Some(since) => format!(", not asked for since message {}", since.0),
+        None => String::new(),
+    };
+    format!("its text still stands {} for the prompt cache{since}", place(&stands.place))
 }
 
 /// The same with all it took: an entry that another brought in is followed by why that one

@@ -5,16 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Ledger, Planned, Scene, StableSettings, comes_and_goes, fingerprint, note_comes_and_goes, plan,
-};
+use super::{Laid, Ledger, LoreSources, Planned, Scene, StableSettings, fingerprint, plan};
 use crate::{
     assemble::{Layout, Stands},
     chat::Path,
-    ids::{Digest, MessageId},
+    ids::{BookId, Digest, EntryId, MessageId},
     library::Library,
-    place::{Injection, LOREBOOK_SLOT, Place, Provenance},
+    place::{LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
+    report::{Outcome, Report, Standing, Stop, Verdict},
     units::{MessageCount, Tokens},
     weave::Woven,
 };
@@ -42,14 +41,14 @@ pub struct Canvas<'a> {
 
 impl Arrangement {
     /// Places the texts that a turn wove, after what the ledger says of the turns before. The
-    /// turn's delta takes up what changes in it.
+    /// turn's delta takes up what changes in it, and its verdicts where texts stand.
     ///
     /// Texts may take as much as the turn's pools together, but never less than they ask for:
     /// what lingers comes out of what the turn leaves over.
     pub fn place(
         &self,
         canvas: Canvas<'_>,
-        library: &Library,
+        sources: LoreSources<'_>,
         ledger: &Ledger,
         woven: &mut Woven,
     ) -> Planned {
@@ -63,12 +62,12 @@ impl Arrangement {
         };
         let asked: Tokens = woven.injections.iter().map(|one| one.tokens).sum();
         let budgets: Tokens = woven.report.budgets.iter().map(|budget| budget.limit).sum();
-        let goes = |one: &Injection| is_restless(library, one);
         let limit = asked.max(budgets);
         // A cut ahead would take messages out of a body that is not ours to shorten.
         let settings = StableSettings { cut_ahead_percent: 0, ..self.settings.clone() };
-        let planned = plan(&scene, &woven.injections, &goes, ledger, limit, &settings);
+        let planned = plan(&scene, &woven.injections, &sources, ledger, limit, &settings);
         woven.delta.ledger.clone_from(&planned.delta);
+        tell(&mut woven.report, &planned.laid, sources.library);
         planned
     }
 
@@ -102,13 +101,33 @@ fn marked(prompt: &[PromptMessage]) -> Vec<Place> {
     asks.then(|| Place::Slot(LOREBOOK_SLOT.to_owned())).into_iter().collect()
 }
 
-/// Whether a text must not outlive its activation.
-fn is_restless(library: &Library, injection: &Injection) -> bool {
-    let Provenance::Lore { entry, .. } = &injection.source else { return false };
-    if let Some(ix) = library.find(entry) {
-        return comes_and_goes(library.entry(ix));
+/// Says in a turn's verdicts where the texts stand. An entry that nothing touched gets one if its
+/// text lingers.
+fn tell(report: &mut Report, laid: &[Laid], library: &Library) {
+    for Laid { injection, zone, idle_since } in laid {
+        let Provenance::Lore { book, entry } = &injection.source else { continue };
+        let known = report.verdicts.iter().position(|verdict| verdict.entry == *entry);
+        let at = known.unwrap_or_else(|| {
+            report.untouched = report.untouched.saturating_sub(1);
+            report.verdicts.push(not_found(book, entry, library));
+            report.verdicts.len() - 1
+        });
+        let verdict = &mut report.verdicts[at];
+        // What stands where its author wants it needs no further word.
+        let elsewhere = idle_since.is_some() || verdict.place() != Some(&injection.place);
+        verdict.stands = elsewhere.then(|| {
+            Box::new(Standing {
+                place: injection.place.clone(),
+                zone: *zone,
+                tokens: injection.tokens,
+                idle_since: *idle_since,
+            })
+        });
     }
-    let vault = library.vault();
-    let notes = vault.into_iter().flat_map(|vault| vault.entries().map(|ix| vault.note(ix)));
-    notes.into_iter().find(|note| note.id() == *entry).is_some_and(note_comes_and_goes)
+}
+
+/// The verdict of an entry that nothing touched; why, is found out when somebody asks.
+fn not_found(book: &BookId, entry: &EntryId, library: &Library) -> Verdict {
+    let title = library.title(entry).unwrap_or(entry.as_str()).to_owned();
+    Verdict::new(book.clone(), entry.clone(), title, Outcome::Stopped(Stop::NoKeyFound))
 }

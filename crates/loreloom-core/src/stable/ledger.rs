@@ -36,6 +36,9 @@ pub struct Slip {
     pub order: u32,
     /// The text, as it was woven.
     pub injection: Injection,
+    /// What its source said ([`Sources::says`](super::Sources::says)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Digest>,
 }
 
 /// All placed texts at one point of a path.

@@ -13,7 +13,8 @@
 //! A text that no turn asks for any more is not taken out at once, because that costs more
 //! than leaving it: it lingers, then counts as waste, and waste leaves in batches. Lore
 //! therefore stands later than its author asked for, and may outlive its activation; what
-//! must not is told by [`comes_and_goes`] and [`note_comes_and_goes`].
+//! must not is told by [`comes_and_goes`] and [`note_comes_and_goes`]. It never outlives its
+//! source ([`Sources::says`]).
 //!
 //! A front end whose window is full drops its oldest messages every turn, and with them all
 //! of the cache. If the settings allow it, the story is cut further ahead, so that the cut
@@ -30,6 +31,7 @@ mod nature;
 mod plan;
 mod prefix;
 mod provider;
+mod sources;
 mod trial;
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,7 @@ pub use self::{
     plan::{CutOff, Evicted, Eviction, Laid, Planned, Scene, Zone, fingerprint, plan},
     prefix::{Kept, TokenMemo, kept},
     provider::{Bill, Mark, PROVIDERS, Provider, marks},
+    sources::{LoreSources, Sources, wording},
     trial::{Mode, Trial, TrialTurn, Tried},
 };
 use crate::units::{Depth, MessageCount};

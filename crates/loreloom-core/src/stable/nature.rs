@@ -6,13 +6,13 @@
 
 use super::StableSettings;
 use crate::{
-    book::{Entry, SelectiveLogic},
+    book::{Entry, MatchOnce, SelectiveLogic},
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
     vault::Note,
 };
 
 /// Whether an entry is meant to come and go: by chance, by groups, by speaker, by
-/// exclusion or by pauses. Its text must not outlive its activation.
+/// exclusion, by pauses, once only or with a greeting. Its text must not outlive its activation.
 pub fn comes_and_goes(entry: &Entry) -> bool {
     let activation = &entry.activation;
     let filters = &activation.filters;
@@ -30,6 +30,9 @@ pub fn comes_and_goes(entry: &Entry) -> bool {
         || !entry.group.names.trim().is_empty()
         || activation.timed.cooldown.is_some_and(|pause| pause > 0)
         || activation.gates.every.is_some()
+        || activation.gates.greeting.is_some()
+        || activation.gates.user_icon.is_some()
+        || activation.once == Some(MatchOnce::OnceOnly)
 }
 
 /// The same for a note of a vault. A note with fields may be bound to a time, a place or

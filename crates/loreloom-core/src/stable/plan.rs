@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Anchor, Ledger, LedgerDelta, Slip, StableSettings, cut,
+    Anchor, Ledger, LedgerDelta, Slip, Sources, StableSettings, cut,
     ledger::{slip_id, source_key},
     nature::{is_marked, is_volatile},
 };
@@ -42,6 +42,7 @@ pub fn fingerprint<'text>(head: impl IntoIterator<Item = (Role, &'text str)>) ->
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Zone {
     /// Before the chat, since the first turn.
@@ -61,8 +62,16 @@ pub struct Laid {
     pub injection: Injection,
     /// Where it stands.
     pub zone: Zone,
+    /// The length of the story when it was first not asked for any more, if it stands there all
+    /// the same.
+    pub idle_since: Option<MessageCount>,
+}
+
+impl Laid {
     /// Whether it stands there though the turn does not ask for it.
-    pub lingering: bool,
+    pub fn lingers(&self) -> bool {
+        self.idle_since.is_some()
+    }
 }
 
 /// Why a text left.
@@ -71,6 +80,8 @@ pub struct Laid {
 pub enum Eviction {
     /// Its source says something else now.
     Rewritten,
+    /// Its source has nothing to say any more, or something else, though nobody asks for it.
+    Withdrawn,
     /// The message it stood before is no longer in the prompt.
     Unanchored,
     /// At a cut-off.
@@ -130,26 +141,26 @@ impl Planned {
 
 /// Places the texts of a turn, whose ledger is the one of the path before its newest
 /// message. All texts together, lingering ones too, take at most `limit` tokens; what
-/// exceeds it is left out from the end of `injections`. `comes_and_goes` tells texts that
-/// must not linger (see [`super::comes_and_goes`]).
+/// exceeds it is left out from the end of `injections`. `sources` tells which texts may linger.
 pub fn plan(
     scene: &Scene<'_>,
     injections: &[Injection],
-    comes_and_goes: &dyn Fn(&Injection) -> bool,
+    sources: &dyn Sources,
     ledger: &Ledger,
     limit: Tokens,
     settings: &StableSettings,
 ) -> Planned {
     let (admitted, left_out) = admit(injections, limit);
     let mut draft = Draft::new(scene, ledger, settings);
-    let volatile = |one: &Injection| is_volatile(one, settings) || comes_and_goes(one);
+    let volatile = |one: &Injection| is_volatile(one, settings) || sources.comes_and_goes(one);
     let sorted = draft.sort(&admitted, &volatile);
     draft.drop_rewritten(&admitted, &sorted);
+    draft.drop_withdrawn(&sorted, sources);
     draft.drop_unanchored(&sorted);
     draft.mark_idle(&sorted);
     let asked = admitted.iter().map(|one| u64::from(one.tokens.0)).sum();
     draft.cut(asked, limit);
-    draft.place_new(&sorted);
+    draft.place_new(&sorted, sources);
     draft.finish(&sorted, left_out, ledger)
 }
 
@@ -284,6 +295,19 @@ impl<'a> Draft<'a> {
         self.evict(ids, Eviction::Rewritten);
     }
 
+    /// What is not asked for stays for the sake of the cache, but not against its source.
+    fn drop_withdrawn(&mut self, sorted: &Sorted<'_>, sources: &dyn Sources) {
+        let mut ids = Vec::new();
+        for (id, slip) in self.ledger.slips.iter().filter(|(id, _)| !sorted.asked.contains(*id)) {
+            let says = sources.says(&slip.injection.source);
+            if says.is_none() || says != slip.said {
+                ids.push(*id);
+                self.broken = self.broken.into_iter().chain(self.position(slip)).min();
+            }
+        }
+        self.evict(ids, Eviction::Withdrawn);
+    }
+
     /// Texts whose message left the window or the story. Those that are still asked for get
     /// a new place, which costs nothing: the prompt changed where they stood.
     fn drop_unanchored(&mut self, sorted: &Sorted<'_>) {
@@ -343,14 +367,15 @@ impl<'a> Draft<'a> {
         idle.map(|slip| u64::from(slip.injection.tokens.0)).sum()
     }
 
-    fn place_new(&mut self, sorted: &Sorted<'_>) {
+    fn place_new(&mut self, sorted: &Sorted<'_>, sources: &dyn Sources) {
         let mut order = self.ledger.next_order();
         for (id, injection) in &sorted.lasting {
             if self.ledger.slips.contains_key(id) {
                 continue;
             }
             let anchor = self.anchor(&injection.place);
-            let slip = Slip { anchor, order, injection: (*injection).clone() };
+            let said = sources.says(&injection.source);
+            let slip = Slip { anchor, order, injection: (*injection).clone(), said };
             self.ledger.slips.insert(*id, Arc::new(slip));
             order = order.saturating_add(1);
         }
@@ -392,13 +417,14 @@ impl<'a> Draft<'a> {
             if zone == Zone::Ledger {
                 injection.place = self.depth_of(position - 1);
             }
-            slips.push((position, slip.order, Laid { injection, zone, lingering: now.is_none() }));
+            let idle_since = self.ledger.idle.get(id).copied();
+            slips.push((position, slip.order, Laid { injection, zone, idle_since }));
         }
         slips.sort_by_key(|(position, order, _)| (*position, *order));
         let marked = sorted.marked.iter().map(|one| Laid {
             injection: (*one).clone(),
             zone: Zone::Marked,
-            lingering: false,
+            idle_since: None,
         });
         let mut laid: Vec<Laid> = marked.collect();
         laid.extend(slips.into_iter().map(|(_, _, laid)| laid));
@@ -429,6 +455,6 @@ impl<'a> Draft<'a> {
             | Place::Slot(_) => tail,
         };
         let injection = Injection { place: Place::AtDepth(depth), ..injection.clone() };
-        Laid { injection, zone: Zone::Tail, lingering: false }
+        Laid { injection, zone: Zone::Tail, idle_since: None }
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     assemble::{Assembled, Layout},
-    book::{Entry, Key, SelectiveLogic},
+    book::{Entry, Key, MatchOnce, SelectiveLogic},
     chat::{Message, Path, Role},
     ids::{ChatId, Digest, MessageId},
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
@@ -46,6 +46,21 @@ struct Story {
     /// Messages that the front end has trimmed.
     trimmed: usize,
     head: &'static str,
+    /// Entries that say nothing any more, or something else.
+    edited: Vec<(&'static str, Option<&'static str>)>,
+}
+
+impl Sources for Story {
+    fn comes_and_goes(&self, injection: &Injection) -> bool {
+        injection.text.starts_with("Maybe")
+    }
+
+    fn says(&self, source: &Provenance) -> Option<Digest> {
+        let Provenance::Lore { entry, .. } = source else { return None };
+        let edited = self.edited.iter().find(|(name, _)| *name == entry.as_str());
+        let text = edited.map_or(Some(""), |(_, text)| *text);
+        text.map(|text| wording(["", text, ""]))
+    }
 }
 
 impl Story {
@@ -60,6 +75,7 @@ impl Story {
             limit: LIMIT,
             trimmed: 0,
             head: "card",
+            edited: Vec::new(),
         }
     }
 
@@ -72,8 +88,7 @@ impl Story {
         let head = crate::digest::Hasher::new("head").field(self.head.as_bytes()).finish();
         let length = MessageCount(u32::try_from(self.path.items().len()).unwrap());
         let scene = Scene { window: &window, head, length, marked: &[] };
-        let goes = |one: &Injection| one.text.starts_with("Maybe");
-        plan(&scene, injections, &goes, &self.ledger, self.limit, &self.settings)
+        plan(&scene, injections, self, &self.ledger, self.limit, &self.settings)
     }
 
     /// The prompt of a plan.
@@ -150,7 +165,7 @@ fn idle_text_lingers_and_waste_leaves_in_one_batch() {
     let stays = [before_character("a")];
     for turn in 0..6 {
         let (planned, _) = story.turn(&stays);
-        assert_eq!(planned.laid.iter().filter(|laid| laid.lingering).count(), 3, "turn {turn}");
+        assert_eq!(planned.laid.iter().filter(|laid| laid.lingers()).count(), 3, "turn {turn}");
         assert_eq!(planned.evicted, []);
     }
     let (planned, prompt) = story.turn(&stays);
@@ -171,7 +186,7 @@ fn a_text_that_is_asked_for_again_never_left() {
     let (planned, again) = story.turn(&[a, b]);
     assert_eq!(without[..with.len()], with);
     assert_eq!(again[..without.len()], without);
-    assert!(planned.laid.iter().all(|laid| !laid.lingering));
+    assert!(planned.laid.iter().all(|laid| !laid.lingers()));
     assert!(story.ledger.idle.is_empty());
 }
 
@@ -236,6 +251,32 @@ fn idle_text_whose_message_is_gone_leaves() {
 }
 
 #[test]
+fn a_text_does_not_outlive_what_its_source_says() {
+    let mut story = Story::new();
+    let names = ["a", "b", "c"].map(before_character);
+    let _first = story.turn(&[]);
+    let _second = story.turn(&names);
+    story.edited = vec![("a", None), ("b", Some("Something else."))];
+    // While they are asked for they say what the turn wove.
+    let (planned, _) = story.turn(&names);
+    assert_eq!((planned.evicted.len(), planned.laid.len()), (0, 3));
+    let (planned, prompt) = story.turn(&[]);
+    let why: Vec<Eviction> = planned.evicted.iter().map(|one| one.why).collect();
+    assert_eq!(why, [Eviction::Withdrawn; 2]);
+    let told: Vec<&str> =
+        texts(&prompt).into_iter().filter(|text| text.starts_with("All")).collect();
+    assert_eq!(told, ["All about c."]);
+    let memory = Injection {
+        source: Provenance::Memory("smart_memory_long".to_owned()),
+        ..lore("", "Mira is afraid.", Place::AfterMain)
+    };
+    let _remembered = story.turn(&[memory]);
+    let (planned, prompt) = story.turn(&[]);
+    assert_eq!(planned.evicted.len(), 1);
+    assert!(!texts(&prompt).concat().contains("afraid"));
+}
+
+#[test]
 fn lingering_text_makes_room_for_what_a_turn_asks_for() {
     let mut story = Story::new();
     story.limit = Tokens(250);
@@ -275,7 +316,7 @@ fn text_at_a_marker_is_left_to_the_marker() {
         let scene =
             Scene { window: &window, head: Digest::default(), length: MessageCount(2), marked };
         let settings = StableSettings::default();
-        let planned = plan(&scene, &injections, &|_| false, &Ledger::default(), LIMIT, &settings);
+        let planned = plan(&scene, &injections, &story, &Ledger::default(), LIMIT, &settings);
         let zones: Vec<Zone> = planned.laid.iter().map(|laid| laid.zone).collect();
         assert_eq!(zones, expected);
         assert_eq!(planned.injections(), injections);
@@ -298,6 +339,9 @@ fn entries_that_come_and_go_are_told_apart() {
     assert!(with(&|entry| entry.activation.filters.characters = vec!["Mira".to_owned()]));
     assert!(with(&|entry| entry.activation.timed.cooldown = Some(3)));
     assert!(with(&|entry| entry.activation.exclude_any = vec![key()]));
+    assert!(with(&|entry| entry.activation.gates.greeting = Some(0)));
+    assert!(with(&|entry| entry.activation.once = Some(MatchOnce::OnceOnly)));
+    assert!(!with(&|entry| entry.activation.once = Some(MatchOnce::Keep)));
     let secondary = |logic: SelectiveLogic| {
         with(&|entry| {
             entry.activation.secondary.active = true;
@@ -463,7 +507,7 @@ proptest! {
         for Told { offered, planned, .. } in told(&beats, limit) {
             let used: u32 = planned.laid.iter().map(|laid| laid.injection.tokens.0).sum();
             prop_assert!(used <= limit, "{} of {}", used, limit);
-            let asked = planned.laid.iter().filter(|laid| !laid.lingering);
+            let asked = planned.laid.iter().filter(|laid| !laid.lingers());
             let key = |one: &Injection| (one.text.clone(), one.tokens);
             let mut found: Vec<_> = asked.map(|laid| key(&laid.injection)).collect();
             found.extend(planned.left_out.iter().map(key));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    Kept, Ledger, Measured, Planned, Provider, Scene, Sent, StableSettings, TokenMemo, measure,
-    plan,
+    Kept, Ledger, Measured, Planned, Provider, Scene, Sent, Sources, StableSettings, TokenMemo,
+    measure, plan,
 };
 use crate::{
     assemble::Assembled,
@@ -47,8 +47,8 @@ pub struct TrialTurn<'a> {
     pub scene: Scene<'a>,
     /// The texts of the turn.
     pub injections: &'a [Injection],
-    /// Which of them must not linger.
-    pub comes_and_goes: &'a dyn Fn(&Injection) -> bool,
+    /// Where they come from.
+    pub sources: &'a dyn Sources,
     /// The most tokens they may take.
     pub limit: Tokens,
     /// Puts texts into the turn's prompt, of which so many of the oldest messages of the
@@ -120,9 +120,8 @@ impl<'a> Trial<'a> {
     /// Tells the next turn: what each mode kept of the prompt before, and the plan of the
     /// stable one.
     pub fn turn(&mut self, turn: &TrialTurn<'_>) -> (BTreeMap<Mode, Kept>, Planned) {
-        let TrialTurn { scene, injections, comes_and_goes, limit, .. } = turn;
-        let planned =
-            plan(scene, injections, *comes_and_goes, &self.ledger, *limit, &self.settings);
+        let TrialTurn { scene, injections, sources, limit, .. } = turn;
+        let planned = plan(scene, injections, *sources, &self.ledger, *limit, &self.settings);
         self.ledger.apply(&planned.delta);
         let placed = (turn.assemble)(injections, 0);
         let moves = |source: &Provenance| {

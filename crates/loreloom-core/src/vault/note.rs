@@ -178,6 +178,17 @@ impl Note {
         self.path.rsplit_once('/').map(|(folder, _)| folder)
     }
 
+    /// Whether one of these folders holds it, however deep; what lies at the top of the vault is
+    /// in all.
+    pub fn is_in_any(&self, folders: &[String]) -> bool {
+        let Some(folder) = self.folder() else { return true };
+        let holds = |chosen: &String| {
+            let rest = folder.strip_prefix(chosen.trim_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        folders.iter().any(holds)
+    }
+
     /// Counts the tokens of its text.
     #[must_use]
     pub fn counted(mut self, counter: &dyn TokenCounter) -> Self {

@@ -134,11 +134,9 @@ fn verdicts(
     cache: &mut VaultCache,
 ) -> Vec<Verdict> {
     let vault = evidence.vault;
-    let verdict = |ix: EntryIx, outcome: Outcome| Verdict {
-        book: vault.note(ix).book(),
-        entry: vault.id(ix).clone(),
-        title: vault.note(ix).title.clone(),
-        outcome,
+    let verdict = |ix: EntryIx, outcome: Outcome| {
+        let note = vault.note(ix);
+        Verdict::new(note.book(), vault.id(ix).clone(), note.title.clone(), outcome)
     };
     let mut verdicts = Vec::new();
     let mut is_told = vec![false; vault.len()];

@@ -14,13 +14,9 @@ pub fn filter_by_folder(
     exempt: &Exempt<'_>,
 ) -> (Vec<Pick>, Vec<Stopped>) {
     divide(picks, |pick| {
-        let folder = vault.note(pick.ix).folder()?;
-        let inside = |chosen: &String| {
-            folder
-                .strip_prefix(chosen.trim_matches('/'))
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if folders.is_empty() || exempt.holds(vault, pick) || folders.iter().any(inside) {
+        let note = vault.note(pick.ix);
+        let folder = note.folder()?;
+        if folders.is_empty() || exempt.holds(vault, pick) || note.is_in_any(folders) {
             return None;
         }
         Some(Stop::Folder { folder: folder.to_owned(), chosen: folders.to_vec() })

@@ -266,12 +266,8 @@ fn stopped(library: &Library, ix: EntryIx, stop: Stop) -> Verdict {
 
 fn verdict(library: &Library, ix: EntryIx, outcome: Outcome) -> Verdict {
     let entry = library.entry(ix);
-    Verdict {
-        book: library.book(ix).id.clone(),
-        entry: entry.id.clone(),
-        title: entry.title().to_owned(),
-        outcome,
-    }
+    let (book, title) = (library.book(ix).id.clone(), entry.title().to_owned());
+    Verdict::new(book, entry.id.clone(), title, outcome)
 }
 
 /// What a person should know about the keys of World Info.

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
+
 use crate::{
     dice::Dice,
-    library::Library,
+    ids::EntryId,
+    library::{EntryIx, Library},
     place::Injection,
     report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
     rules::Rules,
@@ -102,19 +105,24 @@ pub(super) fn untouched(
     instruments: &mut Instruments<'_>,
     verdicts: &mut Vec<Verdict>,
 ) {
-    let known: rustc_hash::FxHashSet<_> =
-        verdicts.iter().map(|verdict| verdict.entry.clone()).collect();
-    let open: Vec<_> = vault.entries().filter(|ix| !known.contains(vault.id(*ix))).collect();
+    let known: FxHashMap<EntryId, usize> =
+        (0..).zip(verdicts.iter()).map(|(at, verdict)| (verdict.entry.clone(), at)).collect();
+    let at = |ix: EntryIx| known.get(vault.id(ix)).copied();
+    // One that only its lingering text brought here was not looked at either.
+    let is_told = |one: &Verdict| !(one.lingers() && super::is_vague(one));
+    let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_told(&verdicts[at]));
+    let open: Vec<_> = vault.entries().filter(is_open).collect();
     let cache = &mut instruments.cache.vault;
     let stops = vault::judge_untouched(vault, &open, &lines(turn), &rules.vault.rules, cache);
-    let verdict = |note: &Note, stop: Stop| Verdict {
-        book: note.book(),
-        entry: note.id(),
-        title: note.title.clone(),
-        outcome: Outcome::Stopped(stop),
+    let verdict = |note: &Note, stop: Stop| {
+        Verdict::new(note.book(), note.id(), note.title.clone(), Outcome::Stopped(stop))
     };
-    let stops = open.into_iter().zip(stops);
-    verdicts.extend(stops.map(|(ix, stop)| verdict(vault.note(ix), stop)));
+    for (ix, stop) in open.into_iter().zip(stops) {
+        match at(ix) {
+            Some(at) => verdicts[at].outcome = Outcome::Stopped(stop),
+            None => verdicts.push(verdict(vault.note(ix), stop)),
+        }
+    }
     verdicts.extend(vault.guides().map(|note| verdict(note, Stop::Guide)));
 }
 

@@ -12,7 +12,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::Verdict,
     rules::Rules,
-    stable::Canvas,
+    stable::{Canvas, LoreSources},
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache},
     weave::{self, Woven},
@@ -76,7 +76,9 @@ impl Again {
         let injections = match &given.arrangement {
             Some(arrangement) => {
                 let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
-                arrangement.place(canvas, library, &past.state.ledger, &mut woven).injections()
+                let scene = turn.host.scene.unwrap_or(&past.state.scene);
+                let sources = LoreSources { library, roster: &roster, scene };
+                arrangement.place(canvas, sources, &past.state.ledger, &mut woven).injections()
             }
             None => woven.injections.clone(),
         };

@@ -32,6 +32,8 @@ pub(crate) enum ThreadState {
     Fired,
     /// It fired before and is carried on.
     Carried,
+    /// It did not fire, but its text of an earlier turn still stands, for the prompt cache.
+    Lingering,
     /// It fired and there was no room for it.
     Cut,
 }
@@ -93,13 +95,21 @@ pub(crate) fn of_report(
 }
 
 fn woven(verdict: &Verdict, is_note: impl Fn(&EntryId) -> bool) -> Option<Thread> {
-    let Outcome::Activated { place, tokens, trigger } = &verdict.outcome else { return None };
-    let carried = matches!(trigger.reason, Reason::Sticky { .. } | Reason::Kept { .. });
-    let state = if carried { ThreadState::Carried } else { ThreadState::Fired };
-    Some(thread(verdict, state, *tokens, place.clone(), is_note))
+    let state = match &verdict.outcome {
+        Outcome::Activated { trigger, .. } => {
+            let carried = matches!(trigger.reason, Reason::Sticky { .. } | Reason::Kept { .. });
+            if carried { ThreadState::Carried } else { ThreadState::Fired }
+        }
+        Outcome::Stopped(_) if verdict.lingers() => ThreadState::Lingering,
+        Outcome::Stopped(_) => return None,
+    };
+    Some(thread(verdict, state, verdict.tokens()?, verdict.place().cloned(), is_note))
 }
 
 fn cut(verdict: &Verdict, is_note: impl Fn(&EntryId) -> bool) -> Option<Thread> {
+    if verdict.lingers() {
+        return None;
+    }
     let needed = match &verdict.outcome {
         Outcome::Stopped(
             Stop::Budget { needed, .. }

@@ -10,7 +10,9 @@ use loreloom_core::{
     place::Provenance,
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
-    report::{BudgetUse, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words},
+    report::{
+        BudgetUse, Outcome, Report, Standing, TurnFacts, Verdict, VerdictClass, Warning, words,
+    },
     units::{Timestamp, Tokens},
 };
 use loreloom_formats::diff::{LineChange, line_changes};
@@ -107,6 +109,8 @@ fn cast(path: &StoryPath, report: &Report) -> Vec<String> {
 struct Counts {
     /// How many fired.
     woven: usize,
+    /// How many did not fire, but still stand in the prompt.
+    lingering: usize,
     /// How many had no room.
     cut: usize,
     /// How many were nearly found.
@@ -123,6 +127,7 @@ impl Counts {
         for verdict in verdicts {
             *match verdict.class() {
                 VerdictClass::Woven => &mut counts.woven,
+                VerdictClass::Lingering => &mut counts.lingering,
                 VerdictClass::Cut => &mut counts.cut,
                 VerdictClass::Near => &mut counts.near,
                 VerdictClass::Rule => &mut counts.rule,
@@ -244,8 +249,10 @@ struct VerdictRow {
     outcome: Outcome,
     /// The decision in English.
     sentence: String,
-    /// The tokens of its text, if it fired.
+    /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
+    /// Where its text stands for the sake of the prompt cache.
+    stands: Option<Standing>,
 }
 
 impl VerdictRow {
@@ -259,10 +266,8 @@ impl VerdictRow {
             code: verdict.code().to_owned(),
             outcome: verdict.outcome.clone(),
             sentence: words::sentence(verdict, &names),
-            tokens: match verdict.outcome {
-                Outcome::Activated { tokens, .. } => Some(tokens),
-                Outcome::Stopped(_) => None,
-            },
+            tokens: verdict.tokens(),
+            stands: verdict.stands.as_deref().cloned(),
         }
     }
 }
@@ -282,9 +287,9 @@ struct VerdictsView {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct VerdictsParams {
-    /// Classes, separated by commas: `woven`, `cut`, `near`, `rule`, `no_match`; all without
-    /// it.
-    #[param(pattern = "^(woven|cut|near|rule|no_match)(,(woven|cut|near|rule|no_match))*$")]
+    /// Classes, separated by commas: `woven`, `lingering`, `cut`, `near`, `rule`, `no_match`;
+    /// all without it.
+    #[param(pattern = "^(woven|lingering|cut|near|rule|no_match)(,(woven|lingering|cut|near|rule|no_match))*$")]
     v: Option<String>,
     /// Only entries whose title, id or deciding rule contains this, whatever its case.
     q: Option<String>,
@@ -300,7 +305,7 @@ struct VerdictsParams {
 
 fn classes(list: &str) -> Result<Vec<VerdictClass>, Problem> {
     let named = |name: &str| VerdictClass::ALL.into_iter().find(|class| class.as_str() == name);
-    let rule = "must name `woven`, `cut`, `near`, `rule` or `no_match`";
+    let rule = "must name `woven`, `lingering`, `cut`, `near`, `rule` or `no_match`";
     let class = |name: &str| named(name).ok_or_else(|| Problem::value("v", rule, name));
     list.split(',').map(class).collect()
 }
@@ -340,11 +345,15 @@ async fn verdicts(
     Ok(Tagged { tag: tag(&looked), body: VerdictsView { counts, page } })
 }
 
-/// Nearest to firing first; what fired comes last.
-fn order(verdict: &Verdict) -> (bool, u8, String, String) {
-    let fired = verdict.class() == VerdictClass::Woven;
+/// Nearest to firing first; what is in the prompt comes last.
+fn order(verdict: &Verdict) -> (u8, u8, String, String) {
+    let there = match verdict.class() {
+        VerdictClass::Woven => 2,
+        VerdictClass::Lingering => 1,
+        VerdictClass::Cut | VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => 0,
+    };
     let far = u8::MAX - verdict.nearness();
-    (fired, far, verdict.title.clone(), verdict.entry.0.clone())
+    (there, far, verdict.title.clone(), verdict.entry.0.clone())
 }
 
 /// Why an entry fired or did not.
@@ -357,7 +366,7 @@ struct Proof {
     chain: String,
     /// The smallest change with which it fires. The turn was run again with it, and it did.
     fix: Option<FixView>,
-    /// The text that was woven in.
+    /// The text that stands in the prompt.
     text: Option<String>,
     /// Where that text stands in the prompt.
     spans: Vec<ProofSpan>,
@@ -406,8 +415,14 @@ async fn proof(
     let is_it =
         |source: &Provenance| matches!(source, Provenance::Lore { entry: of, .. } if *of == entry);
     let record = &looked.past.record;
-    let text = record.injections.iter().find(|one| is_it(&one.source)).map(|one| one.text.clone());
+    let woven = record.injections.iter().find(|one| is_it(&one.source));
     let spans = record.report.spans.iter().filter(|span| is_it(&span.source));
+    // What lingers was woven at an earlier turn.
+    let lingering = spans.clone().next().and_then(|span| {
+        let text = record.prompt.get(span.message)?.content.get(span.start..span.end)?;
+        Some(text.to_owned())
+    });
+    let text = woven.map(|one| one.text.clone()).or(lingering);
     let spans =
         spans.map(|span| ProofSpan { message: span.message, start: span.start, end: span.end });
     let mut proof = Proof {

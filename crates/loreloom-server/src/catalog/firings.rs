@@ -66,7 +66,10 @@ impl Counted {
             let (fired, cut) = match verdict.class() {
                 VerdictClass::Woven => (1, 0),
                 VerdictClass::Cut => (0, 1),
-                VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => continue,
+                VerdictClass::Lingering
+                | VerdictClass::Near
+                | VerdictClass::Rule
+                | VerdictClass::NoMatch => continue,
             };
             let fires = self.entries.entry(verdict.entry.clone()).or_default();
             fires.fired += fired;

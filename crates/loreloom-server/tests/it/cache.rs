@@ -7,7 +7,7 @@ use loreloom_core::{
     chat::{Path, Role},
     ids::TenantId,
     prompt::PromptMessage,
-    stable::{Canvas, Provider, StableSettings, TokenMemo, kept},
+    stable::{Canvas, LoreSources, Provider, StableSettings, TokenMemo, kept},
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
@@ -189,7 +189,10 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         woven.delta.ledger = loreloom_core::stable::LedgerDelta::default();
         let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
         let arrangement = given.arrangement.as_ref().unwrap();
-        let planned = arrangement.place(canvas, lore.library(), &state.ledger, &mut woven);
+        let roster = given.roster(lore.library(), lore.rules());
+        let (library, scene) = (lore.library(), &state.scene);
+        let sources = LoreSources { library, roster: &roster, scene };
+        let planned = arrangement.place(canvas, sources, &state.ledger, &mut woven);
         let again = layout.plan(&bare, &planned.injections()).apply(bare);
         assert_eq!(again.messages, record.prompt, "turn {turn}");
         assert_eq!(woven.delta, record.delta, "turn {turn}");

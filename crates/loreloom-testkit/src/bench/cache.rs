@@ -22,8 +22,8 @@ use loreloom_core::{
     replay::{Loom, Replay},
     rules::{Profile, Rules},
     stable::{
-        self, Ledger, Mode, Provider, Scene, StableSettings, TokenMemo, Trial, TrialTurn,
-        comes_and_goes, fingerprint, kept,
+        self, Ledger, LoreSources, Mode, Provider, Scene, StableSettings, TokenMemo, Trial,
+        TrialTurn, fingerprint, kept,
     },
     tokens::{ByteEstimate, TokenCounter as _},
     units::{Depth, MessageCount, Tokens},
@@ -196,30 +196,26 @@ impl<'a> Tale<'a> {
         let limit = limit.saturating_add(note.tokens);
         injections.extend(self.setting.note_is_ours.then_some(note));
         let (prompt, window, head) = self.prompt(path);
-        let goes = |one: &Injection| match &one.source {
-            Provenance::Lore { entry, .. } => {
-                let found = self.library.find(entry);
-                found.is_some_and(|ix| comes_and_goes(self.library.entry(ix)))
-            }
-            Provenance::AuthorsNote | Provenance::Memory(_) => false,
-        };
+        let roster = Roster::all(&self.library, self.setting.rules().world_info.strategy);
+        let nothing = loreloom_core::turn::Scene::default();
+        let sources = LoreSources { library: &self.library, roster: &roster, scene: &nothing };
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
         let scene = Scene { window: &window, head: fingerprint, length, marked: &[] };
         let start = ThreadTime::now();
         let planned =
-            stable::plan(&scene, &injections, &goes, &told.ledger, limit, &self.setting.stable());
+            stable::plan(&scene, &injections, &sources, &told.ledger, limit, &self.setting.stable());
         told.seconds += start.elapsed().as_secs_f64();
         told.ledger.apply(&planned.delta);
-        let lingering = planned.laid.iter().filter(|laid| laid.lingering);
+        let lingering = planned.laid.iter().filter(|laid| laid.lingers());
         told.lingering += lingering.map(|laid| laid.injection.tokens.0).sum::<u32>();
         let batch = |one: &&stable::Evicted| matches!(one.why, stable::Eviction::CutOff(_));
         told.evicted += u32::try_from(planned.evicted.iter().filter(batch).count()).unwrap_or(0);
         let _compared = trial.turn(&TrialTurn {
             scene,
             injections: &injections,
-            comes_and_goes: &goes,
+            sources: &sources,
             limit,
             assemble: &|texts, skip| woven(&prompt, head, skip, texts),
         });

@@ -7,9 +7,10 @@ use loreloom_core::{
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::{
-        BudgetUse, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Stop,
+        BudgetUse, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Standing, Stop,
         TextSource, Trigger, TurnFacts, Verdict,
     },
+    stable::Zone,
     state::{StateDelta, TimedRecord},
     units::{Depth, MessageCount, Timestamp, Tokens},
 };
@@ -198,11 +199,20 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         3 => Outcome::Stopped(Stop::out_of_reach(word(number), 9, 4)),
         _ => Outcome::Stopped(Stop::Cooldown { until: MessageCount(entry + 40) }),
     };
+    let stands = (entry % 5 == 4).then(|| {
+        Box::new(Standing {
+            place: Place::AtDepth(Depth(entry + 3)),
+            zone: Zone::Ledger,
+            tokens: Tokens(80),
+            idle_since: Some(MessageCount(entry + 20)),
+        })
+    });
     Verdict {
         book: BookId::from("harbour"),
         entry: EntryId(format!("harbour/{}", number % 1000)),
         title: format!("{} of the {}", word(number), word(number + 1)),
         outcome,
+        stands,
     }
 }
 
