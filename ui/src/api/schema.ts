@@ -557,6 +557,8 @@ export interface components {
         Counts: {
             /** @description How many had no room. */
             cut: number;
+            /** @description How many did not fire, but still stand in the prompt. */
+            lingering: number;
             /** @description How many were nearly found. */
             near: number;
             /** @description How many were not found. */
@@ -2462,6 +2464,7 @@ export interface components {
                 outcome: components["schemas"]["Outcome"];
                 /** @description The decision in English. */
                 sentence: string;
+                stands?: components["schemas"]["Standing"] | null;
                 /** @description What people call it. */
                 title: string;
                 tokens?: components["schemas"]["Tokens"] | null;
@@ -2708,7 +2711,7 @@ export interface components {
             fix?: components["schemas"]["FixView"] | null;
             /** @description Where that text stands in the prompt. */
             spans: components["schemas"]["ProofSpan"][];
-            /** @description The text that was woven in. */
+            /** @description The text that stands in the prompt. */
             text?: string | null;
         };
         /** @description Where a text stands. */
@@ -3237,6 +3240,16 @@ export interface components {
          * @enum {string}
          */
         SourceKind: "lorebook" | "vault" | "memory" | "note";
+        /** @description Where a text stands in a prompt that is kept as it was. */
+        Standing: {
+            idle_since?: components["schemas"]["MessageCount"] | null;
+            /** @description The place in this prompt. */
+            place: components["schemas"]["Place"];
+            /** @description The tokens of its text. */
+            tokens: components["schemas"]["Tokens"];
+            /** @description Which part of the prompt that is. */
+            zone: components["schemas"]["Zone"];
+        };
         /**
          * @description A step of a diagnosis, in order.
          * @enum {string}
@@ -3671,7 +3684,7 @@ export interface components {
          * @description How a thread stands at a turn.
          * @enum {string}
          */
-        ThreadState: "fired" | "carried" | "cut";
+        ThreadState: "fired" | "carried" | "lingering" | "cut";
         /** @description Effects that last for some messages; `None` and 0 are none. */
         Timed: {
             /**
@@ -4138,6 +4151,7 @@ export interface components {
             entry: components["schemas"]["EntryId"];
             /** @description The decision. */
             outcome: components["schemas"]["Outcome"];
+            stands?: components["schemas"]["Standing"] | null;
             /** @description What people call it. */
             title: string;
         };
@@ -4145,7 +4159,7 @@ export interface components {
          * @description What kind of verdict it is.
          * @enum {string}
          */
-        VerdictClass: "woven" | "cut" | "near" | "rule" | "no_match";
+        VerdictClass: "woven" | "lingering" | "cut" | "near" | "rule" | "no_match";
         /** @description What was decided about an entry. */
         VerdictRow: {
             /** @description Its book or vault. */
@@ -4160,6 +4174,7 @@ export interface components {
             outcome: components["schemas"]["Outcome"];
             /** @description The decision in English. */
             sentence: string;
+            stands?: components["schemas"]["Standing"] | null;
             /** @description What people call it. */
             title: string;
             tokens?: components["schemas"]["Tokens"] | null;
@@ -4522,6 +4537,11 @@ export interface components {
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
+        /**
+         * @description Where a text stands.
+         * @enum {string}
+         */
+        Zone: "head" | "ledger" | "tail" | "marked";
     };
     responses: never;
     parameters: never;

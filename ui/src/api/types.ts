@@ -62,6 +62,7 @@ export type ServerKeyList = Schemas['KeysView'];
 export type Settings = Schemas['SettingsView'];
 export type Revision = Schemas['RevisionView'];
 export type SlotView = Schemas['SlotView'];
+export type Standing = Schemas['Standing'];
 export type Stop = Schemas['Stop'];
 export type Tested = Schemas['TestView'];
 export type TextSource = Schemas['TextSource'];

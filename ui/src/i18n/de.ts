@@ -260,6 +260,7 @@ export const de: Record<Key, string> = {
   'insp.timing': 'Entschieden',
 
   'verdict.woven': 'Eingewoben',
+  'verdict.lingering': 'Noch da',
   'verdict.cut': 'Vom Budget gekürzt',
   'verdict.near': 'Knapp verfehlt',
   'verdict.rule': 'Von einer Regel gestoppt',
@@ -368,6 +369,9 @@ export const de: Record<Key, string> = {
   'place.outlet': 'an der Stelle „{name}“',
   'place.slot': 'im Fach „{name}“',
   'place.none': 'nirgends',
+  'stands.moved': '{place}, für den Prompt-Cache, statt {own}',
+  'stands.still': 'der Text steht noch {place}, für den Prompt-Cache',
+  'stands.since': 'der Text steht noch {place}, für den Prompt-Cache; seit Nachricht {since} nicht mehr gefragt',
 
   'position.default': 'Übliche Stelle',
   'position.before_character': 'Vor der Figur',

@@ -259,6 +259,7 @@ export const en = {
   'insp.timing': 'Decided',
 
   'verdict.woven': 'Woven in',
+  'verdict.lingering': 'Still there',
   'verdict.cut': 'Cut by budget',
   'verdict.near': 'Near miss',
   'verdict.rule': 'Stopped by a rule',
@@ -367,6 +368,9 @@ export const en = {
   'place.outlet': 'at the outlet “{name}”',
   'place.slot': 'in the slot “{name}”',
   'place.none': 'nowhere',
+  'stands.moved': '{place}, for the prompt cache, instead of {own}',
+  'stands.still': 'its text still stands {place}, for the prompt cache',
+  'stands.since': 'its text still stands {place}, for the prompt cache; not asked for since message {since}',
 
   'position.default': 'Default place',
   'position.before_character': 'Before the character',

@@ -9,7 +9,7 @@ export interface Column {
 }
 
 /** How a thread stands at a message; `through` runs on between two turns. */
-export type Mark = 'fired' | 'carried' | 'cut' | 'through' | '';
+export type Mark = Thread['state'] | 'through' | '';
 
 export const MOST_COLUMNS = 16;
 
@@ -53,7 +53,7 @@ export function marks(messages: PathMessage[], shown: Map<string, TurnBrief>, li
   });
   const alive = (at: number, key: string): boolean => {
     const state = states[at]?.get(key);
-    return state === 'fired' || state === 'carried';
+    return state !== undefined && state !== 'cut';
   };
   return messages.map((_, at) => {
     const own = states[at];

@@ -1,5 +1,5 @@
 // Verdicts in words, from the codes and parameters of the server.
-import type { FixChange, Outcome, Place, Reason, Stop, TextSource } from '../api/types';
+import type { FixChange, Outcome, Place, Reason, Standing, Stop, TextSource } from '../api/types';
 import { list, t } from './i18n.svelte';
 
 export type Titles = (entry: string) => string;
@@ -122,8 +122,23 @@ export function stopWords(stop: Stop, titles: Titles): string {
   }
 }
 
-export const verdictWords = (outcome: Outcome, titles: Titles): string =>
-  outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
+interface Decided {
+  outcome: Outcome;
+  stands?: Standing | null;
+}
+
+/** Where a text stands for the sake of the prompt cache. */
+export function standsWords({ outcome }: Decided, stands: Standing): string {
+  const place = placeWords(stands.place);
+  if (outcome.verdict === 'activated') return t('stands.moved', { place, own: placeWords(outcome.place) });
+  return stands.idle_since == null ? t('stands.still', { place }) : t('stands.since', { place, since: stands.idle_since });
+}
+
+export function verdictWords(decided: Decided, titles: Titles): string {
+  const { outcome, stands } = decided;
+  const words = outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
+  return stands ? `${words}; ${standsWords(decided, stands)}` : words;
+}
 
 export function placeWords(place: Place | null | undefined): string {
   if (!place) return t('place.none');

@@ -460,8 +460,55 @@ fn count(number: u32, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::units::{MessageCount, Tokens};
+    use super::{super::ScanPhase, *};
+    use crate::{
+        stable::Zone,
+        units::{Depth, MessageCount, Tokens},
+    };
+
+    #[test]
+    fn a_text_that_is_kept_for_the_cache_says_where_and_since_when() {
+        let stands = |idle_since| {
+            Some(Box::new(Standing {
+                place: Place::AtDepth(Depth(7)),
+                zone: Zone::Ledger,
+                tokens: Tokens(9),
+                idle_since,
+            }))
+        };
+        let stopped = Outcome::Stopped(Stop::NoKeyFound);
+        let fired = Outcome::Activated {
+            place: Some(Place::BeforeCharacter),
+            tokens: Tokens(9),
+            trigger: Box::new(Trigger {
+                reason: Reason::Constant,
+                phase: ScanPhase::Initial,
+                pass: 1,
+                depth: 2,
+                primary: None,
+                secondary: Vec::new(),
+                parents: Vec::new(),
+            }),
+        };
+        for (outcome, since, expected) in [
+            (
+                stopped,
+                Some(MessageCount(12)),
+                "none of its keys was found; its text still stands in the chat at depth 7 for the \
+                 prompt cache, not asked for since message 12",
+            ),
+            (
+                fired,
+                None,
+                "always on; in the chat at depth 7, for the prompt cache, instead of before the \
+                 character",
+            ),
+        ] {
+            let verdict = Verdict::new("b".into(), "b/1".into(), String::new(), outcome);
+            let verdict = Verdict { stands: stands(since), ..verdict };
+            assert_eq!(sentence(&verdict, &|id: &EntryId| id.to_string()), expected);
+        }
+    }
 
     #[test]
     fn every_rule_says_what_it_found() {
