@@ -2,7 +2,9 @@
 //!
 //! Lore is written for JavaScript's engine (UTF-16 units, ASCII `\b`, look-behind, back
 //! references), so a real one runs it: QuickJS. It is stopped after a fixed number of its
-//! own steps, never by a clock, so that a replay gives the same verdict.
+//! own steps, never by a clock, so that a replay gives the same verdict. What it gives up on is
+//! read by an engine that needs no more steps than the text has, where that can say the same
+//! ([`Linear`]).
 //!
 //! An engine belongs to one thread; expressions are compiled there on first use and kept.
 
@@ -14,7 +16,7 @@ use std::{
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, context::intrinsic};
 use rustc_hash::FxHashMap;
 
-use super::required::required_literals;
+use super::{linear::Linear, required::required_literals};
 
 /// How often a running expression may be interrupted: QuickJS asks every 10,000 steps.
 const INTERRUPTS: u32 = 100;
@@ -22,6 +24,8 @@ const INTERRUPTS: u32 = 100;
 const MEMORY: usize = 64 << 20;
 /// Expressions a thread keeps compiled.
 const KEPT: usize = 20_000;
+/// Translations of slow ones that a thread keeps: they take more room.
+const KEPT_SLOW: usize = 200;
 
 /// A regular expression that compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,13 +85,36 @@ impl JsRegex {
 
     /// The first match in a text. A fresh run each time: `g` and `y` keep no memory.
     pub fn find(&self, text: &str) -> RegexOutcome {
+        let known = known_slow(self);
+        let read = |slow: &Slow| self.read(slow.linear.as_deref()?, text);
+        if let Some(outcome) = known.as_ref().and_then(read) {
+            return outcome;
+        }
+        let outcome = self.try_at(text, 0);
+        if outcome == RegexOutcome::TooSlow && known.is_none() {
+            return read(&found_slow(self)).unwrap_or(outcome);
+        }
+        outcome
+    }
+
+    /// The same without trying, if the text allows that. Which of the two is asked does not
+    /// matter: where the first match begins they agree on, and how far it goes is tried there.
+    fn read(&self, linear: &Linear, text: &str) -> Option<RegexOutcome> {
+        let found = linear.find(text)?;
+        let Some((start, _)) = found.span() else { return Some(found) };
+        let flags = format!("{}y", self.flags);
+        let here = Self { pattern: self.pattern.clone(), flags: flags.into() };
+        let tried = here.try_at(text, text[..start].encode_utf16().count());
+        Some(if tried.span().is_some() { tried } else { found })
+    }
+
+    /// The first match, looked for from a UTF-16 unit of the text on.
+    pub(super) fn try_at(&self, text: &str, unit: usize) -> RegexOutcome {
+        let unit = u32::try_from(unit).unwrap_or(u32::MAX);
         let found = with_engine(|engine| {
             engine.run(self, |functions, regex| {
-                functions
-                    .find
-                    .clone()
-                    .restore(regex.ctx())?
-                    .call::<_, Vec<i32>>((regex.clone(), text))
+                let find = functions.find.clone().restore(regex.ctx())?;
+                find.call::<_, Vec<i32>>((regex.clone(), text, unit))
             })
         });
         match found.as_deref() {
@@ -174,7 +201,7 @@ struct Functions {
     find_all: Persistent<Function<'static>>,
 }
 
-const FIND: &str = "(re, text) => { re.lastIndex = 0; const m = re.exec(text); \
+const FIND: &str = "(re, text, at) => { re.lastIndex = at; const m = re.exec(text); \
                     return m === null ? [] : [m.index, m.index + m[0].length]; }";
 const FIND_ALL: &str = "(re, text) => { const found = []; re.lastIndex = 0; \
     text.replace(re, (...parts) => { \
@@ -248,6 +275,30 @@ fn compile<'js>(ctx: &Ctx<'js>, regex: &JsRegex) -> rquickjs::Result<Object<'js>
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
+    static SLOW: RefCell<FxHashMap<JsRegex, Slow>> = RefCell::default();
+}
+
+/// An expression that once took too many steps.
+#[derive(Clone)]
+struct Slow {
+    /// Its translation, where it has one.
+    linear: Option<Rc<Linear>>,
+}
+
+/// What is known of an expression that has been too slow before.
+fn known_slow(regex: &JsRegex) -> Option<Slow> {
+    SLOW.with_borrow(|slow| slow.get(regex).cloned())
+}
+
+/// Keeps in mind that an expression is too slow.
+fn found_slow(regex: &JsRegex) -> Slow {
+    SLOW.with_borrow_mut(|slow| {
+        if slow.len() >= KEPT_SLOW {
+            slow.clear();
+        }
+        let linear = Linear::new(&regex.pattern, &regex.flags).map(Rc::new);
+        slow.entry(regex.clone()).or_insert(Slow { linear }).clone()
+    })
 }
 
 /// Runs with this thread's engine, which is made on first use.
@@ -296,10 +347,34 @@ mod tests {
     #[test]
     fn catastrophic_patterns_stop_and_the_engine_goes_on() {
         let text = "a".repeat(40);
-        for pattern in ["(a+)+$b", "(a|a)*b", "(.*)*\\1x"] {
+        for pattern in ["(a+)+$(?!b)b", "(a|a)*(?=b)b", "(.*)*\\1x"] {
             assert_eq!(find(pattern, "", &text), RegexOutcome::TooSlow, "{pattern}");
             assert_eq!(find("a", "", "a"), RegexOutcome::Found { start: 0, end: 1 });
         }
+    }
+
+    #[test]
+    fn what_takes_too_many_tries_is_read_once() {
+        let story = "The road was long and nobody said a word about it until evening. ".repeat(300);
+        let told = format!("{story}Then the dragon came.");
+        let at = told.find("dragon").unwrap();
+        for (pattern, flags, found) in [
+            (".*dragon.*", "", (0, told.len())),
+            ("the.*dragon", "i", (0, at + 6)),
+            (r"(?:\w+\s)+dragon", "", (story.len(), at + 6)),
+            (r"[^\x01]*dragon", "", (0, at + 6)),
+            (r"\w+.*dragon\b", "g", (0, at + 6)),
+        ] {
+            let regex = JsRegex::new(pattern, flags).unwrap();
+            let found = RegexOutcome::Found { start: found.0, end: found.1 };
+            // Once it is known to be slow it is read at once, with the same outcome.
+            for _ in 0..2 {
+                assert_eq!(regex.find(&told), found, "/{pattern}/{flags}");
+                assert_eq!(regex.find(&story), RegexOutcome::NotFound, "/{pattern}/{flags}");
+            }
+            assert_eq!(regex.find("the dragon").span().map(|(_, end)| end), Some(10));
+        }
+        assert_eq!(find("(a+)+$b", "", &"a".repeat(40)), RegexOutcome::NotFound);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod fold;
 mod hits;
 mod js_regex;
+mod linear;
 mod literal;
 mod required;
 mod tally;
