@@ -39,7 +39,7 @@ use crate::{
     moment,
     stages::{self, StageLine, Stages},
     store::StoreArguments,
-    stored::{self, excerpt, speaker},
+    stored::{self, StoredChat, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
 };
 
@@ -53,8 +53,12 @@ pub(crate) struct Why {
 
     /// The message, by its number on the current path: the turn computed on it, or the one
     /// that it is the reply to
-    #[arg(long, value_name = "MESSAGE")]
-    at: usize,
+    #[arg(long, value_name = "MESSAGE", required_unless_present = "turn")]
+    at: Option<usize>,
+
+    /// The turn by its own number, on whichever branch it is: `show` tells numbers
+    #[arg(long, value_name = "TURN", conflicts_with = "at")]
+    turn: Option<u64>,
 
     /// Only this entry, by its id, its name or its number
     #[arg(long, value_name = "ENTRY")]
@@ -137,9 +141,7 @@ impl Why {
         let read = runtime()?.block_on(async {
             let store = self.store.open().await?;
             let chat = stored::read(store.as_ref(), &self.chat).await?;
-            let node = stored::message(&chat, self.at)?;
-            let turn = chat.turn_of(node);
-            let turn = turn.with_context(|| format!("message {} has no turn", self.at))?;
+            let turn = self.find(&chat)?;
             let tenant = TenantId::local();
             let past = revisit(store.as_ref(), &tenant, &chat.record.id, turn.id).await?;
             let library = store.library(&tenant, past.record.library).await?;
@@ -149,10 +151,16 @@ impl Why {
             } else {
                 None
             };
-            let message = &node.message;
-            let said = format!("{}: {}", speaker(message), excerpt(&message.text, 50));
-            let when = moment::shown(turn.created);
-            let heading = format!("message {} ({said}), turn {}, {when} UTC", self.at, turn.id.0);
+            // A turn that is asked for by its own number is told with the message it answers.
+            let message = match self.at {
+                Some(at) => Some(&stored::message(&chat, at)?.message),
+                None => past.path.items().last().map(|item| &item.message),
+            };
+            let said = message.map_or(String::new(), |message| {
+                format!(" ({}: {})", speaker(message), excerpt(&message.text, 50))
+            });
+            let (number, when) = (self.number(&past), moment::shown(turn.created));
+            let heading = format!("message {number}{said}, turn {}, {when} UTC", turn.id.0);
             anyhow::Ok(Read { heading, turn: turn.clone(), past, library, today })
         })?;
         let Read { heading, turn, past, library, today } = read;
@@ -167,6 +175,25 @@ impl Why {
         answer.print(out, self.entry.is_none(), library.as_ref().map(|(library, _)| library))
     }
 
+    /// The turn that is asked about.
+    fn find<'chat>(&self, chat: &'chat StoredChat) -> anyhow::Result<&'chat TurnSummary> {
+        if let Some(at) = self.at {
+            let turn = chat.turn_of(stored::message(chat, at)?);
+            return turn.with_context(|| format!("message {at} has no turn"));
+        }
+        let number = self.turn.unwrap_or_default();
+        let turn = chat.turns.iter().find(|turn| turn.id.0 == number);
+        turn.with_context(|| {
+            let count = chat.turns.len();
+            format!("turns are numbered from 1 to {count}, found {number}")
+        })
+    }
+
+    /// The number of its message, on the path that it was decided on.
+    fn number(&self, past: &Revisited) -> usize {
+        self.at.unwrap_or(past.path.items().len())
+    }
+
     fn answer(
         &self,
         turn: &TurnSummary,
@@ -178,7 +205,7 @@ impl Why {
         let record = &past.record;
         let mut answer = Answer {
             chat: self.chat.clone(),
-            message: self.at,
+            message: self.number(past),
             turn: turn.id.0,
             trimmed: turn.trimmed,
             reproduced: None,

@@ -97,6 +97,12 @@ async fn a_past_turn_is_decided_again_to_the_byte() {
     let error =
         refused(home, &over(&["why", "--chat", "story", "--at", "3", "--book", "new.json"]));
     assert!(error.contains("it needs `--with-today`"), "{error}");
+    // The first turn's reply was swiped away; the turn itself is still there.
+    let why = printed(home, &over(&["why", "--chat", "story", "--turn", "1"]));
+    assert!(why.starts_with("message 1 (Mira: "), "{why}");
+    assert!(why.contains(", turn 1, 20"), "{why}");
+    let error = refused(home, &over(&["why", "--chat", "story", "--turn", "4"]));
+    assert_eq!(error, "loreloom: turns are numbered from 1 to 3, found 4\n");
 }
 
 #[tokio::test]

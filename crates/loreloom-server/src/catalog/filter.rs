@@ -74,6 +74,11 @@ impl Filter {
         self.0.iter().any(|(_, term)| matches!(term, Term::Lint(_)))
     }
 
+    /// Whether it asks which books entries stand in.
+    pub(super) fn asks_for_books(&self) -> bool {
+        self.0.iter().any(|(_, term)| matches!(term, Term::Book(_)))
+    }
+
     /// Whether it asks who made entries.
     pub(super) fn asks_for_makers(&self) -> bool {
         self.0.iter().any(|(_, term)| matches!(term, Term::MadeBy(_)))
@@ -145,6 +150,10 @@ impl Term {
                     || has(row.content(), wanted)
             }
             Self::Key(wanted) => row.keys().iter().any(|key| has(key, wanted)),
+            // A whole id means that book, and not those whose ids hold it.
+            Self::Book(wanted) if known.books.contains(wanted) => {
+                row.book.to_lowercase() == *wanted
+            }
             Self::Book(wanted) => has(row.book, wanted),
             Self::Tag(wanted) => row.tags().iter().any(|tag| has(tag, wanted)),
             Self::Folder(wanted) => row.folder().is_some_and(|folder| has(folder, wanted)),

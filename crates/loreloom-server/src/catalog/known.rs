@@ -24,6 +24,8 @@ pub(crate) struct Known {
     /// By how long ago, in milliseconds.
     pub(super) changed: FxHashMap<i64, FxHashSet<EntryId>>,
     pub(super) makers: FxHashMap<EntryId, Maker>,
+    /// The ids of all books that entries stand in, in small letters.
+    pub(super) books: FxHashSet<String>,
 }
 
 impl Known {
@@ -48,7 +50,12 @@ impl Known {
         } else {
             FxHashMap::default()
         };
-        Ok(Self { counter: app.counter_of(None), firings, codes, changed, makers })
+        let books = if filter.asks_for_books() {
+            super::rows(lore).iter().map(|row| row.book.to_lowercase()).collect()
+        } else {
+            FxHashSet::default()
+        };
+        Ok(Self { counter: app.counter_of(None), firings, codes, changed, makers, books })
     }
 
     /// How often an entry fired.
