@@ -251,11 +251,16 @@ const ALIKE: f64 = 0.6;
 /// else the most similar.
 pub fn closest_title<'a>(
     title: &str,
-    candidates: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+    candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<(&'a str, f64)> {
-    let (wanted, candidates) = (title.to_lowercase(), candidates.into_iter());
-    let named = candidates.clone().find(|candidate| candidate.to_lowercase() == wanted);
-    named.map(|named| (named, 1.0)).or_else(|| similar_title(title, candidates))
+    let wanted = title.to_lowercase();
+    let mut named = None;
+    let unnamed = candidates.into_iter().take_while(|candidate| {
+        named = (candidate.to_lowercase() == wanted).then_some((*candidate, 1.0));
+        named.is_none()
+    });
+    let similar = similar_title(title, unnamed);
+    named.or(similar)
 }
 
 /// The candidate most similar to a title, and how alike they are: pairs of letters they share,

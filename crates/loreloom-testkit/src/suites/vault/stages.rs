@@ -11,7 +11,8 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use super::input::{
-    Estimates, fields, marks, notes, picks, position_number, role_number, rules, text, texts, titles,
+    Estimates, fields, marks, notes, picks, position_number, role_number, rules, text, texts,
+    titles,
 };
 
 struct Stage {
