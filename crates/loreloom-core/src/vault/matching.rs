@@ -219,14 +219,10 @@ impl<'a> Finder<'a> {
         let mut found = self.titled(name);
         if found.is_empty() {
             let name = name.to_lowercase();
-            let keyed = vault
-                .entries()
-                .filter(|ix| vault.note(*ix).keys.iter().any(|key| key.to_lowercase() == name));
-            found = if self.rules.quirks.last_title_wins {
-                keyed.take(1).collect()
-            } else {
-                keyed.collect()
-            };
+            let is_key = |key: &String| key.to_lowercase() == name;
+            // A key is not a name: the first note that has it is enough.
+            let keyed = vault.entries().find(|ix| vault.note(*ix).keys.iter().any(is_key));
+            found.extend(keyed);
         }
         for ix in found {
             if !self.has(ix) {

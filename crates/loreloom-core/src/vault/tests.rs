@@ -182,6 +182,27 @@ fn a_folder_may_end_in_a_slash_except_for_deeplore() {
 }
 
 #[test]
+fn whoever_speaks_brings_in_the_notes_of_that_title_or_the_first_with_that_key() {
+    let mut rules = VaultRules::default();
+    rules.active_character = true;
+    let notes =
+        [note("Pilot", &["Ilka"], "x"), note("Sister", &["ilka"], "x"), note("Orm", &[], "x")];
+    let mut second = note("orm", &[], "x");
+    second.vault = "other".to_owned();
+    let vault = Vault::compile(notes.into_iter().chain([second]), &rules);
+    for (character, expected) in
+        [("ILKA", vec!["Pilot"]), ("Orm", vec!["orm", "Orm"]), ("Ann", vec![])]
+    {
+        let (lines, state) = (Lines::default(), VaultState::default());
+        let instruments: (&mut dyn Dice, _) = (&mut Never, &mut VaultCache::default());
+        let found = find(&vault, &lines, Some(character), &state, &rules, instruments);
+        let titles: Vec<&str> =
+            found.picks.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
+        assert_eq!(titles, expected);
+    }
+}
+
+#[test]
 fn a_mark_refuses_only_notes_of_another_vault() {
     for (mark, of, names) in [
         (None, "north", true),

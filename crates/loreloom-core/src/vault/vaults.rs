@@ -107,7 +107,7 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
         match (first.fields.get_mut(&name), value) {
             (Some(Value::Array(mine)), Value::Array(theirs)) => unite(mine, theirs),
             (Some(mine), value) if says_nothing(mine) && !value.is_null() => *mine = value,
-            (Some(_), _) => {}
+            (Some(_), _) | (None, Value::Null) => {}
             (None, value) => {
                 first.fields.insert(name, value);
             }
@@ -212,6 +212,9 @@ mod tests {
             second.fields.insert("mood".to_owned(), theirs.clone());
             assert_eq!(merged(first, second).fields["mood"], field, "{mine} {theirs}");
         }
+        let mut second = note("s", "keep");
+        second.fields.insert("mood".to_owned(), Value::Null);
+        assert_eq!(merged(note("n", "Keep"), second).fields.get("mood"), None);
     }
 
     #[test]

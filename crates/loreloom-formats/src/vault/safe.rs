@@ -72,15 +72,12 @@ fn cut_run_blocks(text: &str) -> String {
     let mut left = text;
     while let Some(start) = left.find("```") {
         let inside = &left[start + 3..];
-        match inside.find("```").filter(|_| is_run(inside)) {
-            Some(end) => {
-                out.push_str(&left[..start]);
-                left = &inside[end + 3..];
-            }
-            None => {
-                out.push_str(&left[..=start]);
-                left = &left[start + 1..];
-            }
+        if let Some(end) = inside.find("```").filter(|_| is_run(inside)) {
+            out.push_str(&left[..start]);
+            left = &inside[end + 3..];
+        } else {
+            out.push_str(&left[..=start]);
+            left = &left[start + 1..];
         }
     }
     out.push_str(left);

@@ -26,7 +26,12 @@ pub(super) fn matching(input: &Value) -> Value {
     let vault = Vault::compile(all_notes(input), &rules);
     let mut state = VaultState::default();
     for (id, left) in input["cooldowns"].as_object().into_iter().flatten() {
-        let left = u32::try_from(left.as_u64().unwrap_or_default()).unwrap_or(u32::MAX);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "part of a generation is one; the cast saturates"
+        )]
+        let left = left.as_f64().unwrap_or_default().ceil() as u32;
         state.cooldown.insert(id.as_str().into(), left);
     }
     let lines = lines(&input["chat"]);
