@@ -183,8 +183,7 @@ fn a_folder_may_end_in_a_slash_except_for_deeplore() {
 
 #[test]
 fn whoever_speaks_brings_in_the_notes_of_that_title_or_the_first_with_that_key() {
-    let mut rules = VaultRules::default();
-    rules.active_character = true;
+    let rules = VaultRules { active_character: true, ..VaultRules::default() };
     let notes =
         [note("Pilot", &["Ilka"], "x"), note("Sister", &["ilka"], "x"), note("Orm", &[], "x")];
     let mut second = note("orm", &[], "x");
