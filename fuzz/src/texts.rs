@@ -10,8 +10,8 @@ use loreloom_formats::{
     chat::import_chat,
     decorators,
     vault::{
-        FieldFile, NoteFile, NoteRules, YamlReader, clean, file_name, links, plain_markdown,
-        read_fields, read_note, split, title,
+        FieldFile, Headings, NoteFile, NoteRules, YamlReader, clean, file_name, links,
+        plain_markdown, read_fields, read_note, split, title,
     },
 };
 
@@ -38,9 +38,12 @@ pub fn notes(bytes: &[u8]) -> bool {
         assert!(text.ends_with(front.body), "the body is the end of the file");
         let _fields: FieldFile = read_fields(text, reader);
     }
-    let name = file_name(&title(text, "Note.md"));
+    for headings in [Headings::OnOneLine, Headings::AcrossLines] {
+        let _read = (links(text, headings), clean(text, headings));
+    }
+    let name = file_name(&title(text, "Note.md", Headings::AcrossLines));
     assert!(!name.contains(['/', '\\', '\0']) && name != ".." && name != ".");
-    let _parts = (links(text), clean(text), plain_markdown(text, &[]));
+    let _plain = plain_markdown(text, &[]);
     true
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct SelectionArguments {
     #[arg(help_heading = "Vaults", long, value_enum)]
     vault_confidence: Option<ThresholdName>,
 
-    /// What goes on when the choosing model fails [default: candidates]
+    /// What goes on when the choosing model fails [default: keyword; candidates with ai-only]
     #[arg(help_heading = "Vaults", long, value_enum)]
     vault_on_failure: Option<FailureName>,
 

@@ -50,7 +50,7 @@ impl Key {
 }
 
 /// JavaScript's white space: what `String.prototype.trim` removes.
-pub(crate) fn is_js_space(character: char) -> bool {
+pub fn is_js_space(character: char) -> bool {
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
 }
 

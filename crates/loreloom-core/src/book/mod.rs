@@ -11,14 +11,13 @@ mod placement;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::key::is_js_space;
 pub use self::{
     entry::{
         Activation, BudgetRules, Entry, EntryRest, Filters, Force, Gates, Group, Inject, InjectOp,
         MatchOnce, MatchSources, OriginalId, Recursion, ScanRange, Secondary, SelectiveLogic,
         Timed, Trim, TrimSide, TrimUnit,
     },
-    key::{Key, RegexKey},
+    key::{Key, RegexKey, is_js_space},
     lint::{BookFinding, BookFindingKind, lint},
     origin::{Container, Indent, Newline, Origin, TextStyle},
     placement::{DepthFrom, Placement, Position},

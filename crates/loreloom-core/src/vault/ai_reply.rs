@@ -136,20 +136,31 @@ fn collect_text(object: &Map<String, Value>, out: &mut String, depth: u32) {
 
 /// An empty list says that nothing fits; any other must hold something with a title.
 fn is_usable(list: &[Value]) -> bool {
-    let says = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
-    };
     let named = |item: &Value, key: &str| item.get(key).is_some_and(says);
     list.is_empty()
         || list.iter().any(|item| item.is_string() || named(item, "title") || named(item, "name"))
 }
 
+/// A title of a choice: the first that is text.
 fn title_of(item: &Value) -> Option<&str> {
     let text = |key: &str| item.get(key)?.as_str().filter(|text| !text.is_empty());
     text("title").or_else(|| text("name"))
+}
+
+/// The title as DeepLore takes it: the name counts only where the title says nothing at all.
+fn strict_title_of(item: &Value) -> Option<&str> {
+    let key = if item.get("title").is_some_and(says) { "title" } else { "name" };
+    item.get(key)?.as_str()
+}
+
+/// Whether a value is more than nothing, an empty text, 0 or `false`.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
+    }
 }
 
 fn without_fence_lines(text: &str) -> String {
@@ -199,6 +210,20 @@ fn closing(bytes: &[u8], start: usize) -> Option<usize> {
 /// The choices in a list, with a reason for those that give none. What has no title is left
 /// out.
 pub fn normalise(list: &[Value], default_reason: &str) -> Vec<Choice> {
+    choices(list, default_reason, title_of)
+}
+
+/// The same as DeepLore does it, which leaves out a choice whose title is a number even where
+/// its name is not.
+pub fn normalise_strictly(list: &[Value], default_reason: &str) -> Vec<Choice> {
+    choices(list, default_reason, strict_title_of)
+}
+
+fn choices(
+    list: &[Value],
+    default_reason: &str,
+    title_of: impl Fn(&Value) -> Option<&str>,
+) -> Vec<Choice> {
     let choice = |item: &Value| {
         let (title, confidence, reason) = match item {
             Value::String(title) => (title.as_str(), Confidence::Medium, default_reason),
@@ -222,18 +247,32 @@ pub fn normalise(list: &[Value], default_reason: &str) -> Vec<Choice> {
 /// How alike two titles must be to be the same one misspelt.
 const ALIKE: f64 = 0.6;
 
-/// The candidate that a title most likely means, and how alike they are: pairs of letters
-/// they share. The first of equals wins.
+/// The candidate that a title most likely means, and how alike they are: the one it names,
+/// else the most similar.
 pub fn closest_title<'a>(
     title: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<(&'a str, f64)> {
     let wanted = title.to_lowercase();
-    let pairs = letter_pairs(&wanted);
+    let mut named = None;
+    let unnamed = candidates.into_iter().take_while(|candidate| {
+        named = (candidate.to_lowercase() == wanted).then_some((*candidate, 1.0));
+        named.is_none()
+    });
+    let similar = similar_title(title, unnamed);
+    named.or(similar)
+}
+
+/// The candidate most similar to a title, and how alike they are: pairs of letters they share,
+/// so a single letter is like nothing. The first of equals wins.
+pub fn similar_title<'a>(
+    title: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<(&'a str, f64)> {
+    let pairs = letter_pairs(&title.to_lowercase());
     let mut best: Option<(&str, f64)> = None;
     for candidate in candidates {
-        let folded = candidate.to_lowercase();
-        let similarity = if folded == wanted { 1.0 } else { dice(&pairs, &letter_pairs(&folded)) };
+        let similarity = dice(&pairs, &letter_pairs(&candidate.to_lowercase()));
         if best.is_none_or(|(_, known)| similarity > known) {
             best = Some((candidate, similarity));
         }
@@ -307,5 +346,24 @@ mod tests {
         assert_eq!(closest_title("glass orchard", candidates), Some(("Glass Orchard", 1.0)));
         assert_eq!(closest_title("x", candidates), Some(("X", 1.0)));
         assert_eq!(closest_title("unrelated", candidates), None);
+        assert_eq!(similar_title("x", candidates), None);
+        assert_eq!(
+            similar_title("glass orchards", ["X", "Glass Orchard"]).map(|one| one.0),
+            Some("Glass Orchard")
+        );
+        assert_eq!(closest_title("aa", ["aaa", "AA"]), Some(("AA", 1.0)), "named beats similar");
+    }
+
+    #[test]
+    fn a_title_that_is_no_text_hides_the_name_only_from_deeplore() {
+        let list = [
+            serde_json::json!({"title": 5, "name": "Hall"}),
+            serde_json::json!({"title": "", "name": "Door"}),
+        ];
+        let titles = |choices: Vec<Choice>| -> Vec<String> {
+            choices.into_iter().map(|choice| choice.title).collect()
+        };
+        assert_eq!(titles(normalise(&list, "chosen")), ["Hall", "Door"]);
+        assert_eq!(titles(normalise_strictly(&list, "chosen")), ["Door"]);
     }
 }

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::numbers::{read_number, write_number};
+use crate::book::is_js_space;
+
 /// A field that notes may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldDefinition {
@@ -220,7 +223,7 @@ impl Operator {
             Self::NotAny => !mine.iter().any(|value| theirs.contains(value)),
             Self::Exists => !is_missing(note),
             Self::NotExists => is_missing(note),
-            Self::Eq => mine.join(",") == theirs.join(","),
+            Self::Eq => whole(note) == whole(scene),
             Self::Gt => numbers().0 > numbers().1,
             Self::Lt => numbers().0 < numbers().1,
         }
@@ -369,15 +372,20 @@ pub fn text_of(value: &Value) -> String {
         Value::Bool(flag) => flag.to_string(),
         Value::Number(number) => number_text(number),
         Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(text_of).collect::<Vec<_>>().join(","),
+        Value::Array(list) => list.iter().map(text_in_list).collect::<Vec<_>>().join(","),
         Value::Object(_) => value.to_string(),
     }
+}
+
+/// An item of a list that is written as one text: nothing leaves its place empty.
+pub(super) fn text_in_list(item: &Value) -> String {
+    if item.is_null() { String::new() } else { text_of(item) }
 }
 
 /// A number without `.0` behind a whole one.
 fn number_text(number: &serde_json::Number) -> String {
     match number.as_f64() {
-        Some(float) if number.is_f64() => float.to_string(),
+        Some(float) if number.is_f64() => write_number(float),
         Some(_) | None => number.to_string(),
     }
 }
@@ -391,6 +399,11 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
+/// A value as one text in lower case.
+fn whole(value: Option<&Value>) -> String {
+    value.map_or_else(|| "undefined".to_owned(), |value| text_of(value).to_lowercase())
+}
+
 /// A value as a number; whatever is none compares false with everything.
 fn number(value: Option<&Value>) -> f64 {
     match value {
@@ -400,8 +413,8 @@ fn number(value: Option<&Value>) -> f64 {
         Some(Value::Number(number)) => number.as_f64().unwrap_or(f64::NAN),
         Some(text @ (Value::String(_) | Value::Array(_))) => {
             let text = text_of(text);
-            let text = text.trim();
-            if text.is_empty() { 0.0 } else { text.parse().unwrap_or(f64::NAN) }
+            let is_blank = text.trim_matches(is_js_space).is_empty();
+            if is_blank { 0.0 } else { read_number(&text).unwrap_or(f64::NAN) }
         }
     }
 }
@@ -422,6 +435,14 @@ mod tests {
             (Operator::Gt, json!(5), json!("4"), true),
             (Operator::Gt, json!("x"), json!(1), false),
             (Operator::Lt, json!("x"), json!(1), false),
+            (Operator::Gt, json!("0x10"), json!([]), true),
+            (Operator::Gt, json!("Infinity"), json!(1e300), true),
+            (Operator::Gt, json!("inf"), json!(1), false),
+            (Operator::Lt, json!([null]), json!("5"), true),
+            (Operator::Eq, json!([null]), json!(""), true),
+            (Operator::Eq, json!([null, "A"]), json!(",a"), true),
+            (Operator::Eq, json!(-0.0), json!("0"), true),
+            (Operator::MatchAny, json!([null]), json!("null"), true),
             (Operator::Exists, json!(0), Value::Null, true),
             (Operator::NotExists, json!([]), Value::Null, true),
         ] {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Exempt, Pick, Stopped, Vault, VaultRules,
-    matching::{by_priority, sort_picks},
+    matching::{by_priority, sort_picks_by},
 };
 use crate::report::Stop;
 
@@ -34,12 +34,13 @@ pub fn gate_by_relations(
 ) -> Gated {
     let mut order: Vec<usize> = (0..picks.len()).collect();
     let rank = |at: usize| vault.compiled(picks[at].ix).rank;
-    let priority = |at: usize| match picks[at].priority {
+    let priority = |pick: &Pick| match pick.priority {
         zero if zero == 0.0 && rules.quirks.zero_priority_is_fifty => 50.0,
         priority => priority,
     };
     order.sort_by(|&a, &b| {
-        by_priority(priority(b), priority(a), rules.order.reversed).then(rank(a).cmp(&rank(b)))
+        by_priority(priority(&picks[b]), priority(&picks[a]), rules.order.reversed)
+            .then(rank(a).cmp(&rank(b)))
     });
     let mut titles = Titles::of(vault, &picks, rules);
     let mut stops: Vec<Option<Stop>> = vec![None; picks.len()];
@@ -66,7 +67,7 @@ pub fn gate_by_relations(
             None => gated.kept.push(pick),
         }
     }
-    sort_picks(vault, &mut gated.kept, rules);
+    sort_picks_by(vault, &mut gated.kept, rules, priority);
     gated
 }
 

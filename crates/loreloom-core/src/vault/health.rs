@@ -273,7 +273,7 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
 
 /// Looks for what is odd.
 pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
-    let known = Known::of(notes);
+    let known = Known::of(notes, rules.quirks.inspection_minds_case);
     let mut issues = Vec::new();
     for note in notes {
         let mut kinds = Vec::new();
@@ -285,8 +285,8 @@ pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
     issues.extend(circles(notes, &known));
     let mut named = FxHashSet::default();
     for note in notes {
-        let title = note.title.to_lowercase();
-        if known.titles[&title].len() > 1 && named.insert(title) {
+        let title = if known.minds_case { note.title.clone() } else { note.title.to_lowercase() };
+        if known.spelt(&note.title).count() > 1 && named.insert(title) {
             issues.push(Issue { title: note.title.clone(), kind: IssueKind::DuplicateTitle });
         }
     }
@@ -297,10 +297,11 @@ pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
 struct Known<'a> {
     titles: FxHashMap<String, Vec<&'a Note>>,
     keys: FxHashMap<String, Vec<&'a Note>>,
+    minds_case: bool,
 }
 
 impl<'a> Known<'a> {
-    fn of(notes: &'a [Note]) -> Self {
+    fn of(notes: &'a [Note], minds_case: bool) -> Self {
         let mut titles: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         for note in notes {
@@ -310,7 +311,12 @@ impl<'a> Known<'a> {
                 keys.entry(key.trim().to_lowercase()).or_default().push(note);
             }
         }
-        Self { titles, keys }
+        Self { titles, keys, minds_case }
+    }
+
+    /// The notes with a title, also spelt so if that counts.
+    fn spelt(&self, title: &str) -> impl Iterator<Item = &&'a Note> {
+        self.titled(title).iter().filter(move |note| !self.minds_case || note.title == title)
     }
 
     fn titled(&self, title: &str) -> &[&'a Note] {
@@ -325,7 +331,8 @@ fn relations(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
     };
     out.extend(unknown(requires).into_iter().map(|title| IssueKind::UnknownRequired { title }));
     out.extend(unknown(excludes).into_iter().map(|title| IssueKind::UnknownExcluded { title }));
-    out.extend(unknown(cascade).into_iter().map(|title| IssueKind::UnknownCascade { title }));
+    let unknown_cascade = cascade.iter().filter(|title| known.spelt(title).next().is_none());
+    out.extend(unknown_cascade.cloned().map(|title| IssueKind::UnknownCascade { title }));
     let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
     for title in excludes {
         if same(title, &note.title) {
@@ -485,6 +492,22 @@ mod tests {
             IssueKind::ExcludesBootstrap { title: "First".to_owned() },
         ];
         assert_eq!(issues, kinds.map(|kind| Issue { title: title.clone(), kind }));
+    }
+
+    #[test]
+    fn titles_that_differ_in_case_are_one_title_except_to_deeplore() {
+        let note = |title: &str, cascade: &[&str]| {
+            let mut note = Note::new("", title, title);
+            (note.content, note.keys) = ("x".to_owned(), vec![format!("key of {cascade:?}")]);
+            note.relations.cascade = cascade.iter().map(|title| (*title).to_owned()).collect();
+            note
+        };
+        let notes = [note("Hall", &[]), note("hall", &["HALL"])];
+        let issue = |title: &str, kind| Issue { title: title.to_owned(), kind };
+        let ours = [issue("Hall", IssueKind::DuplicateTitle)];
+        let theirs = [issue("hall", IssueKind::UnknownCascade { title: "HALL".to_owned() })];
+        assert_eq!(inspect(&notes, &VaultRules::default()), ours);
+        assert_eq!(inspect(&notes, &VaultRules::deeplore_2()), theirs);
     }
 
     #[test]

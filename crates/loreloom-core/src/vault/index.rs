@@ -93,23 +93,64 @@ pub(super) enum KeyProbe {
 pub(super) struct TextFolding {
     pub(super) case: Folding,
     compose: bool,
+    /// Whether small letters that share a capital are one letter.
+    join_variants: bool,
+}
+
+/// Small letters that share their capital with another, and that other. To a search for whole
+/// words that ignores case, which DeepLore does with a regular expression, they are the same.
+const VARIANTS: [(char, char); 20] = [
+    ('µ', 'μ'),
+    ('\u{345}', 'ι'),
+    ('ς', 'σ'),
+    ('ϐ', 'β'),
+    ('ϑ', 'θ'),
+    ('ϕ', 'φ'),
+    ('ϖ', 'π'),
+    ('ϰ', 'κ'),
+    ('ϱ', 'ρ'),
+    ('ϵ', 'ε'),
+    ('ᲀ', 'в'),
+    ('ᲁ', 'д'),
+    ('ᲂ', 'о'),
+    ('ᲃ', 'с'),
+    ('ᲄ', 'т'),
+    ('ᲅ', 'т'),
+    ('ᲆ', 'ъ'),
+    ('ᲇ', 'ѣ'),
+    ('ᲈ', 'ꙋ'),
+    ('ẛ', 'ṡ'),
+];
+
+/// A lower-cased text in which letters that share a capital are one.
+fn joined(text: &str) -> Option<String> {
+    let usual = |letter: char| VARIANTS.iter().find(|(variant, _)| *variant == letter);
+    let has_any = !text.is_ascii() && text.chars().any(|letter| usual(letter).is_some());
+    has_any.then(|| text.chars().map(|one| usual(one).map_or(one, |(_, usual)| *usual)).collect())
 }
 
 impl TextFolding {
     fn of(rules: &VaultRules) -> Self {
         let case = if rules.keys.case_sensitive { Folding::Exact } else { Folding::Lower };
         let bytes = rules.keys.case_sensitive && rules.quirks.exact_is_bytes;
-        Self { case, compose: !bytes }
+        let join_variants = rules.keys.whole_words && !rules.keys.case_sensitive;
+        Self { case, compose: !bytes, join_variants }
     }
 
     /// Whether offsets in the folded text can be traced back.
     pub(super) fn is_traceable(self, text: &str) -> bool {
-        !self.compose || text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes
+        if text.is_ascii() {
+            return true;
+        }
+        // The Slavonic variants are longer than the letters they stand for, the others are not.
+        let is_longer = |letter: char| ('\u{1c80}'..='\u{1c88}').contains(&letter);
+        let moved = self.join_variants && text.contains(is_longer);
+        !moved && (!self.compose || is_nfc_quick(text.chars()) == IsNormalized::Yes)
     }
 
     /// The text to search, as an index scans it.
     fn pad(self, text: &str) -> Padded {
-        if self.is_traceable(text) {
+        if self.is_traceable(text) && (text.is_ascii() || !self.join_variants) {
             return self.case.pad(text);
         }
         Padded::from(&*self.apply(text))
@@ -117,11 +158,16 @@ impl TextFolding {
 
     /// The text to search. Text without marks, which is most, is not copied to compose it.
     pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
-        if self.is_traceable(text) {
-            return self.case.apply(text);
+        let folded = if self.is_traceable(text) {
+            self.case.apply(text)
+        } else {
+            let composed: String = text.nfc().collect();
+            Cow::Owned(self.case.apply(&composed).into_owned())
+        };
+        match self.join_variants.then(|| joined(&folded)).flatten() {
+            Some(joined) => Cow::Owned(joined),
+            None => folded,
         }
-        let composed: String = text.nfc().collect();
-        Cow::Owned(self.case.apply(&composed).into_owned())
     }
 }
 
@@ -147,7 +193,7 @@ impl Vault {
         search: Option<Arc<Search>>,
     ) -> Self {
         let mut compiler = Compiler::new(rules);
-        let ranks = ranks(&notes);
+        let ranks = ranks(&notes, rules.quirks.vaults_tie);
         let compiled: Vec<CompiledNote> = notes
             .iter()
             .zip(ranks)
@@ -269,6 +315,11 @@ impl Vault {
         &self.probes[refine as usize..end as usize]
     }
 
+    /// Whether some key or refine key may lie across messages, so that texts must be joined.
+    pub(super) fn has_keys_across(&self) -> bool {
+        !self.across.is_empty()
+    }
+
     /// A key that may lie across messages.
     pub(super) fn across(&self, literal: u32) -> &str {
         &self.across[literal as usize]
@@ -297,9 +348,12 @@ pub(super) fn index(at: usize) -> EntryIx {
     EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
 }
 
-/// The place of each note by title, then vault; equals share one.
-fn ranks(notes: &[Arc<Note>]) -> Vec<u32> {
-    let order = |note: &Note| (TitleOrder::of(&note.title), TitleOrder::of(&note.vault));
+/// The place of each note by title, then vault unless those tie; equals share one.
+fn ranks(notes: &[Arc<Note>], vaults_tie: bool) -> Vec<u32> {
+    let order = |note: &Note| {
+        let vault = (!vaults_tie).then(|| TitleOrder::of(&note.vault));
+        (TitleOrder::of(&note.title), vault)
+    };
     let orders: Vec<_> = notes.iter().map(|note| order(note)).collect();
     let mut sorted: Vec<usize> = (0..notes.len()).collect();
     sorted.sort_by(|&a, &b| orders[a].cmp(&orders[b]));

@@ -64,6 +64,12 @@ impl Lines {
         self.0.is_empty()
     }
 
+    /// How many there are without a reply at the end, which is about to be written again.
+    pub fn before_reply(&self) -> usize {
+        let ends_with_reply = self.0.last().is_some_and(|line| !line.user);
+        self.0.len() - usize::from(ends_with_reply)
+    }
+
     /// The scanned ones among the newest `depth` messages, oldest first. With
     /// `hidden_use_depth`, messages that are not scanned count too.
     pub(super) fn window(&self, depth: u32, hidden_use_depth: bool) -> Vec<&Line> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, VaultRules, VaultState,
-    fields::{is_empty_value, text_of},
+    fields::{is_empty_value, text_in_list, text_of},
     fit::escape,
     truncate::{cut, shorten},
 };
@@ -170,7 +170,7 @@ fn field_line(note: &Note, style: ManifestStyle<'_>) -> String {
             .map_or(name.to_owned(), |one| one.label.clone())
     };
     let shown = |value: &Value| match value.as_array() {
-        Some(list) => list.iter().map(text_of).collect::<Vec<_>>().join(", "),
+        Some(list) => list.iter().map(text_in_list).collect::<Vec<_>>().join(", "),
         None => text_of(value),
     };
     let pairs: Vec<String> = note

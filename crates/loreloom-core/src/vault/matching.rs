@@ -219,14 +219,10 @@ impl<'a> Finder<'a> {
         let mut found = self.titled(name);
         if found.is_empty() {
             let name = name.to_lowercase();
-            let keyed = vault
-                .entries()
-                .filter(|ix| vault.note(*ix).keys.iter().any(|key| key.to_lowercase() == name));
-            found = if self.rules.quirks.last_title_wins {
-                keyed.take(1).collect()
-            } else {
-                keyed.collect()
-            };
+            let is_key = |key: &String| key.to_lowercase() == name;
+            // A key is not a name: the first note that has it is enough.
+            let keyed = vault.entries().find(|ix| vault.note(*ix).keys.iter().any(is_key));
+            found.extend(keyed);
         }
         for ix in found {
             if !self.has(ix) {
@@ -321,7 +317,7 @@ impl<'a> Finder<'a> {
             parts.push(Cow::Borrowed(text));
             left -= length;
         }
-        if !vault.spanning.is_empty() {
+        if vault.has_keys_across() {
             findings.with_text(vault.folding.apply(&parts.join("\n")).into_owned());
         }
         findings
@@ -354,7 +350,8 @@ impl<'a> Finder<'a> {
         if self.rules.fuzzy.refine && !refine_holds(vault, ix, self.windows.at(window)) {
             return true;
         }
-        let Some(needed) = note.warmup else { return false };
+        // Less than one occurrence is none to wait for.
+        let Some(needed) = note.warmup.filter(|needed| *needed >= 1.0) else { return false };
         f64::from(occurrences(vault, ix, self.windows.at(window))) < needed
     }
 
@@ -381,11 +378,21 @@ pub fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
 
 /// Sorts by how sure the selecting model was, if that counts, by priority, title and vault.
 pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
+    sort_picks_by(vault, picks, rules, |pick| pick.priority);
+}
+
+/// The same with another reading of priorities.
+pub(super) fn sort_picks_by(
+    vault: &Vault,
+    picks: &mut [Pick],
+    rules: &VaultRules,
+    priority: impl Fn(&Pick) -> f64,
+) {
     let OrderRules { reversed, by_confidence, .. } = rules.order;
     picks.sort_by_cached_key(|pick| {
         // Notes that nobody had to choose come before all that somebody did.
         let sureness = pick.confidence.filter(|_| by_confidence).map(Reverse);
-        (sureness, importance(pick.priority, reversed), vault.compiled(pick.ix).rank)
+        (sureness, importance(priority(pick), reversed), vault.compiled(pick.ix).rank)
     });
 }
 

@@ -25,6 +25,7 @@ mod manifest;
 mod matching;
 mod note;
 mod notepad;
+mod numbers;
 mod picks;
 mod pins;
 mod pipeline;
@@ -44,7 +45,10 @@ mod vaults;
 mod windows;
 
 pub use self::{
-    ai_reply::{Choice, Confidence, closest_title, normalise, parse_reply, parse_truncated},
+    ai_reply::{
+        Choice, Confidence, closest_title, normalise, normalise_strictly, parse_reply,
+        parse_truncated, similar_title,
+    },
     ask::{Occasion, Question, answer_schema, question},
     clusters::{Cluster, cluster, cluster_manifest},
     collation::{TitleOrder, compare_titles},
@@ -63,6 +67,7 @@ pub use self::{
     matching::{FoundKeys, FuzzyUse, Matches, count_keys, find, is_new},
     note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},
     notepad::{Extracted, extract_notes},
+    numbers::{read_number, write_number},
     picks::{Pick, Stopped},
     pins::{Mark, apply_marks},
     pipeline::{Scene, VaultReport, decide, weave},

@@ -13,7 +13,7 @@ use crate::{
 pub struct Mark {
     /// The title, in any case.
     pub title: String,
-    /// The vault; `None` is any.
+    /// The vault; `None` and an empty name are any.
     pub vault: Option<String>,
 }
 
@@ -21,10 +21,12 @@ pub struct Mark {
 const PINNED: f64 = 10.0;
 
 impl Mark {
-    /// Whether the mark means this note.
+    /// Whether the mark means this note. A vault refuses only notes of another: a note whose
+    /// vault has no name is meant by any, so that marks outlive the naming of a vault.
     pub fn names(&self, note: &Note) -> bool {
+        let vault = self.vault.as_deref().unwrap_or_default();
         self.title.to_lowercase() == note.title.to_lowercase()
-            && self.vault.as_ref().is_none_or(|vault| *vault == note.vault)
+            && (vault.is_empty() || note.vault.is_empty() || vault == note.vault)
     }
 }
 

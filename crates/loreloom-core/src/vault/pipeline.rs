@@ -94,7 +94,7 @@ pub fn decide(
     let exempt = Exempt::among(vault, found, scene.pins, bootstrapping, rules);
     let (context, fields) = (scene.context, scene.fields);
     let picks = keep(gate_by_context(vault, selected, context, fields, &exempt, rules));
-    let mut picks = keep(filter_by_folder(vault, picks, scene.folders, &exempt));
+    let mut picks = keep(filter_by_folder(vault, picks, scene.folders, &exempt, rules));
     sort_picks(vault, &mut picks, rules);
     cache.tell("scene and folders", picks.len());
 

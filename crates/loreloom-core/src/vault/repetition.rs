@@ -12,11 +12,15 @@ pub fn filter_by_folder(
     picks: Vec<Pick>,
     folders: &[String],
     exempt: &Exempt<'_>,
+    rules: &VaultRules,
 ) -> (Vec<Pick>, Vec<Stopped>) {
+    let as_written = rules.quirks.folders_as_written;
+    let usable = folders.iter().filter(|folder| !as_written || folder.trim_matches('/') == *folder);
+    let usable: Vec<String> = usable.cloned().collect();
     divide(picks, |pick| {
         let note = vault.note(pick.ix);
         let folder = note.folder()?;
-        if folders.is_empty() || exempt.holds(vault, pick) || note.is_in_any(folders) {
+        if folders.is_empty() || exempt.holds(vault, pick) || note.is_in_any(&usable) {
             return None;
         }
         Some(Stop::Folder { folder: folder.to_owned(), chosen: folders.to_vec() })

@@ -179,8 +179,13 @@ fn is_off(setting: &bool) -> bool {
 pub struct VaultQuirks {
     /// Passes of requires and excludes at the most; `None` goes on until nothing changes.
     pub gate_passes: Option<u32>,
-    /// A priority of 0 counts as 50 where requires and excludes are ordered.
+    /// A priority of 0 counts as 50 where requires and excludes are applied, and in the order
+    /// of what they leave.
     pub zero_priority_is_fifty: bool,
+    /// A chosen folder is taken as it is written: one with a slash at an end holds nothing.
+    pub folders_as_written: bool,
+    /// Looking a vault over, titles that differ in case are different titles.
+    pub inspection_minds_case: bool,
     /// Messages that are not scanned still use up the depth.
     pub hidden_use_depth: bool,
     /// Case-sensitive keys compare bytes: composed and decomposed letters differ.
@@ -189,6 +194,9 @@ pub struct VaultQuirks {
     pub bootstrap_always_passes: bool,
     /// Without any context, fields that must exist are not asked for (2.0).
     pub existence_needs_context: bool,
+    /// Notes of one title and priority stay in the order they came in, whatever their vaults
+    /// are called (2.0).
+    pub vaults_tie: bool,
     /// A title stands for the last note that has it, not for all (2.0).
     pub last_title_wins: bool,
     /// A title is gone as soon as one of the notes that share it is (2.0).
@@ -289,6 +297,8 @@ impl VaultRules {
         rules.quirks = VaultQuirks {
             gate_passes: Some(10),
             zero_priority_is_fifty: true,
+            folders_as_written: true,
+            inspection_minds_case: true,
             hidden_use_depth: true,
             exact_is_bytes: true,
             estimate_shortened: true,
@@ -303,6 +313,7 @@ impl VaultRules {
         rules.quirks = VaultQuirks {
             bootstrap_always_passes: true,
             existence_needs_context: true,
+            vaults_tie: true,
             last_title_wins: true,
             titles_are_a_set: true,
             log_ignores_vault: true,

@@ -57,8 +57,11 @@ pub enum Threshold {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// All it was to choose from goes on, most important first.
+    /// What it was to narrow down goes on, most important first: the whole vault, or what the
+    /// chat brought in. Notes that are merely linked to wait for a model to want them.
     #[default]
+    Unfiltered,
+    /// All it was to choose from goes on, linked notes too.
     Candidates,
     /// What the chat brought in goes on.
     Matches,
@@ -89,6 +92,10 @@ pub enum OnNothing {
 pub fn fallback(answer: Option<&[Choice]>, rules: &SelectionRules) -> Option<Fallback> {
     match answer {
         None => Some(match rules.on_failure {
+            OnFailure::Unfiltered => match rules.from {
+                SelectFrom::Vault => Fallback::Candidates,
+                SelectFrom::Matches => Fallback::Matches,
+            },
             OnFailure::Candidates => Fallback::Candidates,
             OnFailure::Matches => Fallback::Matches,
             OnFailure::Constants => Fallback::Constants,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{NotePosition, VaultRules, depth_of};
-use crate::{chat::Role, units::Tokens};
+use crate::{book::is_js_space, chat::Role, units::Tokens};
 
 /// What a setting may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,8 @@ const TAGS: [(&str, &str); 6] = [
     ("guideTag", "lorebook-guide"),
 ];
 
-/// Brings settings into their ranges, and resets words nobody knows and blank tags.
+/// Brings settings into their ranges, resets words nobody knows, to the first known one where
+/// there is no default, and trims tags.
 pub fn clamp(
     settings: &mut Map<String, Value>,
     constraints: &[(String, Constraint)],
@@ -45,18 +46,18 @@ pub fn clamp(
             }
             Constraint::Words(words) => {
                 let known = value.as_str().is_some_and(|word| words.iter().any(|one| one == word));
-                if !known && let Some(default) = defaults.get(name) {
-                    *value = default.clone();
+                let usual = defaults.get(name).cloned();
+                if !known && let Some(usual) = usual.or_else(|| Some(words.first()?.clone().into()))
+                {
+                    *value = usual;
                 }
             }
         }
     }
     for (name, default) in TAGS {
-        let blank = |value: &Value| value.as_str().is_none_or(|tag| tag.trim().is_empty());
-        if let Some(value) = settings.get_mut(name)
-            && blank(value)
-        {
-            *value = Value::from(default);
+        if let Some(Value::String(tag)) = settings.get_mut(name) {
+            let trimmed = tag.trim_matches(is_js_space);
+            *tag = if trimmed.is_empty() { default } else { trimmed }.to_owned();
         }
     }
 }
@@ -124,7 +125,9 @@ pub fn rules_of(settings: &Map<String, Value>, mut rules: VaultRules) -> VaultRu
     count("maxRecursionSteps", &mut rules.recursion.steps);
     flag("characterContextScan", &mut rules.active_character);
     flag("fuzzySearchEnabled", &mut rules.fuzzy.enabled);
-    rules.fuzzy.min_score = number("fuzzySearchMinScore").unwrap_or(rules.fuzzy.min_score);
+    // A score of 0 would let in every note that shares a word: in DeepLore it says nothing.
+    let score = number("fuzzySearchMinScore").filter(|score| *score != 0.0);
+    rules.fuzzy.min_score = score.unwrap_or(rules.fuzzy.min_score);
     flag("keywordOccurrenceWeighting", &mut rules.order.by_occurrences);
     flag("priorityReversed", &mut rules.order.reversed);
     count("newChatThreshold", &mut rules.new_chat_threshold);
@@ -204,6 +207,30 @@ fn whole(number: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_nobody_knows_becomes_the_first_known_one_and_tags_are_trimmed() {
+        let Value::Object(mut settings) = json!({
+            "mode": "weird", "seedTag": "  seed ", "guideTag": "\u{feff}", "lorebookTag": 5
+        }) else {
+            panic!("an object")
+        };
+        let words = ["extension", "prompt_list"].map(str::to_owned).to_vec();
+        clamp(&mut settings, &[("mode".to_owned(), Constraint::Words(words))], &Map::new());
+        let expected = json!({
+            "mode": "extension", "seedTag": "seed", "guideTag": "lorebook-guide", "lorebookTag": 5
+        });
+        assert_eq!(Value::Object(settings), expected);
+    }
+
+    #[test]
+    fn a_score_of_nothing_is_the_usual_one() {
+        for (score, expected) in [(json!(0), 0.5), (json!(0.2), 0.2), (Value::Null, 0.5)] {
+            let settings = Map::from_iter([("fuzzySearchMinScore".to_owned(), score)]);
+            let rules = rules_of(&settings, VaultRules::default());
+            assert_eq!(rules.fuzzy.min_score.to_bits(), f64::to_bits(expected));
+        }
+    }
 
     #[test]
     fn settings_out_of_range_are_brought_back() {

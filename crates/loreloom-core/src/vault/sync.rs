@@ -24,14 +24,39 @@ impl Changes {
     }
 }
 
+/// The notes of a reading by file, in the order of the files. A file is one note, the last
+/// that is read from it.
+#[derive(Default)]
+struct Files<'a> {
+    notes: Vec<&'a Note>,
+    places: FxHashMap<(&'a str, &'a str), usize>,
+}
+
+impl<'a> Files<'a> {
+    fn of(notes: &'a [Note]) -> Self {
+        let mut files = Self::default();
+        for note in notes {
+            let at = *files.places.entry((&note.vault, &note.path)).or_insert(files.notes.len());
+            match files.notes.get_mut(at) {
+                Some(known) => *known = note,
+                None => files.notes.push(note),
+            }
+        }
+        files
+    }
+
+    fn get(&self, note: &Note) -> Option<&'a Note> {
+        let place = self.places.get(&(note.vault.as_str(), note.path.as_str()))?;
+        self.notes.get(*place).copied()
+    }
+}
+
 /// Compares two readings of a vault, file by file.
 pub fn changes(before: &[Note], after: &[Note]) -> Changes {
-    let file = |note: &Note| (note.vault.clone(), note.path.clone());
-    let old: FxHashMap<_, &Note> = before.iter().map(|note| (file(note), note)).collect();
-    let new: FxHashMap<_, &Note> = after.iter().map(|note| (file(note), note)).collect();
+    let (old, new) = (Files::of(before), Files::of(after));
     let mut changes = Changes::default();
-    for note in after {
-        match old.get(&file(note)) {
+    for &note in &new.notes {
+        match old.get(note) {
             None => changes.added.push(note.title.clone()),
             Some(known) if known.content != note.content => {
                 changes.modified.push(note.title.clone());
@@ -42,7 +67,28 @@ pub fn changes(before: &[Note], after: &[Note]) -> Changes {
             Some(_) => {}
         }
     }
-    let gone = before.iter().filter(|note| !new.contains_key(&file(note)));
+    let gone = old.notes.iter().filter(|note| new.get(note).is_none());
     changes.removed.extend(gone.map(|note| note.title.clone()));
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_last_note_read_from_it() {
+        let note = |title: &str, content: &str| {
+            let mut note = Note::new("v", "y.md", title);
+            content.clone_into(&mut note.content);
+            note
+        };
+        let two = [note("A", "x"), note("B", "x")];
+        let removed = Changes { removed: vec!["B".to_owned()], ..Changes::default() };
+        assert_eq!(changes(&two, &[]), removed);
+        let added = Changes { added: vec!["B".to_owned()], ..Changes::default() };
+        assert_eq!(changes(&[], &two), added);
+        let modified = Changes { modified: vec!["A".to_owned()], ..Changes::default() };
+        assert_eq!(changes(&two, &[note("A", "y")]), modified);
+    }
 }

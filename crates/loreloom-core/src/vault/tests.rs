@@ -99,6 +99,124 @@ fn whole_words_are_words_of_every_script() {
 }
 
 #[test]
+fn letters_that_share_a_capital_are_one_letter_in_whole_words() {
+    let mut rules = VaultRules::deeplore_2();
+    for (whole_words, key, text, found) in [
+        (true, "Σ", "ς here", true),
+        (true, "µm", "5 μm thick", true),
+        (true, "μm", "5 µm thick", true),
+        (true, "ὁδόσ", "ὁδός", true),
+        (true, "вода", "\u{1c80}ода", true),
+        // The capital of `ſ` is plain `S`, which no other letter may become.
+        (true, "s", "ſ", false),
+        (false, "µm", "5 μm thick", false),
+    ] {
+        rules.keys.whole_words = whole_words;
+        let titles = injected(vec![note("A", &[key], "x")], &[text], &rules);
+        assert_eq!(!titles.is_empty(), found, "{key} in {text}");
+    }
+}
+
+#[test]
+fn a_refine_key_may_lie_across_messages() {
+    let mut inn = note("Inn", &["end"], "x");
+    inn.refine.keys = vec!["end\nann: start".to_owned()];
+    let rules = VaultRules::default();
+    assert_eq!(injected(vec![inn.clone()], &["the end", "start here"], &rules), ["Inn"]);
+    assert_eq!(injected(vec![inn], &["the end", "go on"], &rules), [] as [&str; 0]);
+}
+
+#[test]
+fn a_priority_of_nothing_is_fifty_in_the_order_that_requires_leave() {
+    let ranked = |title: &str, priority: f64| {
+        let mut note = note(title, &["key"], "x");
+        note.priority = priority;
+        note
+    };
+    let notes = || {
+        vec![ranked("Zero", 0.0), ranked("Low", 20.0), ranked("Mid", 50.0), ranked("High", 90.0)]
+    };
+    for (rules, expected) in [
+        (VaultRules::default(), ["Zero", "Low", "Mid", "High"]),
+        (VaultRules::deeplore_2(), ["Low", "Mid", "Zero", "High"]),
+    ] {
+        assert_eq!(injected(notes(), &["key"], &rules), expected);
+    }
+}
+
+#[test]
+fn notes_of_one_title_are_ordered_by_vault_or_stay_as_they_came() {
+    let of = |vault: &str| {
+        let mut note = note("A", &["key"], vault);
+        vault.clone_into(&mut note.vault);
+        note
+    };
+    for (rules, expected) in
+        [(VaultRules::deeplore_2(), ["n", "s"]), (VaultRules::deeplore_2_0(), ["s", "n"])]
+    {
+        let (vault, report) = turn(vec![of("s"), of("n")], &["key"], &rules);
+        let vaults: Vec<&str> =
+            report.fitted.notes.iter().map(|one| vault.note(one.ix).vault.as_str()).collect();
+        assert_eq!(vaults, expected);
+    }
+}
+
+#[test]
+fn a_folder_may_end_in_a_slash_except_for_deeplore() {
+    let mut low = note("Low", &["key"], "x");
+    low.path = "a/b/Low.md".to_owned();
+    let top = note("Top", &["key"], "x");
+    for (rules, expected) in
+        [(VaultRules::default(), vec!["Low", "Top"]), (VaultRules::deeplore_2(), vec!["Top"])]
+    {
+        let vault = Vault::compile([low.clone(), top.clone()], &rules);
+        let picks: Vec<Pick> =
+            vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
+        let exempt = Exempt::among(&vault, vault.entries(), &[], false, &rules);
+        let folders = ["a/".to_owned()];
+        let (kept, _) = filter_by_folder(&vault, picks, &folders, &exempt, &rules);
+        let titles: Vec<&str> =
+            kept.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
+        assert_eq!(titles, expected);
+    }
+}
+
+#[test]
+fn whoever_speaks_brings_in_the_notes_of_that_title_or_the_first_with_that_key() {
+    let rules = VaultRules { active_character: true, ..VaultRules::default() };
+    let notes =
+        [note("Pilot", &["Ilka"], "x"), note("Sister", &["ilka"], "x"), note("Orm", &[], "x")];
+    let mut second = note("orm", &[], "x");
+    second.vault = "other".to_owned();
+    let vault = Vault::compile(notes.into_iter().chain([second]), &rules);
+    for (character, expected) in
+        [("ILKA", vec!["Pilot"]), ("Orm", vec!["orm", "Orm"]), ("Ann", vec![])]
+    {
+        let (lines, state) = (Lines::default(), VaultState::default());
+        let instruments: (&mut dyn Dice, _) = (&mut Never, &mut VaultCache::default());
+        let found = find(&vault, &lines, Some(character), &state, &rules, instruments);
+        let titles: Vec<&str> =
+            found.picks.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
+        assert_eq!(titles, expected);
+    }
+}
+
+#[test]
+fn a_mark_refuses_only_notes_of_another_vault() {
+    for (mark, of, names) in [
+        (None, "north", true),
+        (Some(""), "north", true),
+        (Some("north"), "north", true),
+        (Some("north"), "", true),
+        (Some("north"), "south", false),
+    ] {
+        let note = Note::new(of, "Keep.md", "Keep");
+        let mark = Mark { title: "keep".to_owned(), vault: mark.map(str::to_owned) };
+        assert_eq!(mark.names(&note), names, "{mark:?} {of:?}");
+    }
+}
+
+#[test]
 fn an_excluded_note_takes_no_part_in_recursion() {
     let notes = || {
         let mut gate = note("Gate", &["gate"], "the tower");
@@ -215,6 +333,9 @@ fn a_selecting_model_chooses_among_matches_and_what_they_link_to() {
     };
     assert_eq!(choose(Some(&answer), &selection), ["Law", "Oak Door", "Well"]);
     assert_eq!(choose(Some(&[]), &selection), ["Law"]);
+    // A linked note is for the model to want.
+    assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Well"]);
+    selection.on_failure = OnFailure::Candidates;
     assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Oak Door", "Well"]);
     selection.confidence = Threshold::Medium;
     selection.on_failure = OnFailure::Matches;

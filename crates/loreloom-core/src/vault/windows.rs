@@ -152,7 +152,7 @@ impl<'a> Windows<'a> {
         for tallies in &found {
             findings.add(tallies);
         }
-        if !vault.spanning.is_empty() {
+        if vault.has_keys_across() {
             let text = self.lines.text(depth, self.hidden_use_depth);
             findings.with_text(vault.folding.apply(&text).into_owned());
         }

@@ -92,7 +92,7 @@ pub(super) fn candidates(
     let is_new = vault::is_new(lines.len(), own);
     let exempt = Exempt::among(vault, open.iter().map(|one| one.ix), &scene.pins, is_new, own);
     let (open, _) = vault::gate_by_context(vault, open, &scene.context, fields, &exempt, own);
-    let (mut open, _) = vault::filter_by_folder(vault, open, &scene.folders, &exempt);
+    let (mut open, _) = vault::filter_by_folder(vault, open, &scene.folders, &exempt, own);
     open.retain(|pick| !scene.blocks.iter().any(|block| block.names(vault.note(pick.ix))));
     Some(open)
 }

@@ -117,7 +117,7 @@ fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
     let failed = answered(Selection::Failed { reason: "timed out".to_owned() });
     assert!(has(&failed, "The tower leans.") && has(&failed, "The bell hangs"));
     let using = failed.report.selection.clone().unwrap();
-    assert_eq!((using.candidates, using.fallback), (2, Some(Fallback::Candidates)));
+    assert_eq!((using.candidates, using.fallback), (2, Some(Fallback::Matches)));
     let none = answered(Selection::Chosen(Vec::new()));
     assert_eq!(texts(&none), [] as [&str; 0], "only constants, and there are none");
     let bell = none.report.verdicts.iter().find(|verdict| verdict.title == "Bell").unwrap();

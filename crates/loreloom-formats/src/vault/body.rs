@@ -1,29 +1,66 @@
 //! A note's text: its title, its links, and what of it is for the model.
 
-use loreloom_core::vault::truncate::squeeze_lines;
+use std::ops::Range;
 
-/// The text of a first-level heading, and the bytes of its line without the line end.
-fn heading(body: &str) -> Option<(&str, std::ops::Range<usize>)> {
+use loreloom_core::{book::is_js_space, vault::truncate::squeeze_lines};
+
+/// Where a first-level heading says its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Headings {
+    /// On its own line; a heading that says nothing is none.
+    #[default]
+    OnOneLine,
+    /// Behind its blanks and line ends, as DeepLore reads it: what follows an empty heading is
+    /// its text, and one that ends the note is a title of blanks.
+    AcrossLines,
+}
+
+/// The ends of lines, as JavaScript knows them.
+const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
+
+/// The text of the first heading of the first level, and the bytes of it all without the line
+/// end.
+fn heading(body: &str, headings: Headings) -> Option<(&str, Range<usize>)> {
     lines(body).find_map(|(start, line)| {
-        let text = line.strip_prefix('#')?;
-        let title = text.strip_prefix(char::is_whitespace)?.trim();
-        (!title.is_empty()).then(|| (title, start..start + line.len()))
+        let after = start + line.strip_prefix('#').map(|_| 1)?;
+        if !body[after..].starts_with(is_js_space) {
+            return None;
+        }
+        let text = match headings {
+            Headings::OnOneLine => after..start + line.len(),
+            Headings::AcrossLines => across_lines(body, after)?,
+        };
+        let title = body[text.clone()].trim_matches(is_js_space);
+        let says = headings == Headings::AcrossLines || !title.is_empty();
+        says.then_some((title, start..text.end))
     })
+}
+
+/// The text behind the blanks at `start`, up to the end of its line. Where only blanks follow,
+/// the last of them that ends no line is the text, if another stands before it.
+fn across_lines(body: &str, start: usize) -> Option<Range<usize>> {
+    let rest = &body[start..];
+    let text = match rest.find(|character| !is_js_space(character)) {
+        Some(text) => text,
+        None => rest.rfind(|character| !LINE_ENDS.contains(&character)).filter(|at| *at > 0)?,
+    };
+    let length = rest[text..].find(LINE_ENDS).unwrap_or(rest.len() - text);
+    Some(start + text..start + text + length)
 }
 
 /// Lines with their first byte, without their ends.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    text.split_inclusive('\n').map(move |line| {
+    text.split_inclusive(LINE_ENDS).map(move |line| {
         let start = at;
         at += line.len();
-        (start, line.trim_end_matches(['\n', '\r']))
+        (start, line.trim_end_matches(LINE_ENDS))
     })
 }
 
 /// What a note is called: its first heading, else its file's name.
-pub fn title(body: &str, path: &str) -> String {
-    if let Some((title, _)) = heading(body) {
+pub fn title(body: &str, path: &str, headings: Headings) -> String {
+    if let Some((title, _)) = heading(body, headings) {
         return show_links(title);
     }
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -32,22 +69,25 @@ pub fn title(body: &str, path: &str) -> String {
 
 /// The titles that a note's text links to, each once. Embedded pictures and the heading do
 /// not count.
-pub fn links(body: &str) -> Vec<String> {
+pub fn links(body: &str, headings: Headings) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let body = without_heading(body);
+    let body = without_heading(body, headings);
     let mut at = 0;
     while let Some(start) = body[at..].find("[[").map(|offset| at + offset) {
         let embedded = body[..start].ends_with('!');
-        let Some((inner, end)) = link_at(&body, start) else {
-            at = start + 1;
-            continue;
+        let (target, end) = match (shown_link_at(&body, start), link_at(&body, start)) {
+            (Some((target, _, end)), _) => (target, end),
+            (None, Some((target, end))) if !target.contains('|') => (target, end),
+            (None, Some(_) | None) => {
+                at = start + 1;
+                continue;
+            }
         };
         at = end;
-        let (target, shown) = inner.split_once('|').map_or((inner, None), |(a, b)| (a, Some(b)));
-        if embedded || target.is_empty() || shown == Some("") {
+        if embedded {
             continue;
         }
-        let target = target.trim();
+        let target = target.trim_matches(is_js_space);
         // A table escapes the bar between target and shown text.
         let target = target.strip_suffix('\\').unwrap_or(target).to_owned();
         if !found.contains(&target) {
@@ -55,6 +95,14 @@ pub fn links(body: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The target and the shown text of a link that has both and begins at `start`, and where the
+/// link ends.
+fn shown_link_at(text: &str, start: usize) -> Option<(&str, &str, usize)> {
+    let (inner, end) = link_at(text, start)?;
+    let (target, shown) = inner.split_once('|')?;
+    (!target.is_empty() && !shown.is_empty()).then_some((target, shown, end))
 }
 
 /// The inside of the link that begins at `start`, and where the link ends.
@@ -65,8 +113,8 @@ fn link_at(text: &str, start: usize) -> Option<(&str, usize)> {
     closed.then(|| (&inside[..end], start + 2 + end + 2))
 }
 
-fn without_heading(body: &str) -> String {
-    match heading(body) {
+fn without_heading(body: &str, headings: Headings) -> String {
+    match heading(body, headings) {
         Some((_, range)) => format!("{}{}", &body[..range.start], &body[range.end..]),
         None => body.to_owned(),
     }
@@ -74,19 +122,15 @@ fn without_heading(body: &str) -> String {
 
 /// A note's text for the model: comments, tags of layout, the heading and pictures go,
 /// links become what they show.
-pub fn clean(body: &str) -> String {
+pub fn clean(body: &str, headings: Headings) -> String {
     let text = cut_between(body, "%%deeplore-exclude%%", "%%/deeplore-exclude%%");
     let text = cut_inline_comments(&text);
     let text = cut_comment_blocks(&text);
     let text = cut_divs(&text);
-    let text = without_heading(&text);
+    let text = without_heading(&text, headings);
     let text = cut_pictures(&text);
     let text = show_links(&text);
-    squeeze_lines(&text).trim_matches(is_blank).to_owned()
-}
-
-fn is_blank(character: char) -> bool {
-    character.is_whitespace() || character == '\u{feff}'
+    squeeze_lines(&text).trim_matches(is_js_space).to_owned()
 }
 
 fn cut_between(text: &str, open: &str, close: &str) -> String {
@@ -163,12 +207,12 @@ fn cut_divs(text: &str) -> String {
 fn cut_pictures(text: &str) -> String {
     let embeds = cut_matching(text, |rest| {
         let inside = rest.strip_prefix("![[")?;
-        let end = inside.find("]]").filter(|end| !inside[..*end].contains('\n'))?;
+        let end = inside.find("]]").filter(|end| !inside[..*end].contains(LINE_ENDS))?;
         Some(3 + end + 2)
     });
     cut_matching(&embeds, |rest| {
         let inside = rest.strip_prefix("![")?;
-        let line = inside.split('\n').next().unwrap_or(inside);
+        let line = inside.split(LINE_ENDS).next().unwrap_or(inside);
         let middle = line.find("](")?;
         let end = line[middle + 2..].find(')')?;
         Some(2 + middle + 2 + end + 1)
@@ -191,16 +235,21 @@ fn cut_matching(text: &str, length: impl Fn(&str) -> Option<usize>) -> String {
     out
 }
 
-/// Links as they are shown: `[[target|text]]` is text, `[[target]]` is target.
+/// Links as they are shown: `[[target|text]]` is text, `[[target]]` is target. Those with a
+/// text go first: `[[||[[A|b]]` holds one.
 fn show_links(text: &str) -> String {
+    let shown = replace_links(text, |text, start| {
+        shown_link_at(text, start).map(|(_, shown, end)| (shown, end))
+    });
+    replace_links(&shown, link_at)
+}
+
+/// Puts what `link` finds at a `[[` in its place.
+fn replace_links(text: &str, link: impl Fn(&str, usize) -> Option<(&str, usize)>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while let Some(start) = text[at..].find("[[").map(|offset| at + offset) {
-        if let Some((inner, end)) = link_at(text, start) {
-            let shown = match inner.split_once('|') {
-                Some((target, shown)) if !target.is_empty() && !shown.is_empty() => shown,
-                Some(_) | None => inner,
-            };
+        if let Some((shown, end)) = link(text, start) {
             out.push_str(&text[at..start]);
             out.push_str(shown);
             at = end;
@@ -228,16 +277,46 @@ mod tests {
             ("![[p.png]]a![alt](u)b! [[x", "ab! [[x"),
             ("%%deeplore-exclude%%\nGM\n%%/deeplore-exclude%%ok", "ok"),
             ("x\n# First\n# Second", "x\n\n# Second"),
+            ("\u{feff}\u{85}text\u{feff}", "\u{85}text"),
+            ("a\u{2028}%%\nhidden\n%%\u{2029}b", "a\u{2028}\u{2029}b"),
+            ("![[a\u{2028}b]]", "!a\u{2028}b"),
+            ("[[||[[A|b]]", "[[||b"),
+            ("[[|x]] [[C|]] [[D|e|f]]", "|x C| e|f"),
         ] {
-            assert_eq!(clean(body), cleaned, "{body:?}");
+            assert_eq!(clean(body, Headings::OnOneLine), cleaned, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_heading_is_none_except_to_deeplore() {
+        for (body, ours, theirs) in [
+            (
+                "# \n\nThe Mill\n\nIt turns.",
+                ("f", "#\x20\n\nThe Mill\n\nIt turns."),
+                ("The Mill", "It turns."),
+            ),
+            ("#\nThe Mill.\nOn.", ("f", "#\nThe Mill.\nOn."), ("The Mill.", "On.")),
+            ("a\n#  ", ("f", "a\n#"), ("", "a")),
+            ("#\n\n", ("f", "#"), ("f", "#")),
+            ("# ", ("f", "#"), ("f", "#")),
+            ("#\u{85}x", ("f", "#\u{85}x"), ("f", "#\u{85}x")),
+            ("a\u{2028}#\tT \r\nx", ("T", "a\u{2028}\r\nx"), ("T", "a\u{2028}\r\nx")),
+            ("#\n# T\nx", ("T", "#\n\nx"), ("# T", "x")),
+        ] {
+            let read = |headings| (title(body, "f.md", headings), clean(body, headings));
+            let expected = |(title, content): (&str, &str)| (title.to_owned(), content.to_owned());
+            assert_eq!(read(Headings::OnOneLine), expected(ours), "{body:?}");
+            assert_eq!(read(Headings::AcrossLines), expected(theirs), "{body:?}");
         }
     }
 
     #[test]
     fn links_are_unique_targets_outside_the_heading() {
         let body = "# On [[Mill]]\n[[A]] [[A|again]] ![[P.png]] [[B\\|bee]] [[|x]] [[C|]]";
-        assert_eq!(links(body), ["A", "B"]);
-        assert_eq!(title(body, "f.md"), "On Mill");
-        assert_eq!(title("text", "a/No Heading.md"), "No Heading");
+        let headings = Headings::OnOneLine;
+        assert_eq!(links(body, headings), ["A", "B"]);
+        assert_eq!(links("[[||[[A|b]]", headings), ["A"]);
+        assert_eq!(title(body, "f.md", headings), "On Mill");
+        assert_eq!(title("text", "a/No Heading.md", headings), "No Heading");
     }
 }

@@ -1,6 +1,9 @@
 //! The file in which a vault defines its fields.
 
-use loreloom_core::vault::{BadField, FieldDefinition, RawField};
+use loreloom_core::{
+    book::is_js_space,
+    vault::{BadField, FieldDefinition, RawField},
+};
 use serde_json::{Map, Number, Value};
 
 use super::YamlReader;
@@ -19,8 +22,9 @@ pub struct FieldFile {
 /// Reads the file.
 pub fn read_fields(text: &str, reader: YamlReader) -> FieldFile {
     let raw = match reader {
-        YamlReader::Mini => Some(read_lines(text)),
-        YamlReader::Full => read_yaml(text).or_else(|| Some(read_lines(text))),
+        // DeepLore trims the file, so a first line is never indented, and counts characters.
+        YamlReader::Mini => Some(read_lines(text.trim_matches(is_js_space), 1)),
+        YamlReader::Full => read_yaml(text).or_else(|| Some(read_lines(text, 2))),
     };
     let raw = raw.unwrap_or_default();
     let written = text.lines().map(str::trim).any(|line| {
@@ -50,15 +54,15 @@ enum Part {
     Values,
 }
 
-/// Reads the layout that DeepLore writes: indentation of 2, 4 and 6.
-fn read_lines(text: &str) -> Vec<RawField> {
+/// Reads the layout that DeepLore writes: indentation of 2, 4 and 6. A tab is as wide as `tab`.
+fn read_lines(text: &str, tab: usize) -> Vec<RawField> {
     let mut fields: Vec<RawField> = Vec::new();
     let mut part = Part::Field;
-    for line in text.lines() {
-        let line = line.trim_end();
-        let content = line.trim_start();
-        let tabs = line.len() - line.trim_start_matches('\t').len();
-        let indent = line.len() - content.len() + tabs;
+    for line in text.split('\n') {
+        let line = line.trim_end_matches(is_js_space);
+        let content = line.trim_start_matches(is_js_space);
+        let blanks = line[..line.len() - content.len()].chars();
+        let indent: usize = blanks.map(|blank| if blank == '\t' { tab } else { 1 }).sum();
         if let Some(name) = field_start(content).filter(|_| indent == 2) {
             let mut values = Map::new();
             values.insert("name".to_owned(), Value::from(name));
@@ -75,23 +79,31 @@ fn read_lines(text: &str) -> Vec<RawField> {
 
 /// The name in `- name: …`.
 fn field_start(content: &str) -> Option<&str> {
-    let name = content.strip_prefix('-')?.trim_start().strip_prefix("name:")?.trim();
+    let rest = content.strip_prefix('-').filter(|rest| rest.starts_with(is_js_space))?;
+    let name = rest.trim_start_matches(is_js_space).strip_prefix("name:")?;
+    let name = name.trim_matches(is_js_space);
     (!name.is_empty()).then_some(name)
 }
 
 fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> Part {
-    let pair = content.split_once(':').map(|(key, value)| (key.trim(), value.trim()));
+    let pair = pair(content);
     match (part, indent, pair) {
         (_, 4, Some(("gating", _))) => return Part::Gating,
-        (_, 4, Some(("values", "[]"))) => {
+        (_, 4, Some(("values", list))) => {
+            let inside = list.strip_prefix('[').map(|rest| rest.trim_start_matches(is_js_space));
+            if inside.is_none_or(|rest| !rest.starts_with(']')) {
+                return Part::Values;
+            }
             field.values.insert("values".to_owned(), Value::Array(Vec::new()));
             return Part::Field;
         }
-        (_, 4, Some(("values", _))) => return Part::Values,
-        (_, 4, Some((key, value))) if !value.is_empty() => {
-            field.values.insert(key.to_owned(), scalar(value));
+        (_, 4, Some((key, value))) => {
+            if !value.is_empty() {
+                field.values.insert(key.to_owned(), scalar(value));
+            }
             return Part::Field;
         }
+        (_, 4, None) if content.starts_with(is_word) => return Part::Field,
         (Part::Gating, 6, Some((key, value))) if !value.is_empty() => {
             let gating = field.values.entry("gating").or_insert_with(|| Map::new().into());
             if let Some(gating) = gating.as_object_mut() {
@@ -99,11 +111,12 @@ fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> 
             }
         }
         (Part::Values, 6, _) => {
-            if let Some(value) = content.strip_prefix("- ") {
+            let item = content.strip_prefix('-').filter(|rest| rest.starts_with(is_js_space));
+            if let Some(item) = item {
                 let values =
                     field.values.entry("values").or_insert_with(|| Vec::<Value>::new().into());
                 if let Some(values) = values.as_array_mut() {
-                    values.push(Value::from(value.trim()));
+                    values.push(Value::from(item.trim_matches(is_js_space)));
                 }
             }
         }
@@ -112,20 +125,41 @@ fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> 
     part
 }
 
+fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// `key: value`, the colon right behind the key.
+fn pair(content: &str) -> Option<(&str, &str)> {
+    let (key, value) = content.split_once(':')?;
+    let is_key = !key.is_empty() && key.chars().all(is_word);
+    is_key.then(|| (key, value.trim_matches(is_js_space)))
+}
+
 fn scalar(value: &str) -> Value {
-    let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    let quoted = |quote: char| match value.strip_prefix(quote)?.strip_suffix(quote) {
+        None if value.len() == 1 => Some(""),
+        inside => inside,
+    };
     match value {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
         "null" => Value::Null,
         "[]" => Value::Array(Vec::new()),
         _ => {
-            let number = value.parse().ok().filter(|_| !value.contains(char::is_alphabetic));
+            let number = value.parse().ok().filter(|_| is_number(value));
             let number = number.and_then(Number::from_f64).map(Value::Number);
             let text = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
             number.unwrap_or_else(|| Value::from(text))
         }
     }
+}
+
+/// Digits, perhaps with a sign before and a part behind a point.
+fn is_number(value: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = value.strip_prefix('-').unwrap_or(value);
+    value.split_once('.').map_or_else(|| digits(value), |(a, b)| digits(a) && digits(b))
 }
 
 #[cfg(test)]
@@ -145,6 +179,22 @@ mod tests {
         assert_eq!(mini.fields[0].gating.operator.name(), "not_any");
         assert_eq!(mini.fields[0].values, ["calm"]);
         assert_eq!(mini.bad.len(), 2);
+    }
+
+    #[test]
+    fn deeplore_counts_characters_and_trims_the_file() {
+        for (text, names) in [
+            ("fields:\n\t\t- name: mood\n\t\t\t\tlabel: Mood\n", vec!["Mood"]),
+            ("  - name: mood\n    label: Mood\n", vec![]),
+            ("x\n  - name: mood\n    label: Mood\n", vec!["Mood"]),
+            ("x\n  -name: mood\n", vec![]),
+            ("x\n  - name: mood\n    label: +5\n", vec!["+5"]),
+            ("x\n  - name: mood\n    label : x\n", vec!["mood"]),
+        ] {
+            let read = read_fields(text, YamlReader::Mini);
+            let labels: Vec<&str> = read.fields.iter().map(|field| field.label.as_str()).collect();
+            assert_eq!(labels, names, "{text:?}");
+        }
     }
 
     #[test]

@@ -41,15 +41,17 @@ pub fn split(text: &str, reader: YamlReader) -> Frontmatter<'_> {
     }
 }
 
-/// What stands between the fences and below. DeepLore wants at least one line between
-/// them, if only an empty one.
+/// What stands between the fences and below.
 pub(super) fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
     let rest = rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')?;
+    if reader == YamlReader::Mini {
+        return mini_fences(rest);
+    }
     let mut at = 0;
-    for (number, line) in rest.split_inclusive('\n').enumerate() {
+    for line in rest.split_inclusive('\n') {
         let is_fence = line.strip_prefix("---").is_some_and(|rest| rest.trim().is_empty());
-        if is_fence && (number > 0 || reader == YamlReader::Full) {
+        if is_fence {
             let inside = rest[..at].strip_suffix('\n').unwrap_or(&rest[..at]);
             let inside = inside.strip_suffix('\r').unwrap_or(inside);
             return Some((inside, &rest[at + line.len()..]));
@@ -57,6 +59,16 @@ pub(super) fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
         at += line.len();
     }
     None
+}
+
+/// The same as DeepLore finds it: any line that begins with a fence closes, and what follows
+/// the fence on its line is text. It wants at least one line between the fences, if only an
+/// empty one.
+fn mini_fences(rest: &str) -> Option<(&str, &str)> {
+    let (inside, below) = rest.split_once("\n---")?;
+    let below = below.trim_start_matches([' ', '\t']);
+    let below = below.strip_prefix("\r\n").or_else(|| below.strip_prefix('\n')).unwrap_or(below);
+    Some((inside.strip_suffix('\r').unwrap_or(inside), below))
 }
 
 /// Repeated nodes at the most: a note's fields are short, and repeating doubles quickly.
@@ -160,12 +172,29 @@ mod tests {
             ("---\na: 1\n---  \nB", "B"),
             ("---\r\na: 1\r\n---\r\nB", "B"),
             ("---\na: 1\n---", ""),
-            ("---\na: 1\n--- x\nB", "---\na: 1\n--- x\nB"),
             (" ---\na: 1\n---\nB", " ---\na: 1\n---\nB"),
         ] {
-            assert_eq!(split(text, YamlReader::Mini).body, body, "{text:?}");
+            for reader in [YamlReader::Mini, YamlReader::Full] {
+                assert_eq!(split(text, reader).body, body, "{text:?}");
+            }
         }
-        assert_eq!(split("---\n---\nB", YamlReader::Full).body, "B");
+    }
+
+    #[test]
+    fn a_line_that_begins_with_a_fence_is_one_only_to_deeplore() {
+        for (text, mini, full) in [
+            ("---\na: 1\n--- x\nB", "x\nB", None),
+            ("---\na: 1\n----\nB", "-\nB", None),
+            ("---\na: 1\n---B", "B", None),
+            ("---\na: 1\n--- x\n---\nB", "x\n---\nB", Some("B")),
+            ("---\n\n---\nB", "B", Some("B")),
+            ("---\n---\nB", "---\n---\nB", Some("B")),
+        ] {
+            assert_eq!(split(text, YamlReader::Mini).body, mini, "{text:?}");
+            assert_eq!(split(text, YamlReader::Full).body, full.unwrap_or(text), "{text:?}");
+        }
+        let fields = split("---\r\na: 1\r\n--- x", YamlReader::Mini).fields;
+        assert_eq!(Value::Object(fields), json!({"a": 1.0}));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Comments stay part of values, quotes are stripped even where only one is there, and
 //! lines it does not understand are skipped. Notes in the wild depend on all of that.
 
+use loreloom_core::book::is_js_space;
 use serde_json::{Map, Number, Value};
 
 /// Reads the lines between the fences.
@@ -32,9 +33,9 @@ struct Block {
 
 impl Reader {
     fn take(&mut self, line: &str) {
-        let trimmed = line.trim_end();
+        let trimmed = line.trim_end_matches(is_js_space);
         if let Some(block) = &mut self.block {
-            if trimmed.is_empty() || line.starts_with(char::is_whitespace) {
+            if trimmed.is_empty() || line.starts_with(is_js_space) {
                 block.lines.push(trimmed.to_owned());
                 return;
             }
@@ -76,7 +77,7 @@ impl Reader {
 
     fn close_block(&mut self) {
         if let Some(block) = self.block.take() {
-            let text = block.lines.join(block.separator).trim().to_owned();
+            let text = block.lines.join(block.separator).trim_matches(is_js_space).to_owned();
             self.fields.insert(block.key, Value::String(text));
         }
     }
@@ -84,8 +85,8 @@ impl Reader {
 
 /// `- item`, at any indentation.
 fn list_item(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('-')?;
-    rest.starts_with(char::is_whitespace).then(|| rest.trim())
+    let rest = line.trim_start_matches(is_js_space).strip_prefix('-')?;
+    rest.starts_with(is_js_space).then(|| trim(rest))
 }
 
 /// `key: value`, at no indentation.
@@ -96,7 +97,12 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     }
     let end = line.find(|c: char| !is_word(c) && c != '.' && c != '-')?;
     let (key, rest) = line.split_at(end);
-    Some((key, rest.trim_start().strip_prefix(':')?.trim()))
+    Some((key, trim(rest.trim_start_matches(is_js_space).strip_prefix(':')?)))
+}
+
+/// Cuts what JavaScript takes for blanks, which is not quite what Rust does.
+fn trim(text: &str) -> &str {
+    text.trim_matches(is_js_space)
 }
 
 fn scalar(value: &str) -> Value {
@@ -107,7 +113,7 @@ fn scalar(value: &str) -> Value {
         "null" | "~" => Value::Null,
         _ => {
             if let Some(inner) = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                return Value::Array(inline_list(inner.trim()));
+                return Value::Array(inline_list(trim(inner)));
             }
             number(value).unwrap_or_else(|| Value::from(unquote_ends(value)))
         }
@@ -139,10 +145,10 @@ fn inline_list(inner: &str) -> Vec<Value> {
                 escaped = true;
                 continue;
             }
-            '"' | '\'' if quote.is_none() && current.trim().is_empty() => quote = Some(character),
+            '"' | '\'' if quote.is_none() && trim(&current).is_empty() => quote = Some(character),
             _ if quote == Some(character) => quote = None,
             ',' if quote.is_none() => {
-                items.push(Value::from(unquote_ends(current.trim())));
+                items.push(Value::from(unquote_ends(trim(&current))));
                 current.clear();
                 continue;
             }
@@ -150,8 +156,8 @@ fn inline_list(inner: &str) -> Vec<Value> {
         }
         current.push(character);
     }
-    if !current.trim().is_empty() {
-        items.push(Value::from(unquote_ends(current.trim())));
+    if !trim(&current).is_empty() {
+        items.push(Value::from(unquote_ends(trim(&current))));
     }
     items
 }

@@ -19,13 +19,13 @@ mod tests;
 mod warning;
 
 pub use self::{
-    body::{clean, links, title},
+    body::{Headings, clean, links, title},
     crossing::{WrittenNote, entry_of, notes_of},
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
     note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
     oddities::{Fault, OddValue, fault, odd_values},
     repair::repair,
-    safe::{file_name, plain_markdown},
+    safe::{file_name, plain_markdown, without_closed_blocks},
     warning::{NoteWarning, WarningCode},
 };

@@ -3,16 +3,16 @@
 use std::sync::LazyLock;
 
 use loreloom_core::{
-    book::{Extensions, SelectiveLogic},
+    book::{Extensions, SelectiveLogic, is_js_space},
     chat::Role,
     vault::{
         FieldDefinition, FieldKind, NOT_IMPLEMENTED, Note, NoteKind, NotePosition, NoteSeat,
-        ROUND_TRIP, Refine, Relations, depth_of, hash_of, text_of,
+        ROUND_TRIP, Refine, Relations, depth_of, hash_of, read_number, text_of,
     },
 };
 use serde_json::{Map, Number, Value};
 
-use super::{NoteWarning, WarningCode, YamlReader, body, split};
+use super::{Headings, NoteWarning, WarningCode, YamlReader, body, split};
 
 /// A file of a vault.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,8 @@ pub struct NoteFile<'a> {
 pub struct NoteRules {
     /// How fields are read.
     pub yaml: YamlReader,
+    /// Where headings say their text.
+    pub headings: Headings,
     /// The tags that mean something.
     pub tags: TagNames,
     /// The vault's own fields.
@@ -45,12 +47,15 @@ pub struct NoteRules {
     pub needs_title: bool,
     /// Whether titles may be written as links and tags with `#`, as Obsidian does.
     pub obsidian_style: bool,
+    /// Whether an empty text for `keys` is a key, if one that is never found.
+    pub blank_key: bool,
 }
 
 impl Default for NoteRules {
     fn default() -> Self {
         Self {
             yaml: YamlReader::Full,
+            headings: Headings::OnOneLine,
             tags: TagNames::default(),
             fields: FieldDefinition::built_in(),
             lenient: true,
@@ -58,6 +63,7 @@ impl Default for NoteRules {
             world_info_fields: true,
             needs_title: true,
             obsidian_style: true,
+            blank_key: false,
         }
     }
 }
@@ -72,7 +78,13 @@ impl NoteRules {
 
     /// As DeepLore 2.5 reads notes.
     pub fn deeplore_2() -> Self {
-        Self { yaml: YamlReader::Mini, obsidian_style: false, ..Self::default() }
+        Self {
+            yaml: YamlReader::Mini,
+            headings: Headings::AcrossLines,
+            obsidian_style: false,
+            blank_key: true,
+            ..Self::default()
+        }
     }
 
     /// As DeepLore 2.0 reads notes.
@@ -262,13 +274,13 @@ impl Reader<'_> {
         };
         let markers = [names.lore.to_lowercase(), names.guide.to_lowercase()];
         let keys = self.keys();
-        let title = body::title(text, file.path);
-        if self.rules.needs_title && title.trim().is_empty() {
+        let title = body::title(text, file.path, self.rules.headings);
+        if self.rules.needs_title && title.trim_matches(is_js_space).is_empty() {
             return Err(Skip::EmptyTitle);
         }
         let mut note = Note::new(file.vault, file.path, &title);
         note.hash = hash_of(file.text);
-        note.content = body::clean(text);
+        note.content = body::clean(text, self.rules.headings);
         note.kind = kind;
         note.keys = keys;
         note.tags = tags.into_iter().filter(|tag| !markers.contains(tag)).collect();
@@ -288,7 +300,9 @@ impl Reader<'_> {
         note.warmup = self.coerced("warmup").filter(above_zero);
         note.probability = self.coerced("probability").map(|number| number.clamp(0.0, 1.0));
         note.summary = match self.get("summary") {
-            text @ (Value::String(_) | Value::Number(_)) => text_of(text).trim().to_owned(),
+            text @ (Value::String(_) | Value::Number(_)) => {
+                text_of(text).trim_matches(is_js_space).to_owned()
+            }
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => String::new(),
         };
         note.refine = Refine { keys: self.list("refine_keys"), logic: self.logic() };
@@ -317,11 +331,12 @@ impl Reader<'_> {
         match self.get("keys") {
             Value::Array(list) => list.iter().map(text_of).collect(),
             Value::String(text) if self.rules.lenient && text.contains(',') => {
-                let keys = text.split(',').map(|key| key.trim().to_owned());
+                let keys = text.split(',').map(|key| key.trim_matches(is_js_space).to_owned());
                 let keys = keys.filter(|key| !key.is_empty()).collect();
                 self.warn(WarningCode::CommaSplit, "keys");
                 keys
             }
+            Value::String(text) if self.rules.blank_key => vec![text.clone()],
             Value::Null
             | Value::Bool(_)
             | Value::Number(_)
@@ -340,7 +355,8 @@ impl Reader<'_> {
             | Value::String(_)
             | Value::Object(_) => one(self.get(field)).into_iter().collect(),
         };
-        texts.iter().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+        let texts = texts.iter().map(|text| text.trim_matches(is_js_space).to_owned());
+        texts.filter(|text| !text.is_empty()).collect()
     }
 
     /// A list of titles. Obsidian's properties hold them as links.
@@ -361,19 +377,20 @@ impl Reader<'_> {
             requires: self.titles("requires"),
             excludes: self.titles("excludes"),
             cascade: self.titles("cascade_links"),
-            links: body::links(text),
+            links: body::links(text, self.rules.headings),
             resolved_links: Vec::new(),
         }
     }
 
-    /// A number; text that is one counts if the reader is lenient.
+    /// A number; text that is one counts if the reader is lenient. Files cannot hold infinite
+    /// ones, so the largest stands for more than that.
     fn coerced(&mut self, field: &str) -> Option<f64> {
         match self.get(field) {
             Value::Number(number) => number.as_f64(),
             Value::String(text) if self.rules.lenient => {
-                let number = number_in(text)?;
+                let number = read_number(text)?;
                 self.warn(WarningCode::CoercedNumber, field);
-                Some(number)
+                Some(number.clamp(f64::MIN, f64::MAX))
             }
             Value::Null
             | Value::Bool(_)
@@ -385,7 +402,7 @@ impl Reader<'_> {
 
     fn seat(&self) -> NoteSeat {
         let word = |field: &str| self.get(field).as_str().map(str::to_lowercase);
-        let outlet = self.get("outlet").as_str().map(str::trim);
+        let outlet = self.get("outlet").as_str().map(|name| name.trim_matches(is_js_space));
         NoteSeat {
             position: word("position").and_then(|word| match word.as_str() {
                 "before" => Some(NotePosition::Before),
@@ -434,8 +451,10 @@ impl Reader<'_> {
         for (name, code) in carried {
             let Some(value) = self.fields.get(*name) else { continue };
             values.insert((*name).to_owned(), value.clone());
-            // A field that the vault defines itself is nothing to warn about.
-            if !self.rules.fields.iter().any(|field| field.name == *name) {
+            // A field that the vault defines itself is nothing to warn about, once fields of
+            // World Info are known as such.
+            let is_own = self.rules.fields.iter().any(|field| field.name == *name);
+            if !is_own || !self.rules.world_info_fields {
                 self.warn(code, name);
             }
         }
@@ -446,15 +465,15 @@ impl Reader<'_> {
 fn field_value(field: &FieldDefinition, value: &Value) -> Value {
     match (field.kind, value) {
         (FieldKind::String, Value::Array(list)) if field.multi => {
-            let texts = list.iter().map(|item| text_of(item).trim().to_owned());
+            let texts = list.iter().map(|item| trimmed(&text_of(item)));
             texts.filter(|text| !text.is_empty()).collect()
         }
         (FieldKind::String, Value::Null) if field.multi => Value::Array(Vec::new()),
         (FieldKind::String, _) if field.multi => {
-            let text = text_of(value).trim().to_owned();
+            let text = trimmed(&text_of(value));
             if text.is_empty() { Value::Array(Vec::new()) } else { Value::from(vec![text]) }
         }
-        (FieldKind::String, Value::String(text)) => Value::from(text.trim()),
+        (FieldKind::String, Value::String(text)) => Value::from(trimmed(text)),
         (FieldKind::String, other) => Value::from(text_of(other)),
         (FieldKind::Number, Value::Number(_)) => value.clone(),
         (FieldKind::Number, other) => {
@@ -463,7 +482,7 @@ fn field_value(field: &FieldDefinition, value: &Value) -> Value {
                 Value::Null => Some(0.0),
                 Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
                     let text = text_of(other);
-                    if text.trim().is_empty() { Some(0.0) } else { number_in(&text) }
+                    if trimmed(&text).is_empty() { Some(0.0) } else { read_number(&text) }
                 }
             };
             number.and_then(Number::from_f64).map_or(Value::Null, Value::Number)
@@ -485,14 +504,8 @@ fn one(value: &Value) -> Option<String> {
     says.then(|| text_of(value))
 }
 
-/// The number that a text is, decimal or hexadecimal.
-pub(super) fn number_in(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u32::from_str_radix(digits, 16).ok().map(f64::from);
-    }
-    let decimal = !text.contains(|c: char| c.is_alphabetic() && c != 'e' && c != 'E');
-    text.parse().ok().filter(|number: &f64| decimal && number.is_finite())
+fn trimmed(text: &str) -> String {
+    text.trim_matches(is_js_space).to_owned()
 }
 
 #[cfg(test)]
@@ -522,6 +535,45 @@ mod tests {
         let codes: Vec<&str> = read.warnings.iter().map(|warning| warning.code.code()).collect();
         assert_eq!(codes, ["W_NOT_YAML"]);
         assert_eq!(read.note.unwrap().summary, "Ilka: the pilot");
+    }
+
+    #[test]
+    fn numbers_in_quotes_are_read_as_javascript_reads_them() {
+        for (value, priority, cooldown) in [
+            ("\"0b11\"", 3.0, Some(3.0)),
+            ("\"0o7\"", 7.0, Some(7.0)),
+            ("\"0x1FFFFFFFF\"", 8_589_934_591.0, Some(8_589_934_591.0)),
+            ("\"-Infinity\"", f64::MIN, None),
+            ("\"Infinity\"", f64::MAX, Some(f64::MAX)),
+            ("\"soon\"", 100.0, None),
+        ] {
+            let text =
+                format!("---\ntags: [lorebook]\npriority: {value}\ncooldown: {value}\n---\n");
+            for rules in [NoteRules::default(), NoteRules::deeplore_2()] {
+                let note = read(&text, &rules).note.unwrap();
+                assert_eq!((note.priority, note.cooldown), (priority, cooldown), "{value}");
+            }
+        }
+        let text = "---\ntags: [lorebook]\nprobability: \"-Infinity\"\nsummary: -0\n---\n";
+        let note = read(text, &NoteRules::deeplore_2()).note.unwrap();
+        assert_eq!((note.probability, note.summary.as_str()), (Some(0.0), "0"));
+    }
+
+    #[test]
+    fn an_empty_text_is_a_key_only_to_deeplore() {
+        for keys in ["keys: \"\"", "keys: |"] {
+            let text = format!("---\ntags: [lorebook]\n{keys}\nsummary: x\n---\nb");
+            let keys = |rules: &NoteRules| read(&text, rules).note.unwrap().keys;
+            assert_eq!(keys(&NoteRules::default()), [] as [&str; 0]);
+            assert_eq!(keys(&NoteRules::deeplore_2()), [""]);
+        }
+    }
+
+    #[test]
+    fn a_heading_of_blanks_is_no_title() {
+        let text = "---\ntags: [lorebook]\n---\n#  ";
+        assert_eq!(read(text, &NoteRules::default()).note.unwrap().title, "N");
+        assert_eq!(read(text, &NoteRules::deeplore_2()).note, Err(Skip::EmptyTitle));
     }
 
     #[test]

@@ -3,13 +3,12 @@
 //! A reader takes what it can and says nothing of the rest, as DeepLore does: here it is said,
 //! for those who look for mistakes.
 
-use loreloom_core::vault::{DEEPEST, depth_of, text_of};
+use loreloom_core::vault::{DEEPEST, depth_of, read_number, text_of};
 use serde_json::Value;
 
 use super::{
     NoteRules, YamlReader,
     frontmatter::{fences, fields_fault, split},
-    note::number_in,
 };
 
 /// A value that is not used as it stands.
@@ -92,7 +91,9 @@ pub fn odd_values(text: &str, rules: &NoteRules) -> Vec<OddValue> {
 /// The rule that a value breaks.
 fn broken_rule(field: &str, value: &Value, rules: &NoteRules) -> Option<String> {
     let written = || match value {
-        Value::String(text) if rules.lenient => number_in(text),
+        Value::String(text) if rules.lenient => {
+            read_number(text).filter(|number| number.is_finite())
+        }
         Value::String(_)
         | Value::Number(_)
         | Value::Null

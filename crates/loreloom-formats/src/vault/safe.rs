@@ -1,14 +1,16 @@
 //! Making text of unknown origin safe to write into somebody's vault.
 
+use loreloom_core::book::is_js_space;
+
 /// A file name for a title: without what file systems refuse.
 pub fn file_name(title: &str) -> String {
     let refused = |c: char| "<>:\"/\\|?*".contains(c) || c.is_control();
+    let title = title.trim_start_matches('.').trim_end_matches('.').trim_end_matches(is_js_space);
     let name: String = title.chars().map(|c| if refused(c) { '_' } else { c }).collect();
-    let name = name.trim_start_matches('.').trim_end_matches('.').trim_end();
     if name.is_empty() {
         return "Untitled".to_owned();
     }
-    if is_device(name) { format!("_{name}") } else { name.to_owned() }
+    if is_device(&name) { format!("_{name}") } else { name }
 }
 
 /// Names that Windows keeps for devices.
@@ -24,19 +26,62 @@ fn is_device(name: &str) -> bool {
 /// Text without what Obsidian or its plugins would run when the note is opened. Macros in
 /// `keep`, such as `user`, are lore and stay.
 pub fn plain_markdown(text: &str, keep: &[&str]) -> String {
+    let mut text = without_closed_blocks(text, keep);
+    // A block that nobody closes ends with the note, and runs all the same.
+    if let Some(start) = run_block(&text) {
+        text.truncate(start);
+    }
+    text
+}
+
+/// The same as far as DeepLore goes, which leaves a block in that is never closed.
+pub fn without_closed_blocks(text: &str, keep: &[&str]) -> String {
     let text = cut(text, "{{", "}}", |inside| !keep.contains(&inside.trim()));
     let text = cut(&text, "<%", "%>", |_| true);
     let text = cut(&text, "%%", "%%", |_| true);
-    let text = cut(&text, "`=", "`", |inside| inside.starts_with(char::is_whitespace));
-    let text = cut(&text, "```", "```", is_run);
-    unlink(&text)
+    let text = cut(&text, "`=", "`", |inside| inside.starts_with(is_js_space));
+    unlink(&cut_run_blocks(&text))
 }
 
-/// Whether a fenced block is run by a plugin.
-fn is_run(block: &str) -> bool {
-    let language = block.split('\n').next().unwrap_or_default().trim();
-    let runs = ["dataview", "dataviewjs", "button", "customjs"];
-    block.contains('\n') && runs.iter().any(|one| language.eq_ignore_ascii_case(one))
+/// Fenced blocks of these languages are run by a plugin.
+const RUN: [&str; 4] = ["dataviewjs", "dataview", "button", "customjs"];
+
+/// Where the first block begins that a plugin runs.
+fn run_block(text: &str) -> Option<usize> {
+    let mut fences = text.char_indices().filter(|(at, _)| text[*at..].starts_with("```"));
+    fences.find(|(at, _)| is_run(&text[at + 3..])).map(|(at, _)| at)
+}
+
+/// Whether a plugin runs what a fence with this behind it opens. A fence counts wherever it
+/// stands: whether it opens or closes is for Obsidian to say, and what is cut cannot be run.
+fn is_run(behind: &str) -> bool {
+    let is_language = |name: &str| {
+        let written = behind.get(..name.len()).is_some_and(|one| one.eq_ignore_ascii_case(name));
+        written && {
+            let rest = &behind[name.len()..];
+            let blanks = rest.len() - rest.trim_start_matches(is_js_space).len();
+            rest[..blanks].contains('\n')
+        }
+    };
+    RUN.into_iter().any(is_language)
+}
+
+/// Cuts blocks that a plugin runs, with their fences.
+fn cut_run_blocks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut left = text;
+    while let Some(start) = left.find("```") {
+        let inside = &left[start + 3..];
+        if let Some(end) = inside.find("```").filter(|_| is_run(inside)) {
+            out.push_str(&left[..start]);
+            left = &inside[end + 3..];
+        } else {
+            out.push_str(&left[..=start]);
+            left = &left[start + 1..];
+        }
+    }
+    out.push_str(left);
+    out
 }
 
 /// Cuts what stands between two marks, with the marks, if `goes` says so.
@@ -91,6 +136,8 @@ mod tests {
             ("...", "Untitled"),
             ("a\0b\nc", "a_b_c"),
             ("Ørsted ", "Ørsted"),
+            ("\t\n", "Untitled"),
+            ("a.\u{feff}", "a."),
         ] {
             assert_eq!(file_name(title), name);
         }
@@ -104,6 +151,10 @@ mod tests {
             ("a ```dataview\nLIST\n``` b ```rust\nfn\n```", "a  b ```rust\nfn\n```"),
             ("[go](obsidian://open) [web](https://x)", "go [web](https://x)"),
             ("open {{", "open {{"),
+            ("``` x ```dataview\nLIST\n``` end", "``` x  end"),
+            ("````DataviewJS \nx\n````", "``"),
+            ("```dataviewx\nx\n```", "```dataviewx\nx\n```"),
+            ("a ```button\nnever closed", "a "),
         ] {
             assert_eq!(plain_markdown(text, &["user", "char"]), plain, "{text}");
         }

@@ -207,7 +207,7 @@ impl Selector {
     /// What the model is asked about a manifest.
     fn request(&self, turn: Occurrence<'_>, manifest: &Manifest, chat: &[String]) -> ChatRequest {
         let Occurrence { vault, lines, using, .. } = turn;
-        let is_new = is_new(lines.len(), &using.rules);
+        let is_new = is_new(lines.before_reply(), &using.rules);
         let all = || vault.entries().map(|ix| vault.note(ix));
         let seeds: Vec<&str> = all()
             .filter(|note| note.kind.seed && is_new)
@@ -347,9 +347,15 @@ fn counts(error: &ModelError) -> bool {
 /// The chat without the model's own last message.
 fn without_reply(chat: &[String]) -> &[String] {
     match chat {
-        [rest @ .., last] if last.contains(" (character): ") => rest,
+        [rest @ .., last] if is_reply(last) => rest,
         chat => chat,
     }
+}
+
+/// Whether a line is the model's: the first mark in it says so, any other is part of its text.
+fn is_reply(line: &str) -> bool {
+    let told = line.find(" (character): ");
+    told.is_some_and(|told| line.find(" (user): ").is_none_or(|user| told < user))
 }
 
 /// Whether a text names a note, by its title or a key, as a word of its own.
@@ -368,4 +374,22 @@ fn names_any(vault: &Vault, lines: &[String]) -> bool {
         stands_alone(&note.title)
             || note.keys.iter().any(|key| key.chars().count() > 1 && stands_alone(key))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_mark_of_a_line_says_whose_it_is() {
+        for (line, is_reply) in [
+            ("Ilka (character): Down.", true),
+            ("Ann (user): Down.", false),
+            ("Ann (user): She wrote: Ilka (character): Down.", false),
+            ("Ilka (character): Ann (user): what?", true),
+        ] {
+            let chat = ["Ann (user): Up.".to_owned(), line.to_owned()];
+            assert_eq!(without_reply(&chat).len(), 2 - usize::from(is_reply), "{line}");
+        }
+    }
 }

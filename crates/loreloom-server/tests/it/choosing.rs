@@ -110,7 +110,7 @@ async fn whatever_the_chooser_does_the_turn_goes_on_and_says_who_served_it() {
             assert_eq!((texts(&record), using), (vec![true, false], expected), "{name}");
         } else {
             assert!(matches!(using.served, Served::Failed { .. }), "{name}: {using:?}");
-            assert_eq!(using.fallback, Some(Fallback::Candidates), "{name}");
+            assert_eq!(using.fallback, Some(Fallback::Matches), "{name}");
             assert_eq!(texts(&record), [true, true], "{name}");
         }
     }

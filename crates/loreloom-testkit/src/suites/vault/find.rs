@@ -26,7 +26,12 @@ pub(super) fn matching(input: &Value) -> Value {
     let vault = Vault::compile(all_notes(input), &rules);
     let mut state = VaultState::default();
     for (id, left) in input["cooldowns"].as_object().into_iter().flatten() {
-        let left = u32::try_from(left.as_u64().unwrap_or_default()).unwrap_or(u32::MAX);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "part of a generation is one; the cast saturates"
+        )]
+        let left = left.as_f64().unwrap_or_default().ceil() as u32;
         state.cooldown.insert(id.as_str().into(), left);
     }
     let lines = lines(&input["chat"]);
@@ -72,10 +77,35 @@ fn stopped(vault: &Vault, matches: &Matches) -> Value {
     json!({ "probabilitySkipped": chance, "warmupFailed": warmup, "refineKeyBlocked": refine })
 }
 
-/// What brought each note in, in the peer's words.
+/// What brought each note in, in the peer's words. Of notes that share a title, the one that
+/// came in last has the word.
 pub(super) fn matched_by(vault: &Vault, picks: &[Pick]) -> Map<String, Value> {
     let title = |pick: &Pick| vault.note(pick.ix).title.clone();
-    picks.iter().map(|pick| (title(pick), Value::from(label(vault, pick)))).collect()
+    let mut found: Vec<&Pick> = picks.iter().collect();
+    found.sort_by(|a, b| {
+        let (one, other) = (score(a), score(b));
+        stage(a).cmp(&stage(b)).then(other.total_cmp(&one)).then(a.ix.cmp(&b.ix))
+    });
+    found.into_iter().map(|pick| (title(pick), Value::from(label(vault, pick)))).collect()
+}
+
+/// When a note came in: the steps of matching, one after the other.
+fn stage(pick: &Pick) -> u32 {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "keys, and what only later stages bring in")]
+    match &pick.reason {
+        Reason::Constant => 0,
+        Reason::Bootstrap => 1,
+        Reason::ActiveCharacter => 3,
+        Reason::Cascade { .. } => 4,
+        Reason::Fuzzy { .. } => u32::MAX,
+        _ if pick.step > 0 => 4 + pick.step,
+        _ => 2,
+    }
+}
+
+/// The best score comes in first.
+fn score(pick: &Pick) -> f64 {
+    if let Reason::Fuzzy { score } = pick.reason { score } else { 0.0 }
 }
 
 fn label(vault: &Vault, pick: &Pick) -> String {

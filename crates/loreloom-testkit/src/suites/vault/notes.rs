@@ -5,8 +5,8 @@ use loreloom_core::{
     vault::{Constraint, Note, clamp, extract_notes},
 };
 use loreloom_formats::vault::{
-    NoteFile, NoteWarning, YamlReader, file_name, links, plain_markdown, read_fields, read_note,
-    split, title,
+    Headings, NoteFile, NoteWarning, YamlReader, file_name, links, read_fields, read_note, split,
+    title, without_closed_blocks,
 };
 use serde_json::{Map, Value, json};
 
@@ -79,10 +79,11 @@ pub(super) fn frontmatter(input: &Value) -> Value {
 pub(super) fn clean(input: &Value) -> Value {
     let body = text(&input["body"]);
     let path = input["filename"].as_str().unwrap_or("Untitled");
+    let headings = Headings::AcrossLines;
     json!({
-        "title": title(&body, path),
-        "links": links(&body),
-        "content": loreloom_formats::vault::clean(&body),
+        "title": title(&body, path, headings),
+        "links": links(&body, headings),
+        "content": loreloom_formats::vault::clean(&body, headings),
     })
 }
 
@@ -114,7 +115,7 @@ pub(super) fn fields(input: &Value) -> Value {
 pub(super) fn safe(input: &Value) -> Value {
     json!({
         "filename": file_name(&text(&input["title"])),
-        "content": plain_markdown(&text(&input["text"]), &["user", "char"]),
+        "content": without_closed_blocks(&text(&input["text"]), &["user", "char"]),
     })
 }
 

@@ -2,8 +2,8 @@
 
 use loreloom_core::vault::{
     Confidence, Conflict, FieldDefinition, Issue, IssueKind, ManifestStyle, ManifestWords, Note,
-    SummaryMode, VaultState, changes, closest_title, cluster, cluster_manifest, duplicates,
-    inspect, join, manifest, normalise, parse_reply,
+    SummaryMode, VaultState, changes, cluster, cluster_manifest, duplicates, inspect, join,
+    manifest, normalise_strictly, parse_reply, similar_title,
 };
 use serde_json::{Map, Value, json};
 
@@ -43,6 +43,8 @@ pub(super) fn manifest_of(input: &Value) -> Value {
         longest: settings["aiSearchManifestSummaryLength"]
             .as_u64()
             .and_then(|length| usize::try_from(length).ok())
+            // A length of 0 is one that nobody set.
+            .filter(|length| *length > 0)
             .unwrap_or(600),
         fields: &fields,
         words: &words,
@@ -63,7 +65,7 @@ pub(super) fn reply(input: &Value) -> Value {
         Confidence::Low => "low",
     };
     let normalised: Option<Vec<Value>> = parsed.as_deref().map(|list| {
-        let choices = normalise(list, "AI search").into_iter();
+        let choices = normalise_strictly(list, "AI search").into_iter();
         choices
             .map(|choice| {
                 json!({
@@ -79,7 +81,7 @@ pub(super) fn reply(input: &Value) -> Value {
 
 pub(super) fn title(input: &Value) -> Value {
     let candidates = texts(&input["candidates"]);
-    match closest_title(&text(&input["title"]), candidates.iter().map(String::as_str)) {
+    match similar_title(&text(&input["title"]), candidates.iter().map(String::as_str)) {
         Some((title, similarity)) => {
             json!({ "title": title, "similarity": (similarity * 1e6).round() / 1e6 })
         }

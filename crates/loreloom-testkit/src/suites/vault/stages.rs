@@ -11,7 +11,8 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use super::input::{
-    Quarters, fields, marks, notes, picks, position_number, role_number, rules, text, texts, titles,
+    Estimates, fields, marks, notes, picks, position_number, role_number, rules, text, texts,
+    titles,
 };
 
 struct Stage {
@@ -101,7 +102,8 @@ pub(super) fn folders(input: &Value) -> Value {
     let stage = Stage::of(input);
     let exempt = stage.exempt(input);
     let chosen = texts(&input["folders"]);
-    let (kept, _) = filter_by_folder(&stage.vault, stage.picks.clone(), &chosen, &exempt);
+    let picks = stage.picks.clone();
+    let (kept, _) = filter_by_folder(&stage.vault, picks, &chosen, &exempt, &rules(input));
     json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)) })
 }
 
@@ -164,7 +166,8 @@ pub(super) fn strip(input: &Value) -> Value {
 
 pub(super) fn format(input: &Value) -> Value {
     let stage = Stage::of(input);
-    let fitted = fit(&stage.vault, &stage.picks, &rules(input), &Quarters);
+    let counter = Estimates::of(&input["entries"]);
+    let fitted = fit(&stage.vault, &stage.picks, &rules(input), &counter);
     let accepted: Vec<Value> = fitted
         .notes
         .iter()

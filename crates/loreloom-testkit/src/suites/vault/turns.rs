@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use loreloom_core::{
     ids::EntryId,
     vault::{
-        FittedNote, Scene, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState, weave,
+        FittedNote, Note, Scene, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState,
+        weave,
     },
 };
 use serde_json::{Map, Value, json};
@@ -34,7 +35,7 @@ pub(super) fn trackers(input: &Value) -> Value {
         state = state.counted(&injected, &rules);
         steps.push(json!({
             "generation": state.generation,
-            "cooldown": counters(&state.cooldown),
+            "cooldown": pauses(&state, &notes),
             "decay": counters(&state.staleness),
             "history": counters(&state.history),
             "streak": counters(&state.streak),
@@ -45,6 +46,17 @@ pub(super) fn trackers(input: &Value) -> Value {
 
 fn counters<V: Copy + Into<u64>>(map: &BTreeMap<EntryId, V>) -> Map<String, Value> {
     map.iter().map(|(id, count)| (id.to_string(), Value::from((*count).into()))).collect()
+}
+
+/// How long notes pause. The engine counts whole generations; the peer carries a fraction along
+/// and pauses as long.
+fn pauses(state: &VaultState, notes: &[Note]) -> Map<String, Value> {
+    let shown = |(id, left): (&EntryId, &u32)| {
+        let cooldown = notes.iter().find(|note| note.id() == *id).and_then(|note| note.cooldown);
+        let rest = cooldown.map_or(0.0, |cooldown| cooldown.ceil() - cooldown);
+        (id.to_string(), Value::from(f64::from(*left) - rest))
+    };
+    state.cooldown.iter().map(shown).collect()
 }
 
 pub(super) fn pipeline(input: &Value) -> Value {
@@ -92,6 +104,7 @@ fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
             "truncated": note.shortened_from.is_some(),
         })
     };
+    let notes: Vec<Note> = vault.entries().map(|ix| vault.note(ix).clone()).collect();
     let mut out = json!({
         "matched": picks(&report.matches.picks),
         "matchedBy": matched_by(vault, &report.matches.picks),
@@ -102,7 +115,7 @@ fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
         "injected": report.fitted.notes.iter().map(injected).collect::<Vec<_>>(),
         "totalTokens": report.fitted.tokens(),
         "groups": groups(&report.fitted),
-        "cooldowns": counters(&report.state.cooldown),
+        "cooldowns": pauses(&report.state, &notes),
     });
     if rules.repetition.strip {
         out["stripped"] = stopped(&report.stripped).into();
