@@ -132,7 +132,11 @@ impl<'input> Case<'input> {
             dry_run: turn["dryRun"] == true,
             host: Host::default(),
         };
-        let prompts = self.prompts(note.as_ref(), &request);
+        let users = chat.iter().filter(|message| message["is_user"] == true).count();
+        let due = note.filter(|note| {
+            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
+        });
+        let prompts = self.prompts(due.as_ref(), &request);
         let forced = forced(&library, &turn["forceActivate"])?;
         request.prompts = &prompts;
         request.forced = &forced;
@@ -150,10 +154,6 @@ impl<'input> Case<'input> {
             &mut instruments,
         );
         self.state = scan.state.clone();
-        let users = chat.iter().filter(|message| message["is_user"] == true).count();
-        let due = note.filter(|note| {
-            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
-        });
         let mut output = self.output(&library, &scan, &request, due.as_ref());
         output.insert("rollsUsed".to_owned(), json!(dice.used));
         output.insert(
@@ -176,17 +176,27 @@ impl<'input> Case<'input> {
         }
     }
 
+    /// The prompts that are scanned. They are properties of one object there: of a key that
+    /// stands twice the last value counts at the first place, and numbers come first. A note
+    /// that is not due is empty.
     fn prompts(&self, note: Option<&AuthorsNote>, turn: &Turn<'_>) -> Vec<ScannedPrompt> {
-        let injects = self.input["injects"].as_array().into_iter().flatten();
-        let injects = injects.filter(|inject| inject["scan"] == true);
-        let injects = injects.map(|inject| (text(&inject["key"]), text(&inject["value"])));
-        let note = note.filter(|note| note.scan).map(|note| ("authors_note", note.text.as_str()));
+        let mut prompts = Map::new();
+        for inject in self.input["injects"].as_array().into_iter().flatten() {
+            prompts.insert(text(&inject["key"]).to_owned(), inject.clone());
+        }
+        if let Some(note) = note.filter(|note| note.scan) {
+            let note = json!({ "value": note.text, "scan": true });
+            prompts.insert("2_floating_prompt".to_owned(), note);
+        }
+        let mut prompts: Vec<(String, Value)> = prompts.into_iter().collect();
+        prompts.sort_by_key(|(key, _)| (js_index(key).is_none(), js_index(key)));
         let macros = turn.macros();
-        let prompt = |(name, value): (&str, &str)| ScannedPrompt {
-            name: name.to_owned(),
-            text: macros.expand(value).into_owned(),
+        let scanned = prompts.into_iter().filter(|(_, prompt)| prompt["scan"] == true);
+        let prompt = |(name, prompt): (String, Value)| {
+            let text = macros.expand(text(&prompt["value"])).into_owned();
+            ScannedPrompt { name, text }
         };
-        injects.chain(note).map(prompt).collect()
+        scanned.map(prompt).collect()
     }
 
     fn output(
@@ -244,6 +254,12 @@ impl<'input> Case<'input> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// Whether JavaScript takes a property's name for an array index.
+fn js_index(name: &str) -> Option<u32> {
+    let number: u32 = name.parse().ok()?;
+    (number != u32::MAX && number.to_string() == name).then_some(number)
 }
 
 fn scopes(book: &Value) -> Vec<String> {
