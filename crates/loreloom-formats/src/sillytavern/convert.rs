@@ -4,8 +4,9 @@
 //! who want the file that the program itself would have made: what it drops or changes
 //! here is dropped and changed as there.
 
-use loreloom_core::book::Key;
 use serde_json::{Map, Value, json};
+
+use crate::json::js;
 
 /// The fields of a new entry, in the program's order.
 fn template() -> Map<String, Value> {
@@ -148,9 +149,6 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     put("content", or(given(row, "content"), json!("")));
     put("constant", or(given(row, "constant"), json!(false)));
     put("selective", or(given(row, "selective"), json!(false)));
-    if let Some(order) = row.get("insertion_order") {
-        put("order", order.clone());
-    }
     let stated = u8::from(row.get("position") != Some(&json!("before_char")));
     put("position", or(given(extensions, "position"), json!(stated)));
     put("disable", json!(!truthy(row.get("enabled"))));
@@ -163,6 +161,11 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     put("uid", id.clone());
     put("displayIndex", or(given(extensions, "display_index"), json!(at)));
     put("extensions", extensions.clone());
+    // The one field without a default: what has no order there has none here.
+    match row.get("insertion_order") {
+        Some(order) => entry.insert("order".to_owned(), order.clone()),
+        None => entry.shift_remove("order"),
+    };
     Value::Object(entry)
 }
 
@@ -276,13 +279,14 @@ fn from_agnai(row: &Value, entry: &mut Map<String, Value>) {
 
 fn from_risu(row: &Value, entry: &mut Map<String, Value>) {
     let keys = |name: &str| {
-        let text = row.get(name).and_then(Value::as_str).unwrap_or_default();
-        let parts = text.split(',').map(str::trim).filter(|_| !text.is_empty());
-        json!(parts.collect::<Vec<_>>())
+        let text = row.get(name).and_then(Value::as_str)?;
+        Some(text.split(',').map(|part| json!(js::trim(part))).collect::<Vec<_>>())
     };
     let percent = given(row, "activationPercent");
-    entry.insert("key".into(), keys("key"));
-    entry.insert("keysecondary".into(), keys("secondkey"));
+    // No keys are one empty key, but no second keys are none.
+    let second = keys("secondkey").filter(|_| truthy(row.get("secondkey")));
+    entry.insert("key".into(), json!(keys("key").unwrap_or_default()));
+    entry.insert("keysecondary".into(), json!(second.unwrap_or_default()));
     entry.insert("comment".into(), or(given(row, "comment"), json!("")));
     entry.insert("content".into(), or(given(row, "content"), json!("")));
     entry.insert("constant".into(), or(given(row, "alwaysActive"), json!(false)));
@@ -293,33 +297,83 @@ fn from_risu(row: &Value, entry: &mut Map<String, Value>) {
     entry.insert("useProbability".into(), or(percent, json!(true)));
 }
 
-/// Keys typed into the program's editor. Any slash that is not escaped opens or closes a
-/// pattern, and commas inside do not split; what looks like a pattern but is none is
-/// split after all. `is_pattern` says whether a text is a valid regular expression.
+/// Keys typed into the program's editor, split at their commas. The first slash of a term that
+/// is not escaped opens a pattern and the next one closes it for good; commas between the two
+/// do not split. What begins with a slash and is no pattern is split after all, unless it comes
+/// last. The first letter behind a comma is not looked at, so that `a,,b` has the key `,b` and
+/// a pattern must follow its comma after a blank. `is_pattern` says whether a text is a valid
+/// regular expression.
 pub fn split_typed_keys(typed: &str, is_pattern: impl Fn(&str) -> bool) -> Vec<String> {
     let mut keys = Vec::new();
-    let mut key = String::new();
-    let mut inside = false;
-    for character in typed.chars() {
-        if character == '/' && !key.ends_with('\\') {
-            inside = !inside;
+    let (mut rest, mut unseen) = (typed, 0);
+    while let Some((term, after)) = split_term(rest, unseen) {
+        let key = js::trim(term);
+        if key.starts_with('/') && !is_pattern(key) {
+            keys.extend(key.split(',').map(|part| js::trim(part).to_owned()));
+        } else if !key.is_empty() {
+            keys.push(key.to_owned());
         }
-        if character == ',' && !inside {
-            push_typed(&std::mem::take(&mut key), &is_pattern, &mut keys);
-        } else {
-            key.push(character);
-        }
+        (rest, unseen) = (after, 1);
     }
-    push_typed(&key, &is_pattern, &mut keys);
+    let last = js::trim(rest);
+    keys.extend((!last.is_empty()).then(|| last.to_owned()));
     keys
 }
 
-fn push_typed(key: &str, is_pattern: &impl Fn(&str) -> bool, keys: &mut Vec<String>) {
-    let key = key.trim();
-    let looks_like_pattern = matches!(Key::parse(key), Key::Regex(_));
-    if looks_like_pattern && !is_pattern(key) {
-        keys.extend(key.split(',').map(|part| part.trim().to_owned()));
-    } else if !key.is_empty() {
-        keys.push(key.to_owned());
+/// Splits at the first comma that is in no open pattern, without looking at the first
+/// characters.
+fn split_term(text: &str, unseen: usize) -> Option<(&str, &str)> {
+    let (mut opened, mut closed) = (false, false);
+    for (at, character) in text.char_indices().skip(unseen) {
+        match character {
+            '/' if !text[..at].ends_with('\\') => {
+                closed |= opened;
+                opened = true;
+            }
+            ',' if closed || !opened => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::Key;
+
+    use super::*;
+
+    #[test]
+    fn typed_keys_are_split_as_the_editor_splits_them() {
+        let is_pattern = |key: &str| matches!(Key::parse(key), Key::Regex(regex) if !regex.pattern.contains('('));
+        for (typed, keys) in [
+            ("a, b", vec!["a", "b"]),
+            ("a/b, c/d", vec!["a/b, c/d"]),
+            ("a, /b,c/, d", vec!["a", "/b,c/", "d"]),
+            // Right behind a comma a slash opens nothing.
+            ("a,/b,c/", vec!["a", "/b", "c/"]),
+            ("a,,b", vec!["a", ",b"]),
+            (",a", vec!["a"]),
+            ("/a/ /b, c", vec!["/a/ /b", "c"]),
+            ("/a,b/x, c", vec!["/a", "b/x", "c"]),
+            ("/bad(,x/, c", vec!["/bad(", "x/", "c"]),
+            ("/bad(,x/", vec!["/bad(,x/"]),
+            ("a\\/b, c", vec!["a\\/b", "c"]),
+            (" , ", vec![]),
+        ] {
+            assert_eq!(split_typed_keys(typed, is_pattern), keys, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_missing_order_stays_missing_and_no_key_is_one_empty_key() {
+        let book = json!({ "entries": [{ "keys": ["a"] }, { "insertion_order": 7 }] });
+        let world = from_character_book(&book);
+        assert_eq!(world.pointer("/entries/0/order"), None);
+        assert_eq!(world.pointer("/entries/1/order"), Some(&json!(7)));
+        let risu = json!({ "type": "risu", "data": [{ "key": "", "secondkey": "" }] });
+        let world = from_other_program(&risu).unwrap();
+        assert_eq!(world.pointer("/entries/0/key"), Some(&json!([""])));
+        assert_eq!(world.pointer("/entries/0/keysecondary"), Some(&json!([])));
     }
 }
