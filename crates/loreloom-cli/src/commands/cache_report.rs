@@ -184,9 +184,10 @@ impl Sayings {
             let texts = [entry.prefix.as_str(), &entry.content, &entry.suffix];
             (entry.id.clone(), (comes_and_goes(entry), wording(texts)))
         });
-        let notes = shelf.notes.iter().map(|note| {
-            (note.id(), (note_comes_and_goes(note), wording(["", &note.content, ""])))
-        });
+        let notes = shelf
+            .notes
+            .iter()
+            .map(|note| (note.id(), (note_comes_and_goes(note), wording(["", &note.content, ""]))));
         Self(entries.chain(notes).collect())
     }
 

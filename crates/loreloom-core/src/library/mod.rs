@@ -26,14 +26,14 @@ pub(crate) use self::{
     roster::{MOST_MESSAGES, messages},
 };
 use crate::{
-    book::{Book, Entry, Force, Key, MatchSources, Recursion, Timed},
+    book::{Book, Entry, Force, Key, MatchSources, Recursion, Secondary, SelectiveLogic, Timed},
     cards::{CardEntry, CardRules, CopyOf},
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
     vault::Vault,
-    worldinfo::{WorldInfoRules, fingerprint, split_decorators},
+    worldinfo::{WorldInfoRules, fingerprint, leaves_logic_open, missing_uid, split_decorators},
 };
 
 /// The rules a book is read by.
@@ -88,6 +88,8 @@ pub struct CompiledEntry {
     pub(crate) secondary: Vec<CompiledKey>,
     /// Its inclusion groups.
     pub(crate) groups: Vec<Box<str>>,
+    /// Whether its secondary keys give no points there.
+    pub(crate) unset_logic: bool,
     /// Only entries with timed effects have one.
     pub(crate) fingerprint: Option<u64>,
     /// Characters of the newest text that are scanned for its keys, where they are counted.
@@ -337,8 +339,8 @@ impl<'rules> Compiler<'rules> {
         let mut former_slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         for (place, entry) in book.entries.iter().enumerate() {
             let ix = index(self.entries.len());
-            let slot = match &entry.original_id {
-                Some(original) => *slots.entry(original.to_string()).or_insert(ix),
+            let slot = match self.slot_name(book, entry, dialect) {
+                Some(name) => *slots.entry(name).or_insert(ix),
                 None => ix,
             };
             if let Some(former) = entry.former_id().filter(|_| entry.copy_of.is_none()) {
@@ -367,6 +369,28 @@ impl<'rules> Compiler<'rules> {
         }
     }
 
+    /// What an entry shares its result by, with those of its book that have the same.
+    fn slot_name(&self, book: &Book, entry: &Entry, dialect: Dialect) -> Option<String> {
+        let shared = self.rules.quirks.shared_without_uid && dialect == Dialect::WorldInfo;
+        let missing = || {
+            let own = shared && book.is_sillytavern();
+            own.then(|| missing_uid(entry)).flatten().map(str::to_owned)
+        };
+        entry.original_id.as_ref().map(ToString::to_string).or_else(missing)
+    }
+
+    /// Whether an entry's secondary keys give no points in its groups.
+    fn has_unset_logic(&self, book: &Book, entry: &Entry) -> bool {
+        let Secondary { logic, keys, .. } = &entry.activation.secondary;
+        let matters = *logic == SelectiveLogic::AndAny
+            && !keys.is_empty()
+            && !entry.group.names.is_empty();
+        matters
+            && self.rules.quirks.unset_logic_scores_nothing
+            && book.is_sillytavern()
+            && leaves_logic_open(entry)
+    }
+
     fn compile(&mut self, ix: EntryIx, slot: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
         let decorated = split_decorators(&entry.content, self.rules.quirks);
         let characters = entry.scan_characters(book);
@@ -388,6 +412,7 @@ impl<'rules> Compiler<'rules> {
             keys,
             secondary,
             groups: group_names(&entry.group.names),
+            unset_logic: self.has_unset_logic(book, entry),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters,
             plain: !always
@@ -416,6 +441,7 @@ impl<'rules> Compiler<'rules> {
             keys: Vec::new(),
             secondary: Vec::new(),
             groups: Vec::new(),
+            unset_logic: false,
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters: entry.scan_characters(book),
             plain: false,

@@ -289,7 +289,9 @@ struct VerdictsView {
 struct VerdictsParams {
     /// Classes, separated by commas: `woven`, `lingering`, `cut`, `near`, `rule`, `no_match`;
     /// all without it.
-    #[param(pattern = "^(woven|lingering|cut|near|rule|no_match)(,(woven|lingering|cut|near|rule|no_match))*$")]
+    #[param(
+        pattern = "^(woven|lingering|cut|near|rule|no_match)(,(woven|lingering|cut|near|rule|no_match))*$"
+    )]
     v: Option<String>,
     /// Only entries whose title, id or deciding rule contains this, whatever its case.
     q: Option<String>,

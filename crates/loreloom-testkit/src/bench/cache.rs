@@ -204,8 +204,14 @@ impl<'a> Tale<'a> {
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
         let scene = Scene { window: &window, head: fingerprint, length, marked: &[] };
         let start = ThreadTime::now();
-        let planned =
-            stable::plan(&scene, &injections, &sources, &told.ledger, limit, &self.setting.stable());
+        let planned = stable::plan(
+            &scene,
+            &injections,
+            &sources,
+            &told.ledger,
+            limit,
+            &self.setting.stable(),
+        );
         told.seconds += start.elapsed().as_secs_f64();
         told.ledger.apply(&planned.delta);
         let lingering = planned.laid.iter().filter(|laid| laid.lingers());

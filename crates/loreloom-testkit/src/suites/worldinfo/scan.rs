@@ -19,7 +19,7 @@ use loreloom_core::{
     units::{Depth, MessageCount, Tokens},
     worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
 };
-use loreloom_formats::{ImportOptions, import};
+use loreloom_formats::{ImportOptions, OddValues, import};
 use serde_json::{Map, Value, json};
 
 pub(super) fn run(input: &Value) -> Result<Value, String> {
@@ -216,7 +216,7 @@ impl<'input> Case<'input> {
         let activated = scan.activated.iter().map(|one| {
             let ix = library.find(&library.entry(one.ix).id).unwrap_or(one.ix);
             let world = &library.book(ix).name;
-            match &library.entry(ix).original_id {
+            match stored(library.entry(ix)).get("uid") {
                 Some(uid) => json!({ "world": world, "uid": uid }),
                 None => json!({ "world": world }),
             }
@@ -281,8 +281,11 @@ fn transcript(chat: &[Value], include_names: bool) -> Transcript {
 fn import_book(book: &Value) -> Result<Arc<Book>, String> {
     let name = text(&book["name"]);
     let file = json!({ "entries": book["entries"] }).to_string();
-    let imported = import(file.as_bytes(), &ImportOptions::new(name).named(name))
-        .map_err(|error| error.to_string())?;
+    let options = ImportOptions {
+        odd_values: OddValues::ToTheLetter,
+        ..ImportOptions::new(name).named(name)
+    };
+    let imported = import(file.as_bytes(), &options).map_err(|error| error.to_string())?;
     Ok(Arc::new(imported.book))
 }
 
@@ -393,8 +396,7 @@ fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Valu
         if let Some((_, _, _, texts)) = known {
             texts.insert(0, &one.text);
         } else {
-            let raw = one.activated.entry(library).raw.as_deref().unwrap_or_default();
-            let null = serde_json::from_str(raw).is_ok_and(|raw: Value| raw.get("depth").is_some());
+            let null = stored(one.activated.entry(library)).contains_key("depth");
             groups.push((depth, null, role, vec![&one.text]));
         }
     }
@@ -443,11 +445,16 @@ fn pass_value(library: &Library, pass: &worldinfo::Pass) -> Value {
     })
 }
 
+/// An entry as it stands in the case.
+fn stored(entry: &Entry) -> Map<String, Value> {
+    serde_json::from_str(entry.raw.as_deref().unwrap_or_default()).unwrap_or_default()
+}
+
 /// SillyTavern's name of an entry: `world.uid`.
 fn name_of(library: &Library, ix: EntryIx) -> String {
     let entry = library.entry(ix);
-    let uid =
-        entry.original_id.as_ref().map_or_else(|| "undefined".to_owned(), ToString::to_string);
+    let missing = if stored(entry).contains_key("uid") { "null" } else { "undefined" };
+    let uid = entry.original_id.as_ref().map_or_else(|| missing.to_owned(), ToString::to_string);
     format!("{}.{uid}", library.book(ix).name)
 }
 
