@@ -382,9 +382,8 @@ impl<'rules> Compiler<'rules> {
     /// Whether an entry's secondary keys give no points in its groups.
     fn has_unset_logic(&self, book: &Book, entry: &Entry) -> bool {
         let Secondary { logic, keys, .. } = &entry.activation.secondary;
-        let matters = *logic == SelectiveLogic::AndAny
-            && !keys.is_empty()
-            && !entry.group.names.is_empty();
+        let matters =
+            *logic == SelectiveLogic::AndAny && !keys.is_empty() && !entry.group.names.is_empty();
         matters
             && self.rules.quirks.unset_logic_scores_nothing
             && book.is_sillytavern()

@@ -11,16 +11,18 @@ use loreloom_core::{
     note::AuthorsNote,
     regex_script::RegexScript,
     report::ScanPhase,
-    state::{StoryState, TimedRecord},
+    state::StoryState,
     tokens::ByteEstimate,
     turn::{
         CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
     },
-    units::{Depth, MessageCount, Tokens},
+    units::{Depth, Tokens},
     worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
 };
 use loreloom_formats::{ImportOptions, OddValues, import};
 use serde_json::{Map, Value, json};
+
+use super::records;
 
 pub(super) fn run(input: &Value) -> Result<Value, String> {
     let mut case = Case::new(input)?;
@@ -56,14 +58,10 @@ impl<'input> Case<'input> {
         let mut case =
             Self { input, rules: rules(&input["settings"]), books, state: StoryState::default() };
         let library = case.library()?;
-        let records = |kind: &str| {
-            let stored = input["timedWorldInfo"][kind].as_object();
-            let stored = stored.into_iter().flatten();
-            stored.filter_map(|(key, value)| Some((id_of(&library, key), record(value)?))).collect()
-        };
+        let stored = &input["timedWorldInfo"];
         case.state = StoryState {
-            sticky: records("sticky"),
-            cooldown: records("cooldown"),
+            sticky: records::read(&library, &stored["sticky"]),
+            cooldown: records::read(&library, &stored["cooldown"]),
             ..StoryState::default()
         };
         Ok(case)
@@ -215,7 +213,7 @@ impl<'input> Case<'input> {
         let (top, bottom) = (texts(&Bucket::NoteTop), texts(&Bucket::NoteBottom));
         let activated = scan.activated.iter().map(|one| {
             let ix = library.find(&library.entry(one.ix).id).unwrap_or(one.ix);
-            let world = &library.book(ix).name;
+            let world = world_of(library, ix);
             match stored(library.entry(ix)).get("uid") {
                 Some(uid) => json!({ "world": world, "uid": uid }),
                 None => json!({ "world": world }),
@@ -231,6 +229,7 @@ impl<'input> Case<'input> {
             | Bucket::AtDepth(..)
             | Bucket::Outlet(_) => None,
         });
+        let stored_records = &self.input["timedWorldInfo"];
         let value = json!({
             "activated": activated.collect::<Vec<_>>(),
             "worldInfoBefore": texts(&Bucket::Before).join("\n"),
@@ -242,8 +241,9 @@ impl<'input> Case<'input> {
             "outletEntries": outlets(&placed),
             "authorsNote": note.map(|note| note.compose(&top, &bottom)),
             "timedWorldInfo": {
-                "sticky": records(library, &self.state.sticky),
-                "cooldown": records(library, &self.state.cooldown),
+                "sticky": records::write(library, &self.state.sticky, &stored_records["sticky"]),
+                "cooldown":
+                    records::write(library, &self.state.cooldown, &stored_records["cooldown"]),
             },
             "budget": scan.budget.as_ref().map(|budget| budget.limit),
             "loops": scan.passes.iter().map(|pass| pass_value(library, pass)).collect::<Vec<_>>(),
@@ -451,48 +451,23 @@ fn stored(entry: &Entry) -> Map<String, Value> {
 }
 
 /// SillyTavern's name of an entry: `world.uid`.
-fn name_of(library: &Library, ix: EntryIx) -> String {
+pub(super) fn name_of(library: &Library, ix: EntryIx) -> String {
     let entry = library.entry(ix);
     let missing = if stored(entry).contains_key("uid") { "null" } else { "undefined" };
     let uid = entry.original_id.as_ref().map_or_else(|| missing.to_owned(), ToString::to_string);
-    format!("{}.{uid}", library.book(ix).name)
+    format!("{}.{uid}", world_of(library, ix))
+}
+
+/// The book that an entry belongs to there: it may say so itself.
+fn world_of(library: &Library, ix: EntryIx) -> String {
+    let own = stored(library.entry(ix)).get("world").and_then(Value::as_str).map(str::to_owned);
+    own.unwrap_or_else(|| library.book(ix).name.clone())
 }
 
 /// The id of the first entry with that name; a name nobody has is its own id.
-fn id_of(library: &Library, name: &str) -> EntryId {
+pub(super) fn id_of(library: &Library, name: &str) -> EntryId {
     let mut entries = (0..library.len()).map(|at| EntryIx(u32::try_from(at).unwrap_or(u32::MAX)));
     entries
         .find(|&ix| name_of(library, ix) == name)
         .map_or_else(|| EntryId::from(name), |ix| library.entry(ix).id.clone())
-}
-
-fn record(value: &Value) -> Option<TimedRecord> {
-    let value = value.as_object()?;
-    let count =
-        |key: &str| value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-    Some(TimedRecord {
-        fingerprint: value.get("hash").and_then(Value::as_u64),
-        start: MessageCount(count("start")?),
-        end: MessageCount(count("end")?),
-        protected: value.get("protected") == Some(&Value::Bool(true)),
-    })
-}
-
-fn records(
-    library: &Library,
-    records: &std::collections::BTreeMap<EntryId, TimedRecord>,
-) -> Map<String, Value> {
-    let records = records.iter().map(|(id, record)| {
-        let name = library.find(id).map_or_else(|| id.to_string(), |ix| name_of(library, ix));
-        let mut value = json!({
-            "start": record.start.0,
-            "end": record.end.0,
-            "protected": record.protected,
-        });
-        if let Some(fingerprint) = record.fingerprint {
-            value["hash"] = json!(fingerprint);
-        }
-        (name, value)
-    });
-    records.collect()
 }
