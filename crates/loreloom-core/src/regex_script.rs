@@ -81,11 +81,10 @@ impl RegexScript {
 
     /// How macros are put into the expression, if they are.
     fn substitution(&self) -> Option<Substitution> {
-        let number = match self.rest.get("substituteRegex")? {
-            serde_json::Value::Bool(on) => f64::from(u8::from(*on)),
-            other => other.as_f64()?,
-        };
-        match number {
+        // Old files have a flag where the number is now.
+        let how = self.rest.get("substituteRegex")?;
+        let flag = how.as_bool().map(|on| f64::from(u8::from(on)));
+        match flag.or_else(|| how.as_f64())? {
             1.0 => Some(Substitution::Raw),
             2.0 => Some(Substitution::Escaped),
             _ => None,

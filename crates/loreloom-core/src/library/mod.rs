@@ -12,7 +12,7 @@ mod version;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -67,6 +67,8 @@ pub struct Library {
     not_regexes: Vec<(EntryIx, Box<str>)>,
     /// Entries by the slot they share, without the first.
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
+    /// Entries whose secondary keys give no points in groups.
+    unscored: FxHashSet<EntryIx>,
 }
 
 /// One index for each folding.
@@ -88,8 +90,6 @@ pub struct CompiledEntry {
     pub(crate) secondary: Vec<CompiledKey>,
     /// Its inclusion groups.
     pub(crate) groups: Vec<Box<str>>,
-    /// Whether its secondary keys give no points there.
-    pub(crate) unset_logic: bool,
     /// Only entries with timed effects have one.
     pub(crate) fingerprint: Option<u64>,
     /// Characters of the newest text that are scanned for its keys, where they are counted.
@@ -237,6 +237,11 @@ impl Library {
         [slot].into_iter().chain(self.sharing.get(&slot).into_iter().flatten().copied())
     }
 
+    /// Whether an entry's secondary keys give points in its groups.
+    pub(crate) fn scores_secondary(&self, ix: EntryIx) -> bool {
+        !self.unscored.contains(&ix)
+    }
+
     /// What compiling found out about an entry.
     pub(crate) fn compiled(&self, ix: EntryIx) -> &CompiledEntry {
         &self.entries[ix.0 as usize]
@@ -272,6 +277,7 @@ struct Compiler<'rules> {
     cards: Filing,
     not_regexes: Vec<(EntryIx, Box<str>)>,
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
+    unscored: FxHashSet<EntryIx>,
 }
 
 /// The literals of a dialect while they are collected, by folding.
@@ -330,6 +336,7 @@ impl<'rules> Compiler<'rules> {
             cards: Filing::default(),
             not_regexes: Vec::new(),
             sharing: FxHashMap::default(),
+            unscored: FxHashSet::default(),
         }
     }
 
@@ -401,6 +408,9 @@ impl<'rules> Compiler<'rules> {
         for key in &keys {
             always |= !self.world_info.touch(ix, key);
         }
+        if self.has_unset_logic(book, entry) {
+            self.unscored.insert(ix);
+        }
         let failed = keys.iter().chain(&secondary).filter(|key| key.is_failed_regex());
         self.not_regexes.extend(failed.map(|key| (ix, key.raw.clone())));
         CompiledEntry {
@@ -411,7 +421,6 @@ impl<'rules> Compiler<'rules> {
             keys,
             secondary,
             groups: group_names(&entry.group.names),
-            unset_logic: self.has_unset_logic(book, entry),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters,
             plain: !always
@@ -440,7 +449,6 @@ impl<'rules> Compiler<'rules> {
             keys: Vec::new(),
             secondary: Vec::new(),
             groups: Vec::new(),
-            unset_logic: false,
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters: entry.scan_characters(book),
             plain: false,
@@ -500,6 +508,7 @@ impl<'rules> Compiler<'rules> {
             vault: None,
             not_regexes: self.not_regexes,
             sharing: self.sharing,
+            unscored: self.unscored,
         }
     }
 }

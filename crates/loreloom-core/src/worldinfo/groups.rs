@@ -167,7 +167,7 @@ impl Scanner<'_> {
             (unfiled(&entry.activation.keys), unfiled(&second.keys), unset)
         } else {
             let compiled = library.compiled(seat.ix);
-            (compiled.keys.clone(), compiled.secondary.clone(), compiled.unset_logic)
+            (compiled.keys.clone(), compiled.secondary.clone(), !library.scores_secondary(seat.ix))
         };
         let mut found = |keys: &[CompiledKey]| {
             let holds =

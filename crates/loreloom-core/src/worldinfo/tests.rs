@@ -496,8 +496,7 @@ fn entries_without_a_uid_share_one_result_only_in_the_peers_profile() {
     ];
     let texts = |rules: WorldInfoRules| {
         let woven = Plain { entries: &entries, rules, ..Plain::default() }.weave();
-        let texts = woven.injections.iter().map(|one| one.text.to_string());
-        texts.collect::<Vec<_>>().join("")
+        woven.injections.into_iter().map(|one| one.text).collect::<String>()
     };
     assert_eq!(texts(WorldInfoRules::default()), "edcba");
     assert_eq!(texts(quirky()), "edcb");

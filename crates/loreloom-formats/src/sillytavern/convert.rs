@@ -107,6 +107,22 @@ fn truthy(value: Option<&Value>) -> bool {
     }
 }
 
+/// The value, unless JavaScript takes it for false.
+fn true_value<'value>(value: &'value Value, key: &str) -> Option<&'value Value> {
+    value.get(key).filter(|value| truthy(Some(value)))
+}
+
+/// Copies fields that the program has no default for: what is missing stays missing, and
+/// `null` stays `null`.
+fn copy(row: &Value, entry: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (from, to) in names {
+        match row.get(from) {
+            Some(value) => entry.insert((*to).to_owned(), value.clone()),
+            None => entry.shift_remove(*to),
+        };
+    }
+}
+
 fn rows<'value>(value: &'value Value, key: &str) -> &'value [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -143,12 +159,10 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     let extensions = given(row, "extensions").unwrap_or(&empty);
     let mut entry = template();
     let mut put = |name: &str, value: Value| entry.insert(name.to_owned(), value);
-    put("key", or(given(row, "keys"), json!([])));
-    put("keysecondary", or(given(row, "secondary_keys"), json!([])));
-    put("comment", or(given(row, "comment"), json!("")));
-    put("content", or(given(row, "content"), json!("")));
-    put("constant", or(given(row, "constant"), json!(false)));
-    put("selective", or(given(row, "selective"), json!(false)));
+    put("keysecondary", or(true_value(row, "secondary_keys"), json!([])));
+    put("comment", or(true_value(row, "comment"), json!("")));
+    put("constant", or(true_value(row, "constant"), json!(false)));
+    put("selective", or(true_value(row, "selective"), json!(false)));
     let stated = u8::from(row.get("position") != Some(&json!("before_char")));
     put("position", or(given(extensions, "position"), json!(stated)));
     put("disable", json!(!truthy(row.get("enabled"))));
@@ -161,11 +175,8 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     put("uid", id.clone());
     put("displayIndex", or(given(extensions, "display_index"), json!(at)));
     put("extensions", extensions.clone());
-    // The one field without a default: what has no order there has none here.
-    match row.get("insertion_order") {
-        Some(order) => entry.insert("order".to_owned(), order.clone()),
-        None => entry.shift_remove("order"),
-    };
+    let names = [("keys", "key"), ("content", "content"), ("insertion_order", "order")];
+    copy(row, &mut entry, &names);
     Value::Object(entry)
 }
 
@@ -258,9 +269,8 @@ pub fn from_other_program(file: &Value) -> Option<Value> {
 fn from_novelai(row: &Value, entry: &mut Map<String, Value>) {
     let name = row.get("displayName").and_then(Value::as_str).unwrap_or_default();
     let priority = row.pointer("/contextConfig/budgetPriority").filter(|value| !value.is_null());
-    entry.insert("key".into(), or(given(row, "keys"), json!([])));
+    copy(row, entry, &[("keys", "key"), ("text", "content")]);
     entry.insert("comment".into(), json!(name));
-    entry.insert("content".into(), or(given(row, "text"), json!("")));
     entry.insert("selective".into(), json!(false));
     entry.insert("addMemo".into(), json!(!name.trim().is_empty()));
     entry.insert("order".into(), or(priority, json!(0)));
@@ -268,12 +278,11 @@ fn from_novelai(row: &Value, entry: &mut Map<String, Value>) {
 }
 
 fn from_agnai(row: &Value, entry: &mut Map<String, Value>) {
-    entry.insert("key".into(), or(given(row, "keywords"), json!([])));
-    entry.insert("comment".into(), or(given(row, "name"), json!("")));
-    entry.insert("content".into(), or(given(row, "entry"), json!("")));
+    let names =
+        [("keywords", "key"), ("name", "comment"), ("entry", "content"), ("weight", "order")];
+    copy(row, entry, &names);
     entry.insert("selective".into(), json!(false));
     entry.insert("addMemo".into(), json!(truthy(row.get("name"))));
-    entry.insert("order".into(), or(given(row, "weight"), json!(0)));
     entry.insert("disable".into(), json!(!truthy(row.get("enabled"))));
 }
 
@@ -287,12 +296,15 @@ fn from_risu(row: &Value, entry: &mut Map<String, Value>) {
     let second = keys("secondkey").filter(|_| truthy(row.get("secondkey")));
     entry.insert("key".into(), json!(keys("key").unwrap_or_default()));
     entry.insert("keysecondary".into(), json!(second.unwrap_or_default()));
-    entry.insert("comment".into(), or(given(row, "comment"), json!("")));
-    entry.insert("content".into(), or(given(row, "content"), json!("")));
-    entry.insert("constant".into(), or(given(row, "alwaysActive"), json!(false)));
-    entry.insert("selective".into(), or(given(row, "selective"), json!(false)));
+    let names = [
+        ("comment", "comment"),
+        ("content", "content"),
+        ("alwaysActive", "constant"),
+        ("selective", "selective"),
+        ("insertorder", "order"),
+    ];
+    copy(row, entry, &names);
     entry.insert("addMemo".into(), json!(true));
-    entry.insert("order".into(), or(given(row, "insertorder"), json!(100)));
     entry.insert("probability".into(), or(percent, json!(100)));
     entry.insert("useProbability".into(), or(percent, json!(true)));
 }
@@ -366,14 +378,31 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_order_stays_missing_and_no_key_is_one_empty_key() {
-        let book = json!({ "entries": [{ "keys": ["a"] }, { "insertion_order": 7 }] });
+    fn what_has_no_default_stays_missing_and_no_key_is_one_empty_key() {
+        let book = json!({ "entries": [
+            { "comment": 0, "constant": null },
+            { "keys": null, "content": "x", "insertion_order": 7 },
+        ] });
         let world = from_character_book(&book);
-        assert_eq!(world.pointer("/entries/0/order"), None);
-        assert_eq!(world.pointer("/entries/1/order"), Some(&json!(7)));
+        let field = |at: &str, name: &str| world.pointer(&format!("/entries/{at}/{name}")).cloned();
+        for name in ["key", "content", "order"] {
+            assert_eq!(field("0", name), None, "{name}");
+        }
+        assert_eq!(
+            (field("0", "comment"), field("0", "constant")),
+            (Some(json!("")), Some(json!(false)))
+        );
+        let given = ["key", "content", "order"].map(|name| field("1", name));
+        assert_eq!(given, [Some(json!(null)), Some(json!("x")), Some(json!(7))]);
+
+        let agnai = from_other_program(&json!({ "kind": "memory", "entries": [{}] })).unwrap();
+        for name in ["key", "comment", "content", "order"] {
+            assert_eq!(agnai.pointer(&format!("/entries/0/{name}")), None, "{name}");
+        }
         let risu = json!({ "type": "risu", "data": [{ "key": "", "secondkey": "" }] });
-        let world = from_other_program(&risu).unwrap();
-        assert_eq!(world.pointer("/entries/0/key"), Some(&json!([""])));
-        assert_eq!(world.pointer("/entries/0/keysecondary"), Some(&json!([])));
+        let risu = from_other_program(&risu).unwrap();
+        assert_eq!(risu.pointer("/entries/0/key"), Some(&json!([""])));
+        assert_eq!(risu.pointer("/entries/0/keysecondary"), Some(&json!([])));
+        assert_eq!(risu.pointer("/entries/0/order"), None);
     }
 }

@@ -16,9 +16,9 @@ pub(super) fn read(library: &Library, stored: &Value) -> BTreeMap<EntryId, Timed
 /// Numbers may be text there, and are compared as what they say.
 fn record(value: &Value) -> Option<TimedRecord> {
     let value = value.as_object()?;
-    let number = |key: &str| match value.get(key)? {
-        Value::String(text) => text.trim().parse().ok(),
-        other => other.as_u64(),
+    let number = |key: &str| {
+        let number = value.get(key)?;
+        number.as_str().map_or_else(|| number.as_u64(), |text| text.trim().parse().ok())
     };
     let count = |key: &str| number(key).and_then(|number| u32::try_from(number).ok());
     Some(TimedRecord {
