@@ -1,11 +1,13 @@
 //! SillyTavern's regex scripts, as far as they change lore on its way into the prompt.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    book::{Extensions, Key},
-    macros::MacroValues,
-    scan::JsRegex,
+    book::Extensions,
+    macros::{self, MacroValues},
+    scan::{JsRegex, RegexMatch},
     units::Depth,
 };
 
@@ -24,7 +26,7 @@ pub struct RegexScript {
     /// The replacement: `$1`, `$<name>`, `{{match}}` and macros.
     #[serde(default, deserialize_with = "null_as_default")]
     pub replace_string: String,
-    /// Cut out of what a group matched.
+    /// Cut out of what a group matched, after their macros.
     #[serde(default, deserialize_with = "null_as_default")]
     pub trim_strings: Vec<String>,
     /// What it applies to.
@@ -71,65 +73,171 @@ impl RegexScript {
         !self.disabled && self.prompt_only && self.placement.contains(&WORLD_INFO) && in_depth
     }
 
-    /// Whether its expression can be used.
+    /// Whether its expression can be used, as far as that is known without a turn.
     pub fn compiles(&self) -> bool {
-        self.regex().is_some()
+        let open = self.substitution().is_some() && macros::is_dynamic(&self.find_regex);
+        open || regex(&self.find_regex).is_some()
     }
 
-    fn regex(&self) -> Option<JsRegex> {
-        match Key::parse(&self.find_regex) {
-            Key::Regex(key) => JsRegex::new(&key.pattern, &key.flags),
-            Key::Literal(pattern) => JsRegex::new(&pattern, ""),
+    /// How macros are put into the expression, if they are.
+    fn substitution(&self) -> Option<Substitution> {
+        // Old files have a flag where the number is now.
+        let how = self.rest.get("substituteRegex")?;
+        let flag = how.as_bool().map(|on| f64::from(u8::from(on)));
+        match flag.or_else(|| how.as_f64())? {
+            1.0 => Some(Substitution::Raw),
+            2.0 => Some(Substitution::Escaped),
+            _ => None,
+        }
+    }
+
+    fn find_regex(&self, macros: &MacroValues<'_>) -> Cow<'_, str> {
+        match self.substitution() {
+            None => Cow::Borrowed(&self.find_regex),
+            Some(Substitution::Raw) => macros.expand(&self.find_regex),
+            Some(Substitution::Escaped) => macros.expand_escaping(&self.find_regex, escaped),
         }
     }
 
     /// The text after the script; as it was if the expression does not compile or needs too
-    /// much.
+    /// much. No text is left alone, even by an expression that matches nothing.
     pub fn apply(&self, text: &str, macros: &MacroValues<'_>) -> String {
-        let regex = self.regex();
+        if text.is_empty() {
+            return String::new();
+        }
+        let regex = regex(&self.find_regex(macros));
         let Some(matches) = regex.and_then(|regex| regex.find_all(text)) else {
             return text.to_owned();
         };
+        let template = replace_ignoring_case(&self.replace_string, "{{match}}", "$0");
+        let cuts = self.trim_strings.iter().map(|cut| macros.expand(cut));
+        let cuts: Vec<Cow<'_, str>> = cuts.filter(|cut| !cut.is_empty()).collect();
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
         for found in matches {
             out.push_str(&text[from..found.start]);
-            let replaced = self.replacement(|group| found.group(group));
+            let replaced = fill(&template, |name, by| {
+                let mut value = said(text, &found, name, by).into_owned();
+                for cut in &cuts {
+                    value = value.replace(&**cut, "");
+                }
+                value
+            });
             out.push_str(&macros.expand(&replaced));
             from = found.end;
         }
         out.push_str(&text[from..]);
         out
     }
+}
 
-    fn replacement<'m>(&self, group: impl Fn(&str) -> Option<&'m str>) -> String {
-        let template = replace_ignoring_case(&self.replace_string, "{{match}}", "$0");
-        let mut out = String::new();
-        let mut rest = template.as_str();
-        while let Some(at) = rest.find('$') {
-            out.push_str(&rest[..at]);
-            let after = &rest[at + 1..];
-            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let named = after.strip_prefix('<').and_then(|name| name.split_once('>'));
-            let (name, taken) = match named {
-                Some((name, _)) if digits == 0 && !name.is_empty() => (name, name.len() + 2),
-                _ if digits > 0 => (&after[..digits], digits),
-                _ => {
-                    out.push('$');
-                    rest = after;
-                    continue;
-                }
-            };
-            let mut value = group(name).unwrap_or_default().to_owned();
-            for cut in self.trim_strings.iter().filter(|cut| !cut.is_empty()) {
-                value = value.replace(cut.as_str(), "");
+/// How macros are put into an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Substitution {
+    Raw,
+    /// Their values match themselves.
+    Escaped,
+}
+
+/// How a template names what goes into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Number,
+    Name,
+}
+
+/// Fills `$1` and `$<name>` in a template.
+fn fill(template: &str, value: impl Fn(&str, By) -> String) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let named = after.strip_prefix('<').and_then(|name| name.split_once('>'));
+        let taken = match named {
+            Some((name, _)) if !name.is_empty() => {
+                out.push_str(&value(name, By::Name));
+                name.len() + 2
             }
-            out.push_str(&value);
-            rest = &after[taken..];
-        }
-        out.push_str(rest);
-        out
+            _ if digits > 0 => {
+                out.push_str(&value(&after[..digits], By::Number));
+                digits
+            }
+            _ => {
+                out.push('$');
+                0
+            }
+        };
+        rest = &after[taken..];
     }
+    out.push_str(rest);
+    out
+}
+
+/// What a match says by a number or a name. The number after its last group is where it
+/// stands, in UTF-16 units, and the next one is the whole text: that is what JavaScript hands
+/// to a replacement, and the program numbers all of it. The very beginning is nothing.
+fn said<'text>(
+    text: &'text str,
+    found: &'text RegexMatch<'_>,
+    name: &str,
+    by: By,
+) -> Cow<'text, str> {
+    let group = || Cow::Borrowed(found.group(name).unwrap_or_default());
+    match (by, name.parse::<usize>()) {
+        (By::Number, Ok(number)) => match number.checked_sub(found.groups() + 1) {
+            None => group(),
+            Some(0) if found.start == 0 => Cow::Borrowed(""),
+            Some(0) => Cow::Owned(text[..found.start].encode_utf16().count().to_string()),
+            Some(1) => Cow::Borrowed(text),
+            Some(_) => Cow::Borrowed(""),
+        },
+        (By::Name, Err(_)) => group(),
+        // No number is so large, and no group is called by a number.
+        (By::Number, Err(_)) | (By::Name, Ok(_)) => Cow::Borrowed(""),
+    }
+}
+
+fn regex(find: &str) -> Option<JsRegex> {
+    let (pattern, flags) = split_find(find)?;
+    JsRegex::new(pattern, flags)
+}
+
+/// Splits an expression as scripts do, which is not how keys are read: only the first line
+/// with text counts, its last slash closes the pattern, and what follows the letters behind it
+/// is not looked at. Letters that are no flags make a pattern of all of it.
+fn split_find(find: &str) -> Option<(&str, &str)> {
+    let ends_line = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
+    let line = find.trim_start_matches(ends_line).split(ends_line).next()?;
+    let closed = line.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+    let Some((pattern, after)) = closed.filter(|(pattern, _)| !pattern.is_empty()) else {
+        return (!line.is_empty()).then_some((line, ""));
+    };
+    let letters = after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let flags = &after[..letters];
+    // Those of PCRE among them are let through here and refused by JavaScript.
+    let known = |flag: char| "gmixXsuUAJ".contains(flag);
+    let unique = flags.char_indices().all(|(at, flag)| !flags[..at].contains(flag));
+    if flags.chars().all(known) && unique { Some((pattern, flags)) } else { Some((find, "")) }
+}
+
+/// A value as a pattern that matches it.
+fn escaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for character in value.chars() {
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0' => out.push_str("\\0"),
+            other if ".^$*+?{}[]\\/|()".contains(other) => out.extend(['\\', other]),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 fn replace_ignoring_case(text: &str, what: &str, by: &str) -> String {
@@ -164,6 +272,9 @@ mod tests {
             ("/ember/g", "ASH", "ember ember", "ASH ASH"),
             ("ember", "ASH", "ember ember", "ASH ember"),
             ("/(e)m(b)er/", "$2$1 $3.", "ember", "be ."),
+            // Numbers past the groups: where the match stands, and the whole text.
+            ("/(e)mber/", "[$2|$3|$4|$99]", "\u{1f525}! ember", "\u{1f525}! [4|\u{1f525} ember||]"),
+            ("/ember/", "$<0>.", "ember", "."),
             (
                 "/(?<word>e\\w+!?)/g",
                 "<$<word>|{{MATCH}}>",
@@ -174,6 +285,53 @@ mod tests {
             ("/(/", "x", "ember(", "ember("),
         ] {
             assert_eq!(script(find, replace).apply(text, &macros), expected, "{find}");
+        }
+    }
+
+    #[test]
+    fn an_expression_is_not_read_as_a_key_is() {
+        for (find, parts) in [
+            ("/cat/gi", Some(("cat", "gi"))),
+            ("/a/b/g", Some(("a/b", "g"))),
+            ("/cat/g then", Some(("cat", "g"))),
+            ("cat/i", Some(("cat/i", ""))),
+            ("/cat", Some(("/cat", ""))),
+            ("//g", Some(("//g", ""))),
+            ("/cat/y", Some(("/cat/y", ""))),
+            ("/cat/gg", Some(("/cat/gg", ""))),
+            ("/cat/gx", Some(("cat", "gx"))),
+            ("/a\nb/", Some(("/a", ""))),
+            ("\n/a/i\nb", Some(("a", "i"))),
+            ("", None),
+            ("\n", None),
+        ] {
+            assert_eq!(split_find(find), parts, "{find}");
+        }
+        assert!(!script("/cat/gx", "").compiles());
+    }
+
+    #[test]
+    fn no_text_stays_no_text() {
+        let macros = MacroValues::default();
+        assert_eq!(script("/^/", "x").apply("", &macros), "");
+        assert_eq!(script("/^/", "x").apply("a", &macros), "xa");
+    }
+
+    #[test]
+    fn macros_are_put_into_what_is_cut_and_where_asked_into_the_expression() {
+        let macros = MacroValues { user: "M.", ..MacroValues::default() };
+        let mut cutting = script("/.+/", "[$0]");
+        cutting.trim_strings = vec!["{{user}}".to_owned()];
+        assert_eq!(cutting.apply("M. ran", &macros), "[ ran]");
+        for (how, expected) in [
+            (serde_json::json!(0), "Mx M."),
+            (serde_json::json!(1), "X X"),
+            (serde_json::json!(2), "Mx X"),
+        ] {
+            let mut substituting = script("/{{user}}/g", "X");
+            substituting.rest.insert("substituteRegex".to_owned(), how.clone());
+            assert!(substituting.compiles());
+            assert_eq!(substituting.apply("Mx M.", &macros), expected, "{how}");
         }
     }
 

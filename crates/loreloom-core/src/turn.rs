@@ -303,6 +303,11 @@ pub(crate) struct TranscriptMessage {
 }
 
 impl TranscriptMessage {
+    /// Whether there was nothing to scan, not even a blank.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.trimmed == 0 && self.scan.as_str().is_empty()
+    }
+
     /// The text without the speaker's name.
     fn own_text(&self) -> &str {
         let prefix = self.prefix.saturating_sub(self.trimmed);

@@ -73,6 +73,10 @@ pub enum OddValues {
     AsSillyTavern,
     /// As their author must have meant them: `"false"` is false, `"a, b"` is two keys.
     Repair,
+    /// As `SillyTavern` itself treats them, and what has another program's name (`keys`,
+    /// `enabled`, a position called `before_char`) is not looked at, as there. For comparing
+    /// with it: whoever writes such a name means it.
+    ToTheLetter,
 }
 
 /// A book, its card if it came in one, and what the reader has to say.

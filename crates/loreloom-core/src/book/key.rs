@@ -17,7 +17,7 @@ pub enum Key {
 pub struct RegexKey {
     /// The key as it stands in the file.
     pub raw: String,
-    /// The pattern without its slashes; `\\/` has become `/`, as SillyTavern does it.
+    /// The pattern without its slashes; the first `\\/` has become `/`, as SillyTavern does it.
     pub pattern: String,
     /// The flags behind the second slash.
     pub flags: String,
@@ -33,7 +33,7 @@ impl Key {
         match split_regex(raw.trim_matches(is_js_space)) {
             Some((pattern, flags)) => Self::Regex(RegexKey {
                 raw: raw.to_owned(),
-                pattern: pattern.replace("\\/", "/"),
+                pattern: pattern.replacen("\\/", "/", 1),
                 flags: flags.to_owned(),
             }),
             None => Self::Literal(raw.to_owned()),
@@ -54,16 +54,17 @@ pub fn is_js_space(character: char) -> bool {
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
 }
 
-/// Splits `/pattern/flags`. A slash counts as escaped if the character before it is a
-/// backslash, even an escaped one: that is how SillyTavern reads keys.
+/// Splits `/pattern/flags`. The last slash closes the pattern, whatever is before it. Inside,
+/// a slash counts as escaped if the character before it is a backslash, even an escaped one:
+/// that is how SillyTavern reads keys.
 fn split_regex(text: &str) -> Option<(&str, &str)> {
-    let rest = text.strip_prefix('/')?;
-    let bytes = rest.as_bytes();
-    let end = (1..bytes.len()).find(|&at| bytes[at] == b'/' && bytes[at - 1] != b'\\')?;
-    let (pattern, flags) = (&rest[..end], &rest[end + 1..]);
+    let (pattern, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
     let known = |flag: char| "gimsuy".contains(flag);
     let unique = flags.char_indices().all(|(at, flag)| !flags[..at].contains(flag));
-    (!pattern.starts_with('/') && flags.chars().all(known) && unique).then_some((pattern, flags))
+    let bytes = pattern.as_bytes();
+    let open = |at: usize| bytes[at] == b'/' && (at == 0 || bytes[at - 1] != b'\\');
+    let closed = !pattern.is_empty() && !(0..bytes.len()).any(open);
+    (closed && flags.chars().all(known) && unique).then_some((pattern, flags))
 }
 
 #[cfg(test)]
@@ -77,6 +78,15 @@ mod tests {
             (" /a/ ", Some(("a", ""))),
             ("/a\\/b/", Some(("a/b", ""))),
             ("/a\\\\/b/", Some(("a\\/b", ""))),
+            // Only the first escaped slash loses its backslash, and one before the last
+            // slash belongs to the pattern.
+            ("/a\\/b\\/c/", Some(("a/b\\/c", ""))),
+            ("/a\\\\/b\\\\/c/", Some(("a\\/b\\\\/c", ""))),
+            ("/a\\\\/", Some(("a\\\\", ""))),
+            ("/C:\\\\/i", Some(("C:\\\\", "i"))),
+            ("/\\/", Some(("\\", ""))),
+            ("///", None),
+            ("/\\//", Some(("/", ""))),
             ("//", None),
             ("/a/x", None),
             ("/a/ii", None),

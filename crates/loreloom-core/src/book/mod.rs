@@ -73,6 +73,12 @@ impl Book {
             extensions: Extensions::new(),
         }
     }
+
+    /// Whether it was read from a file of SillyTavern's, so that its entries stand there in the
+    /// program's own words.
+    pub(crate) fn is_sillytavern(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.format == "sillytavern")
+    }
 }
 
 /// A folder of entries: Risu folder, `NovelAI` category, Kobold folder.

@@ -12,7 +12,7 @@ mod version;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -26,14 +26,14 @@ pub(crate) use self::{
     roster::{MOST_MESSAGES, messages},
 };
 use crate::{
-    book::{Book, Entry, Force, Key, MatchSources, Recursion, Timed},
+    book::{Book, Entry, Force, Key, MatchSources, Recursion, Secondary, SelectiveLogic, Timed},
     cards::{CardEntry, CardRules, CopyOf},
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
     vault::Vault,
-    worldinfo::{WorldInfoRules, fingerprint, split_decorators},
+    worldinfo::{WorldInfoRules, fingerprint, leaves_logic_open, missing_uid, split_decorators},
 };
 
 /// The rules a book is read by.
@@ -67,6 +67,8 @@ pub struct Library {
     not_regexes: Vec<(EntryIx, Box<str>)>,
     /// Entries by the slot they share, without the first.
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
+    /// Entries whose secondary keys give no points in groups.
+    unscored: FxHashSet<EntryIx>,
 }
 
 /// One index for each folding.
@@ -235,6 +237,11 @@ impl Library {
         [slot].into_iter().chain(self.sharing.get(&slot).into_iter().flatten().copied())
     }
 
+    /// Whether an entry's secondary keys give points in its groups.
+    pub(crate) fn scores_secondary(&self, ix: EntryIx) -> bool {
+        !self.unscored.contains(&ix)
+    }
+
     /// What compiling found out about an entry.
     pub(crate) fn compiled(&self, ix: EntryIx) -> &CompiledEntry {
         &self.entries[ix.0 as usize]
@@ -270,6 +277,7 @@ struct Compiler<'rules> {
     cards: Filing,
     not_regexes: Vec<(EntryIx, Box<str>)>,
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
+    unscored: FxHashSet<EntryIx>,
 }
 
 /// The literals of a dialect while they are collected, by folding.
@@ -328,6 +336,7 @@ impl<'rules> Compiler<'rules> {
             cards: Filing::default(),
             not_regexes: Vec::new(),
             sharing: FxHashMap::default(),
+            unscored: FxHashSet::default(),
         }
     }
 
@@ -337,8 +346,8 @@ impl<'rules> Compiler<'rules> {
         let mut former_slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         for (place, entry) in book.entries.iter().enumerate() {
             let ix = index(self.entries.len());
-            let slot = match &entry.original_id {
-                Some(original) => *slots.entry(original.to_string()).or_insert(ix),
+            let slot = match self.slot_name(book, entry, dialect) {
+                Some(name) => *slots.entry(name).or_insert(ix),
                 None => ix,
             };
             if let Some(former) = entry.former_id().filter(|_| entry.copy_of.is_none()) {
@@ -367,6 +376,27 @@ impl<'rules> Compiler<'rules> {
         }
     }
 
+    /// What an entry shares its result by, with those of its book that have the same.
+    fn slot_name(&self, book: &Book, entry: &Entry, dialect: Dialect) -> Option<String> {
+        let shared = self.rules.quirks.shared_without_uid && dialect == Dialect::WorldInfo;
+        let missing = || {
+            let own = shared && book.is_sillytavern();
+            own.then(|| missing_uid(entry)).flatten().map(str::to_owned)
+        };
+        entry.original_id.as_ref().map(ToString::to_string).or_else(missing)
+    }
+
+    /// Whether an entry's secondary keys give no points in its groups.
+    fn has_unset_logic(&self, book: &Book, entry: &Entry) -> bool {
+        let Secondary { logic, keys, .. } = &entry.activation.secondary;
+        let matters =
+            *logic == SelectiveLogic::AndAny && !keys.is_empty() && !entry.group.names.is_empty();
+        matters
+            && self.rules.quirks.unset_logic_scores_nothing
+            && book.is_sillytavern()
+            && leaves_logic_open(entry)
+    }
+
     fn compile(&mut self, ix: EntryIx, slot: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
         let decorated = split_decorators(&entry.content, self.rules.quirks);
         let characters = entry.scan_characters(book);
@@ -377,6 +407,9 @@ impl<'rules> Compiler<'rules> {
             || entry.activation.force.is_some();
         for key in &keys {
             always |= !self.world_info.touch(ix, key);
+        }
+        if self.has_unset_logic(book, entry) {
+            self.unscored.insert(ix);
         }
         let failed = keys.iter().chain(&secondary).filter(|key| key.is_failed_regex());
         self.not_regexes.extend(failed.map(|key| (ix, key.raw.clone())));
@@ -475,6 +508,7 @@ impl<'rules> Compiler<'rules> {
             vault: None,
             not_regexes: self.not_regexes,
             sharing: self.sharing,
+            unscored: self.unscored,
         }
     }
 }

@@ -89,6 +89,8 @@ struct Expansion<'values, 'roller> {
     left: Cell<(u32, usize)>,
     /// Bytes to look through that are left.
     reading: Cell<usize>,
+    /// What is done to each value before it is put in.
+    escape: Option<fn(&str) -> String>,
 }
 
 /// Whether expanding might change this text.
@@ -102,19 +104,34 @@ fn has_angle(text: &str) -> bool {
 
 /// A legacy macro at the start of `text`: its name and its length.
 fn angle(text: &str) -> Option<(&'static str, usize)> {
-    [("<user>", "user"), ("<bot>", "char"), ("<char>", "char")].into_iter().find_map(
-        |(tag, name)| {
-            let head = text.get(..tag.len())?;
-            head.eq_ignore_ascii_case(tag).then_some((name, tag.len()))
-        },
-    )
+    ANGLES.into_iter().find_map(|(tag, name)| {
+        let head = text.get(..tag.len())?;
+        head.eq_ignore_ascii_case(tag).then_some((name, tag.len()))
+    })
 }
+
+const ANGLES: [(&str, &str); 5] = [
+    ("<user>", "user"),
+    ("<bot>", "char"),
+    ("<char>", "char"),
+    ("<group>", "group"),
+    ("<charifnotgroup>", "charifnotgroup"),
+];
 
 impl MacroValues<'_> {
     /// `text` with its macros replaced. Random macros stay: this is for keys and prompts,
     /// which must not depend on chance.
     pub fn expand<'text>(&self, text: &'text str) -> Cow<'text, str> {
         self.expansion().expand(text)
+    }
+
+    /// The same with each value changed before it is put in.
+    pub(crate) fn expand_escaping<'text>(
+        &self,
+        text: &'text str,
+        escape: fn(&str) -> String,
+    ) -> Cow<'text, str> {
+        Expansion { escape: Some(escape), ..self.expansion() }.expand(text)
     }
 
     /// The same with variables, which are only read: this is for keys.
@@ -154,6 +171,7 @@ impl MacroValues<'_> {
             drawn: RefCell::default(),
             left: Cell::new((MOST_MACROS, MOST_BYTES)),
             reading: Cell::new(MOST_READ),
+            escape: None,
         }
     }
 }
@@ -183,7 +201,7 @@ impl Expansion<'_, '_> {
     /// and returns how many bytes it took.
     fn write_at(&self, text: &str, out: &mut String, depth: usize) -> usize {
         if let Some((name, length)) = angle(text) {
-            out.push_str(self.value(name, "").as_deref().unwrap_or_default());
+            self.put(self.value(name, "").as_deref().unwrap_or_default(), out);
             return length;
         }
         for escaped in ["\\{", "\\}"] {
@@ -201,7 +219,7 @@ impl Expansion<'_, '_> {
             }
             let inner = self.write(&text[2..length - 2], depth + 1);
             match self.named(&inner).filter(|value| self.affords(value)) {
-                Some(value) => out.push_str(&value),
+                Some(value) => self.put(&value, out),
                 None => out.extend(["{{", &inner, "}}"]),
             }
             return length;
@@ -209,6 +227,14 @@ impl Expansion<'_, '_> {
         let first = text.chars().next().map_or(0, char::len_utf8);
         out.push_str(&text[..first]);
         first
+    }
+
+    /// Puts a value in.
+    fn put(&self, value: &str, out: &mut String) {
+        match self.escape {
+            Some(escape) => out.push_str(&escape(value)),
+            None => out.push_str(value),
+        }
     }
 
     /// The length of the macro that `text` starts with, as long as looking for it is afforded.
@@ -256,11 +282,13 @@ impl Expansion<'_, '_> {
         let drawn = self.chance(name, argument);
         drawn.or_else(|| self.variable(name, argument)).or_else(|| {
             let argument = argument.trim_start_matches([':', ' ']);
-            self.value(name, argument).or_else(|| {
-                let told = self.values.more.and_then(|more| more.get(name));
-                told.map(|value| Cow::Borrowed(value.as_str()))
-            })
+            self.value(name, argument).or_else(|| self.told(name).map(Cow::Borrowed))
         })
+    }
+
+    /// What the host says a name stands for.
+    fn told(&self, name: &str) -> Option<&str> {
+        self.values.more.and_then(|more| more.get(name)).map(String::as_str)
     }
 
     fn value(&self, name: &str, argument: &str) -> Option<Cow<'_, str>> {
@@ -282,8 +310,13 @@ impl Expansion<'_, '_> {
             }
             "lastgenerationtype" => values.generation,
             "maxcontext" | "maxprompt" => return Some(Cow::Owned(values.context.to_string())),
-            "newline" | "br" | "cbr" => "\n",
-            "space" => " ",
+            "newline" => return repeated("\n", argument),
+            "br" | "cbr" => "\n",
+            "space" => return repeated(" ", argument),
+            // Who takes part in a group only the host knows; else one character speaks with
+            // the user.
+            "group" | "charifnotgroup" => self.told(name).unwrap_or(values.char),
+            "notchar" => self.told(name).unwrap_or(values.user),
             // Nothing is printed: notes, keys only recursion sees, and what a prompt cannot
             // show. An outlet inside lore could contain itself.
             "noop" | "blank" | "comment" | "hidden_key" | "hiddenkey" | "outlet" | "banned"
@@ -294,15 +327,19 @@ impl Expansion<'_, '_> {
                 return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
             }
             // Only the host knows when the last message was written.
-            IDLE => {
-                let told = values.more.and_then(|more| more.get(IDLE));
-                told.map_or("just now", String::as_str)
-            }
+            IDLE => self.told(IDLE).unwrap_or("just now"),
             "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),
         };
         Some(Cow::Borrowed(value))
     }
+}
+
+/// A text as often as the macro says: once where it says nothing. More than fits into a text
+/// leaves the macro alone.
+fn repeated(text: &str, count: &str) -> Option<Cow<'static, str>> {
+    let count = count.trim().parse::<usize>().unwrap_or(1);
+    (count <= MOST_BYTES).then(|| Cow::Owned(text.repeat(count)))
 }
 
 /// `{{idleDuration}}`: how long nobody has written, in words.
@@ -388,7 +425,12 @@ mod tests {
             ("a{{//}}b", "ab"),
             ("{{last_message_id}} {{last_message}}", "7 Well?"),
             ("{{char_desc}}|{{bot}}", "|Torvald"),
-            ("{{mesExamples}} {{mes_examples}} {{group}}", "An example. An example. {{group}}"),
+            ("{{mesExamples}} {{mes_examples}} {{groups}}", "An example. An example. {{groups}}"),
+            ("{{group}}|{{charIfNotGroup}}|{{notChar}}", "Torvald|Torvald|Mira"),
+            ("<GROUP> and <CharIfNotGroup>", "Torvald and Torvald"),
+            ("a{{newline}}b{{newline::2}}c{{newline::0}}d", "a\nb\n\ncd"),
+            ("a{{space}}b{{space::3}}c", "a b   c"),
+            ("{{space::9999999999}}", "{{space::9999999999}}"),
             ("{{#if true}}a{{:else}}b{{/if}}", "a"),
             ("{{#if yes}}a{{:else}}b{{/}}", "b"),
             ("{{#if 1}}a{{#if 0}}b{{/}}c{{/if}}d", "acd"),

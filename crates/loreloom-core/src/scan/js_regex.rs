@@ -171,6 +171,11 @@ impl RegexMatch<'_> {
             Err(_) => self.named.iter().find(|(known, _)| known == name)?.1.as_deref(),
         }
     }
+
+    /// How many groups the expression has, besides the match itself.
+    pub fn groups(&self) -> usize {
+        self.numbered.len().saturating_sub(1)
+    }
 }
 
 /// The byte of the UTF-16 unit `unit` of a text.

@@ -41,7 +41,7 @@ impl Texts<'_> {
         });
         // The narrower of two limits counts.
         let cut = if messages == reach.messages { cut.max(reach.cut) } else { cut };
-        Reach { messages, cut, ..reach }
+        Reach { messages, cut, opened: reach.opened && messages > 0, ..reach }
     }
 
     /// Makes sure that so many characters of the newest messages are scanned.

@@ -262,10 +262,22 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// How many messages have a place in the joined text. World Info gives none to the oldest
+    /// ones if they are empty; blank ones, and empty ones between others, have theirs.
+    fn slots(&self) -> usize {
+        let messages = &self.transcript.messages;
+        let newest = &messages[messages.len().saturating_sub(MOST_MESSAGES as usize)..];
+        let empty = newest.iter().take_while(|message| message.is_empty());
+        match self.dialect {
+            Dialect::WorldInfo => newest.len() - empty.count(),
+            Dialect::Cards => messages.len(),
+        }
+    }
+
     /// The parts in reach, in the order they are joined.
     fn parts(&self, reach: Reach) -> Vec<Piece<'_>> {
         let plain = |text, part| Piece { text, cut: 0, part, batch: None };
-        let messages = self.transcript.messages.iter().enumerate().rev();
+        let messages = self.transcript.messages.iter().enumerate().rev().take(self.slots());
         let messages = (1..=reach.messages.min(MOST_MESSAGES)).zip(messages);
         let messages = messages.map(|(number, (at, message))| {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
@@ -294,7 +306,7 @@ impl<'a> Texts<'a> {
         }
         let mut out = String::new();
         // World Info begins with the messages even where there are none.
-        let opened = self.dialect == Dialect::WorldInfo && reach.messages > 0;
+        let opened = reach.opened;
         if opened {
             out.push('\u{1}');
         }

@@ -15,6 +15,8 @@ pub(crate) struct Reach {
     pub(crate) prompts: bool,
     /// Whether the text of activated entries counts.
     pub(crate) lore: bool,
+    /// Whether the joined text begins with the messages, even where none is in reach.
+    pub(crate) opened: bool,
 }
 
 /// How much of the newest chat text an entry scans, where it counts no messages.

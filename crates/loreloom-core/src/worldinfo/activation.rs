@@ -134,7 +134,7 @@ impl Scanner<'_> {
             (None, Some(_)) => self.reach_of(f64::from(MOST_MESSAGES)),
             (None, None) => self.default_reach(),
         };
-        let cards = if reach.messages == 0 { 0 } else { card_bits(entry.activation.sources) };
+        let cards = if reach.opened { card_bits(entry.activation.sources) } else { 0 };
         let lore = reach.lore && entry.recursion.scan_lore != Some(false);
         let reach = Reach { cards, lore, ..reach };
         match characters {
@@ -149,14 +149,13 @@ impl Scanner<'_> {
     }
 
     fn reach_of(&self, depth: f64) -> Reach {
-        match messages(depth) {
-            // No text at all, not even the other parts.
-            0 => Reach::default(),
-            messages => {
-                let lore = self.phase != ScanPhase::MinActivations;
-                Reach { messages, prompts: true, lore, ..Reach::default() }
-            }
+        // No text at all, not even the other parts. What is between that and one message
+        // leaves out the chat alone.
+        if depth <= 0.0 {
+            return Reach::default();
         }
+        let lore = self.phase != ScanPhase::MinActivations;
+        Reach { messages: messages(depth), prompts: true, lore, opened: true, ..Reach::default() }
     }
 
     fn match_keys(&mut self, ix: EntryIx, reach: Reach) -> Result<Found, Stop> {

@@ -42,6 +42,10 @@ impl Scanner<'_> {
             ignoring -= usize::from(ignore);
             closed |= self.overflowed && !ignore && ignoring == 0;
             if closed || (self.overflowed && !ignore) {
+                // The text that did not fit stays as macros made it, for the next pass too.
+                if let Some((_, rendered)) = self.unfit.as_ref().filter(|one| one.0 == seat.key) {
+                    seat.rendered = Some(rendered.clone());
+                }
                 let body = seat.body(self.library);
                 let needed = match self.wrapped(seat, body) {
                     Some(wrapped) => wrapped.tokens,
@@ -70,6 +74,7 @@ impl Scanner<'_> {
             let total = base.saturating_add(self.counter.tokens(taken));
             if !ignore && total >= self.budget {
                 self.overflowed = true;
+                self.unfit = seat.rendered.clone().map(|rendered| (seat.key, rendered));
                 let needed = self.counter.tokens(measure);
                 // Reaching the budget exactly is already too much.
                 let before = total.checked_sub(needed).unwrap_or_default();

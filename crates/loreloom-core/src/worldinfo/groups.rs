@@ -1,6 +1,6 @@
 //! Inclusion groups: of the candidates that share a group, one goes on.
 
-use super::{pass::Scanner, seat::Seat};
+use super::{fingerprint::leaves_logic_open, js_text, pass::Scanner, seat::Seat};
 use crate::{
     book::{Key, SelectiveLogic},
     dice::Roll,
@@ -81,7 +81,7 @@ impl Scanner<'_> {
                 }
             }
         }
-        groups.sort_by_key(|group| match js_index(&group.name) {
+        groups.sort_by_key(|group| match js_text::index(&group.name) {
             Some(number) => (0, number),
             None => (1, 0),
         });
@@ -158,15 +158,16 @@ impl Scanner<'_> {
         }
         let reach = self.reach(seat.ix, entry);
         let second = &entry.activation.secondary;
-        let (keys, secondary) = if seat.is_sent() {
+        let (keys, secondary, unset) = if seat.is_sent() {
+            let unset = self.rules.quirks.unset_logic_scores_nothing && leaves_logic_open(entry);
             let mode = KeyMode::of(entry, self.rules);
             let unfiled = |keys: &[Key]| -> Vec<CompiledKey> {
                 keys.iter().map(|key| CompiledKey::unfiled(key.raw(), mode)).collect()
             };
-            (unfiled(&entry.activation.keys), unfiled(&second.keys))
+            (unfiled(&entry.activation.keys), unfiled(&second.keys), unset)
         } else {
             let compiled = library.compiled(seat.ix);
-            (compiled.keys.clone(), compiled.secondary.clone())
+            (compiled.keys.clone(), compiled.secondary.clone(), !library.scores_secondary(seat.ix))
         };
         let mut found = |keys: &[CompiledKey]| {
             let holds =
@@ -175,6 +176,7 @@ impl Scanner<'_> {
         };
         let (primary, found) = (found(&keys), found(&secondary));
         match second.logic {
+            SelectiveLogic::AndAny if unset => primary,
             SelectiveLogic::AndAny => primary + found,
             SelectiveLogic::AndAll if found == secondary.len() => primary + found,
             SelectiveLogic::AndAll
@@ -229,10 +231,4 @@ impl Scanner<'_> {
         });
         winner.map(|at| (at, GroupRule::Weight))
     }
-}
-
-/// Whether JavaScript takes a property name for an array index.
-fn js_index(name: &str) -> Option<u32> {
-    let number: u32 = name.parse().ok()?;
-    (number != u32::MAX && number.to_string() == name).then_some(number)
 }

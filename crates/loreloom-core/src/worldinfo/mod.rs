@@ -10,6 +10,7 @@ mod cause;
 mod decorators;
 mod fingerprint;
 mod groups;
+mod js_text;
 mod near;
 mod output;
 mod pass;
@@ -24,6 +25,7 @@ mod untouched;
 
 pub(crate) use self::{
     activation::{check_filters, delayed, passes},
+    fingerprint::{leaves_logic_open, missing_uid},
     output::sent_text,
     timed::Effects,
 };

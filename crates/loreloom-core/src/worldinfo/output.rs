@@ -141,6 +141,10 @@ fn rewrite(
     };
     let mut text = Arc::clone(text);
     for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
+        // Nothing comes of no text: a script does not fill what another emptied.
+        if text.is_empty() {
+            break;
+        }
         text = script.apply(&text, macros).into();
     }
     text

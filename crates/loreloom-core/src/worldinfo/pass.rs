@@ -8,7 +8,7 @@ use super::{
     WorldInfoRules,
     cause::Cause,
     near::Nearness,
-    seat::{Seat, SeatKey},
+    seat::{Rendered, Seat, SeatKey},
     timed::Effects,
 };
 use crate::{
@@ -166,6 +166,8 @@ pub(super) struct Scanner<'a> {
     /// Text activated in earlier passes.
     pub(super) running: Measure,
     pub(super) overflowed: bool,
+    /// The candidate that did not fit, if macros or a wrapper changed what it says.
+    pub(super) unfit: Option<(SeatKey, Box<Rendered>)>,
     pub(super) activated: Vec<Activated>,
     /// By entry: whether it, or one that shares its result, is activated. Dense, because
     /// every pass asks for all of them.
@@ -232,6 +234,7 @@ impl<'a> Scanner<'a> {
             budget: budget(rules, turn.context),
             running: Measure::default(),
             overflowed: false,
+            unfit: None,
             activated: Vec::new(),
             placed: vec![false; library.len()],
             failed: FxHashSet::default(),

@@ -102,17 +102,36 @@ impl VectorRules {
 /// Behaviour of SillyTavern 1.19 that our default leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there or not by itself")]
 pub struct Quirks {
     /// An entry that loses in two groups also removes the last candidate.
     pub double_removal: bool,
     /// Text that is nothing but decorators is sent as it stands.
     pub send_lone_decorators: bool,
+    /// Entries of a book without a uid share one result, so that only the last one's text is
+    /// sent. Left out where it is off, as the next one is, so that the versions of libraries
+    /// stay as they were.
+    #[serde(skip_serializing_if = "is_off")]
+    pub shared_without_uid: bool,
+    /// Secondary keys give no points in groups where the file does not say how they combine.
+    #[serde(skip_serializing_if = "is_off")]
+    pub unset_logic_scores_nothing: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_off(quirk: &bool) -> bool {
+    !quirk
 }
 
 impl Quirks {
     /// As recorded from SillyTavern 1.19.
     pub fn sillytavern_1_19() -> Self {
-        Self { double_removal: true, send_lone_decorators: true }
+        Self {
+            double_removal: true,
+            send_lone_decorators: true,
+            shared_without_uid: true,
+            unset_logic_scores_nothing: true,
+        }
     }
 }
 

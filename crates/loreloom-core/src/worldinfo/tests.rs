@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Quirks, VectorRules, WorldInfoRules, fingerprint, split_decorators};
 use crate::{
-    book::{Book, Entry, Key, OriginalId, Position},
+    book::{Book, Container, Entry, Key, Origin, OriginalId, Position, TextStyle},
     chat::{GenerationType, Role},
     dice::TurnDice,
     ids::{ChatId, EntryId, PrefixHash},
@@ -50,6 +50,15 @@ impl Plain<'_> {
     fn weave(&self) -> Woven {
         let mut book = Book::new("b", "B");
         book.entries.extend(self.entries.iter().cloned());
+        if self.entries.iter().any(|entry| entry.raw.is_some()) {
+            book.origin = Some(Origin {
+                format: "sillytavern".to_owned(),
+                version: None,
+                container: Container::Text,
+                style: TextStyle::default(),
+                source: None,
+            });
+        }
         let rules = Rules { world_info: self.rules.clone(), ..Rules::default() };
         let library = Library::under([Arc::new(book)], &rules);
         let roster = Roster::all(&library, rules.world_info.strategy);
@@ -392,4 +401,130 @@ fn a_range_in_characters_is_a_depth_of_its_own_and_a_depth_in_messages_binds_too
     ];
     let turn = Plain { entries: &entries, chat: &chat, ..Plain::default() };
     assert_eq!(turn.fired(), ["exact"]);
+}
+
+#[test]
+fn the_oldest_messages_have_no_place_in_the_text_if_they_are_empty() {
+    let depth = |entry: &mut Entry| entry.activation.scan.messages = Some(9.0);
+    let entries = [
+        entry("last", &["/stilt$/"], "a", depth),
+        entry("between", &[r"/stilt\n\x01\n\x01reed$/"], "b", depth),
+        entry("alone", &[r"/^\x01$/"], "c", depth),
+    ];
+    for (chat, fired) in [
+        (&["", "stilt"][..], &["last"][..]),
+        (&["  ", "stilt"], &[]),
+        (&["", "", "reed", "", "stilt"], &["between"]),
+        (&["", ""], &["alone"]),
+        (&["", " "], &["alone"]),
+        (&[" ", ""], &[]),
+    ] {
+        let turn = Plain { entries: &entries, chat, ..Plain::default() };
+        assert_eq!(turn.fired(), fired, "{chat:?}");
+    }
+}
+
+#[test]
+fn a_depth_below_one_message_leaves_out_the_chat_alone() {
+    let at = |depth: f64| move |entry: &mut Entry| entry.activation.scan.messages = Some(depth);
+    let entries = [
+        entry("feeds", &["bell"], "a dragon", |_| {}),
+        entry("half", &["dragon"], "a", at(0.5)),
+        entry("half of the chat", &["bell"], "b", at(0.5)),
+        entry("half of a pattern", &[r"/^\x01\n\x01a dragon/"], "c", at(0.5)),
+        entry("none", &["dragon"], "d", at(0.0)),
+        entry("less", &["dragon"], "e", at(-1.0)),
+    ];
+    let turn = Plain { entries: &entries, ..Plain::default() };
+    assert_eq!(turn.fired(), ["feeds", "half", "half of a pattern"]);
+}
+
+#[test]
+fn a_text_that_did_not_fit_is_read_again_as_macros_made_it() {
+    let waits = |level: u32| {
+        move |entry: &mut Entry| {
+            entry.recursion.delay_level = level;
+            entry.budget.ignore = true;
+        }
+    };
+    let large = format!("{{{{user}}}} {}", "x".repeat(400));
+    let entries = [
+        entry("large", &["bell"], &large, |_| {}),
+        entry("first", &["zyx"], "a", waits(1)),
+        entry("second", &["Mira"], "b", waits(2)),
+        entry("third", &["/[{][{]user/"], "c", waits(3)),
+    ];
+    let turn = Plain { entries: &entries, context: 100, ..Plain::default() };
+    assert_eq!(turn.fired(), ["second"]);
+}
+
+#[test]
+fn a_cooldown_after_an_effect_is_the_entrys_own() {
+    let stays = entry("stays", &["zyx"], "a", |entry| {
+        entry.activation.timed.sticky = Some(2);
+        entry.activation.timed.cooldown = Some(3);
+    });
+    let decorated = split_decorators(&stays.content, Quirks::sillytavern_1_19());
+    let fingerprint = Some(fingerprint(&stays, "B", &decorated));
+    let (start, end) = (MessageCount(1), MessageCount(3));
+    let record = TimedRecord { fingerprint, start, end, protected: false };
+    let state =
+        StoryState { sticky: [(EntryId::from("another"), record)].into(), ..StoryState::default() };
+    let (entries, chat) = ([stays], ["a", "b", "c"]);
+    let turn = Plain { entries: &entries, chat: &chat, state: state.clone(), ..Plain::default() };
+    let mut after = state;
+    after.apply(&turn.weave().delta);
+    let (start, end) = (MessageCount(3), MessageCount(6));
+    let cooling = TimedRecord { start, end, protected: true, ..record };
+    assert_eq!(after.sticky, [].into());
+    assert_eq!(after.cooldown, [(EntryId::from("stays"), cooling)].into());
+}
+
+fn quirky() -> WorldInfoRules {
+    WorldInfoRules { quirks: Quirks::sillytavern_1_19(), ..WorldInfoRules::default() }
+}
+
+#[test]
+fn entries_without_a_uid_share_one_result_only_in_the_peers_profile() {
+    let raw = |raw: &'static str| move |entry: &mut Entry| entry.raw = Some(raw.into());
+    let entries = [
+        entry("one", &["bell"], "a", raw("{}")),
+        entry("two", &["bell"], "b", raw("{}")),
+        entry("null", &["bell"], "c", raw(r#"{"uid":null}"#)),
+        entry("new", &["bell"], "d", |_| {}),
+        entry("newer", &["bell"], "e", |_| {}),
+    ];
+    let texts = |rules: WorldInfoRules| {
+        let woven = Plain { entries: &entries, rules, ..Plain::default() }.weave();
+        woven.injections.into_iter().map(|one| one.text).collect::<String>()
+    };
+    assert_eq!(texts(WorldInfoRules::default()), "edcba");
+    assert_eq!(texts(quirky()), "edcb");
+}
+
+#[test]
+fn secondary_keys_of_no_stated_logic_score_nothing_in_the_peers_profile() {
+    let grouped = |raw: &'static str, keys: usize| {
+        move |entry: &mut Entry| {
+            entry.raw = Some(raw.into());
+            entry.group.names = "g".to_owned();
+            entry.group.use_scoring = Some(true);
+            entry.activation.secondary.active = true;
+            entry.activation.secondary.keys = vec![Key::parse("rope"); keys];
+        }
+    };
+    for (raw, rules, winner) in [
+        (r#"{"uid":0}"#, WorldInfoRules::default(), "stated"),
+        (r#"{"uid":0}"#, quirky(), "two keys"),
+        (r#"{"uid":0,"selectiveLogic":null}"#, quirky(), "two keys"),
+        (r#"{"uid":0,"selectiveLogic":0}"#, quirky(), "stated"),
+    ] {
+        let entries = [
+            entry("stated", &["bell"], "a", grouped(raw, 2)),
+            entry("two keys", &["bell", "/b.ll/"], "b", grouped(r#"{"uid":1}"#, 0)),
+        ];
+        let chat = ["a bell on a rope"];
+        let turn = Plain { entries: &entries, chat: &chat, rules, ..Plain::default() };
+        assert_eq!(turn.fired(), [winner], "{raw}");
+    }
 }

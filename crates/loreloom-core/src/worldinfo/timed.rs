@@ -52,7 +52,7 @@ impl Effects {
                 }
                 Fate::Ended(ix) => {
                     effects.state.sticky.remove(id);
-                    effects.cool_down(library, id, ix, length);
+                    effects.cool_down(library, ix, length);
                 }
             }
         }
@@ -72,9 +72,11 @@ impl Effects {
     }
 
     /// When a sticky effect ends, the entry's cooldown begins, whatever ran before.
-    fn cool_down(&mut self, library: &Library, id: &EntryId, ix: EntryIx, length: MessageCount) {
+    /// It is the entry's own, under whatever name the ended record stood.
+    fn cool_down(&mut self, library: &Library, ix: EntryIx, length: MessageCount) {
         let Some(cooldown) = timed(library, ix).cooldown else { return };
-        let fingerprint = library.compiled(ix).fingerprint;
+        let compiled = library.compiled(ix);
+        let (fingerprint, id) = (compiled.fingerprint, &library.entry(compiled.slot).id);
         let end = MessageCount(length.0.saturating_add(cooldown));
         let record = TimedRecord { fingerprint, start: length, end, protected: true };
         self.state.cooldown.insert(id.clone(), record);

@@ -43,7 +43,7 @@ impl Scanner<'_> {
     fn out_of_reach(&mut self, ix: EntryIx) -> Option<Stop> {
         let library = self.library;
         let own = self.reach(ix, library.entry(ix));
-        let anywhere = Reach { messages: MOST_MESSAGES, cut: 0, ..own };
+        let anywhere = Reach { messages: MOST_MESSAGES, cut: 0, opened: true, ..own };
         let key = library.compiled(ix).keys.iter().find(|key| self.holds(ix, key, anywhere))?;
         let probe = self.probe(key);
         let distance = self.texts.distance(key, &probe)?;

@@ -31,9 +31,14 @@ pub(crate) fn number(node: &Node<'_>) -> f64 {
     }
 }
 
+/// The text without the blanks around it.
+pub(crate) fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+}
+
 /// The text as a number: blanks around it do not count, nothing is 0.
 pub(crate) fn number_of_text(text: &str) -> f64 {
-    let text = text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'));
+    let text = trim(text);
     let radix = |prefix: [&str; 2], radix| {
         let digits = text.strip_prefix(prefix[0]).or_else(|| text.strip_prefix(prefix[1]))?;
         #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are doubles")]

@@ -4,8 +4,9 @@
 //! who want the file that the program itself would have made: what it drops or changes
 //! here is dropped and changed as there.
 
-use loreloom_core::book::Key;
 use serde_json::{Map, Value, json};
+
+use crate::json::js;
 
 /// The fields of a new entry, in the program's order.
 fn template() -> Map<String, Value> {
@@ -106,6 +107,22 @@ fn truthy(value: Option<&Value>) -> bool {
     }
 }
 
+/// The value, unless JavaScript takes it for false.
+fn true_value<'value>(value: &'value Value, key: &str) -> Option<&'value Value> {
+    value.get(key).filter(|value| truthy(Some(value)))
+}
+
+/// Copies fields that the program has no default for: what is missing stays missing, and
+/// `null` stays `null`.
+fn copy(row: &Value, entry: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (from, to) in names {
+        match row.get(from) {
+            Some(value) => entry.insert((*to).to_owned(), value.clone()),
+            None => entry.shift_remove(*to),
+        };
+    }
+}
+
 fn rows<'value>(value: &'value Value, key: &str) -> &'value [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -142,15 +159,10 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     let extensions = given(row, "extensions").unwrap_or(&empty);
     let mut entry = template();
     let mut put = |name: &str, value: Value| entry.insert(name.to_owned(), value);
-    put("key", or(given(row, "keys"), json!([])));
-    put("keysecondary", or(given(row, "secondary_keys"), json!([])));
-    put("comment", or(given(row, "comment"), json!("")));
-    put("content", or(given(row, "content"), json!("")));
-    put("constant", or(given(row, "constant"), json!(false)));
-    put("selective", or(given(row, "selective"), json!(false)));
-    if let Some(order) = row.get("insertion_order") {
-        put("order", order.clone());
-    }
+    put("keysecondary", or(true_value(row, "secondary_keys"), json!([])));
+    put("comment", or(true_value(row, "comment"), json!("")));
+    put("constant", or(true_value(row, "constant"), json!(false)));
+    put("selective", or(true_value(row, "selective"), json!(false)));
     let stated = u8::from(row.get("position") != Some(&json!("before_char")));
     put("position", or(given(extensions, "position"), json!(stated)));
     put("disable", json!(!truthy(row.get("enabled"))));
@@ -163,6 +175,8 @@ fn from_book_entry(row: &Value, id: &Value, at: usize) -> Value {
     put("uid", id.clone());
     put("displayIndex", or(given(extensions, "display_index"), json!(at)));
     put("extensions", extensions.clone());
+    let names = [("keys", "key"), ("content", "content"), ("insertion_order", "order")];
+    copy(row, &mut entry, &names);
     Value::Object(entry)
 }
 
@@ -255,9 +269,8 @@ pub fn from_other_program(file: &Value) -> Option<Value> {
 fn from_novelai(row: &Value, entry: &mut Map<String, Value>) {
     let name = row.get("displayName").and_then(Value::as_str).unwrap_or_default();
     let priority = row.pointer("/contextConfig/budgetPriority").filter(|value| !value.is_null());
-    entry.insert("key".into(), or(given(row, "keys"), json!([])));
+    copy(row, entry, &[("keys", "key"), ("text", "content")]);
     entry.insert("comment".into(), json!(name));
-    entry.insert("content".into(), or(given(row, "text"), json!("")));
     entry.insert("selective".into(), json!(false));
     entry.insert("addMemo".into(), json!(!name.trim().is_empty()));
     entry.insert("order".into(), or(priority, json!(0)));
@@ -265,61 +278,131 @@ fn from_novelai(row: &Value, entry: &mut Map<String, Value>) {
 }
 
 fn from_agnai(row: &Value, entry: &mut Map<String, Value>) {
-    entry.insert("key".into(), or(given(row, "keywords"), json!([])));
-    entry.insert("comment".into(), or(given(row, "name"), json!("")));
-    entry.insert("content".into(), or(given(row, "entry"), json!("")));
+    let names =
+        [("keywords", "key"), ("name", "comment"), ("entry", "content"), ("weight", "order")];
+    copy(row, entry, &names);
     entry.insert("selective".into(), json!(false));
     entry.insert("addMemo".into(), json!(truthy(row.get("name"))));
-    entry.insert("order".into(), or(given(row, "weight"), json!(0)));
     entry.insert("disable".into(), json!(!truthy(row.get("enabled"))));
 }
 
 fn from_risu(row: &Value, entry: &mut Map<String, Value>) {
     let keys = |name: &str| {
-        let text = row.get(name).and_then(Value::as_str).unwrap_or_default();
-        let parts = text.split(',').map(str::trim).filter(|_| !text.is_empty());
-        json!(parts.collect::<Vec<_>>())
+        let text = row.get(name).and_then(Value::as_str)?;
+        Some(text.split(',').map(|part| json!(js::trim(part))).collect::<Vec<_>>())
     };
     let percent = given(row, "activationPercent");
-    entry.insert("key".into(), keys("key"));
-    entry.insert("keysecondary".into(), keys("secondkey"));
-    entry.insert("comment".into(), or(given(row, "comment"), json!("")));
-    entry.insert("content".into(), or(given(row, "content"), json!("")));
-    entry.insert("constant".into(), or(given(row, "alwaysActive"), json!(false)));
-    entry.insert("selective".into(), or(given(row, "selective"), json!(false)));
+    // No keys are one empty key, but no second keys are none.
+    let second = keys("secondkey").filter(|_| truthy(row.get("secondkey")));
+    entry.insert("key".into(), json!(keys("key").unwrap_or_default()));
+    entry.insert("keysecondary".into(), json!(second.unwrap_or_default()));
+    let names = [
+        ("comment", "comment"),
+        ("content", "content"),
+        ("alwaysActive", "constant"),
+        ("selective", "selective"),
+        ("insertorder", "order"),
+    ];
+    copy(row, entry, &names);
     entry.insert("addMemo".into(), json!(true));
-    entry.insert("order".into(), or(given(row, "insertorder"), json!(100)));
     entry.insert("probability".into(), or(percent, json!(100)));
     entry.insert("useProbability".into(), or(percent, json!(true)));
 }
 
-/// Keys typed into the program's editor. Any slash that is not escaped opens or closes a
-/// pattern, and commas inside do not split; what looks like a pattern but is none is
-/// split after all. `is_pattern` says whether a text is a valid regular expression.
+/// Keys typed into the program's editor, split at their commas. The first slash of a term that
+/// is not escaped opens a pattern and the next one closes it for good; commas between the two
+/// do not split. What begins with a slash and is no pattern is split after all, unless it comes
+/// last. The first letter behind a comma is not looked at, so that `a,,b` has the key `,b` and
+/// a pattern must follow its comma after a blank. `is_pattern` says whether a text is a valid
+/// regular expression.
 pub fn split_typed_keys(typed: &str, is_pattern: impl Fn(&str) -> bool) -> Vec<String> {
     let mut keys = Vec::new();
-    let mut key = String::new();
-    let mut inside = false;
-    for character in typed.chars() {
-        if character == '/' && !key.ends_with('\\') {
-            inside = !inside;
+    let (mut rest, mut unseen) = (typed, 0);
+    while let Some((term, after)) = split_term(rest, unseen) {
+        let key = js::trim(term);
+        if key.starts_with('/') && !is_pattern(key) {
+            keys.extend(key.split(',').map(|part| js::trim(part).to_owned()));
+        } else if !key.is_empty() {
+            keys.push(key.to_owned());
         }
-        if character == ',' && !inside {
-            push_typed(&std::mem::take(&mut key), &is_pattern, &mut keys);
-        } else {
-            key.push(character);
-        }
+        (rest, unseen) = (after, 1);
     }
-    push_typed(&key, &is_pattern, &mut keys);
+    let last = js::trim(rest);
+    keys.extend((!last.is_empty()).then(|| last.to_owned()));
     keys
 }
 
-fn push_typed(key: &str, is_pattern: &impl Fn(&str) -> bool, keys: &mut Vec<String>) {
-    let key = key.trim();
-    let looks_like_pattern = matches!(Key::parse(key), Key::Regex(_));
-    if looks_like_pattern && !is_pattern(key) {
-        keys.extend(key.split(',').map(|part| part.trim().to_owned()));
-    } else if !key.is_empty() {
-        keys.push(key.to_owned());
+/// Splits at the first comma that is in no open pattern, without looking at the first
+/// characters.
+fn split_term(text: &str, unseen: usize) -> Option<(&str, &str)> {
+    let (mut opened, mut closed) = (false, false);
+    for (at, character) in text.char_indices().skip(unseen) {
+        match character {
+            '/' if !text[..at].ends_with('\\') => {
+                closed |= opened;
+                opened = true;
+            }
+            ',' if closed || !opened => return Some((&text[..at], &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::Key;
+
+    use super::*;
+
+    #[test]
+    fn typed_keys_are_split_as_the_editor_splits_them() {
+        let is_pattern = |key: &str| matches!(Key::parse(key), Key::Regex(regex) if !regex.pattern.contains('('));
+        for (typed, keys) in [
+            ("a, b", vec!["a", "b"]),
+            ("a/b, c/d", vec!["a/b, c/d"]),
+            ("a, /b,c/, d", vec!["a", "/b,c/", "d"]),
+            // Right behind a comma a slash opens nothing.
+            ("a,/b,c/", vec!["a", "/b", "c/"]),
+            ("a,,b", vec!["a", ",b"]),
+            (",a", vec!["a"]),
+            ("/a/ /b, c", vec!["/a/ /b", "c"]),
+            ("/a,b/x, c", vec!["/a", "b/x", "c"]),
+            ("/bad(,x/, c", vec!["/bad(", "x/", "c"]),
+            ("/bad(,x/", vec!["/bad(,x/"]),
+            ("a\\/b, c", vec!["a\\/b", "c"]),
+            (" , ", vec![]),
+        ] {
+            assert_eq!(split_typed_keys(typed, is_pattern), keys, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_default_stays_missing_and_no_key_is_one_empty_key() {
+        let book = json!({ "entries": [
+            { "comment": 0, "constant": null },
+            { "keys": null, "content": "x", "insertion_order": 7 },
+        ] });
+        let world = from_character_book(&book);
+        let field = |at: &str, name: &str| world.pointer(&format!("/entries/{at}/{name}")).cloned();
+        for name in ["key", "content", "order"] {
+            assert_eq!(field("0", name), None, "{name}");
+        }
+        assert_eq!(
+            (field("0", "comment"), field("0", "constant")),
+            (Some(json!("")), Some(json!(false)))
+        );
+        let given = ["key", "content", "order"].map(|name| field("1", name));
+        assert_eq!(given, [Some(json!(null)), Some(json!("x")), Some(json!(7))]);
+
+        let agnai = from_other_program(&json!({ "kind": "memory", "entries": [{}] })).unwrap();
+        for name in ["key", "comment", "content", "order"] {
+            assert_eq!(agnai.pointer(&format!("/entries/0/{name}")), None, "{name}");
+        }
+        let risu = json!({ "type": "risu", "data": [{ "key": "", "secondkey": "" }] });
+        let risu = from_other_program(&risu).unwrap();
+        assert_eq!(risu.pointer("/entries/0/key"), Some(&json!([""])));
+        assert_eq!(risu.pointer("/entries/0/keysecondary"), Some(&json!([])));
+        assert_eq!(risu.pointer("/entries/0/order"), None);
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
-    tolerant::{CONSTANT, CONTENT, KEYS, NAME, ORDER, whole},
+    tolerant::{CONSTANT, CONTENT, KEYS, NAME, ORDER, meant_as_true, whole},
 };
 
 /// The chance of an entry that asks for a roll and names no chance: the program compares
@@ -34,6 +34,10 @@ const ROLLS_AND_FAILS: f64 = -1.0;
 /// The chance of an entry whose chance is the text `"100"`: only the number 100 skips the
 /// roll, so this one is rolled for and always passes.
 const ROLLS_AND_PASSES: f64 = 100.0_f64.next_up();
+
+/// The scan depth of an entry whose depth is no number: the program finds it not to be 0, and
+/// takes no messages. So is every depth between 0 and 1.
+const ALL_BUT_CHAT: f64 = 0.5;
 
 /// Whether entries stand in an object, as the program writes them, or in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +110,7 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
         field: Field,
         names: &[&'name str],
     ) -> Option<(&'name str, &'tree Node<'text>)> {
-        if self.given(field).is_some() {
+        if self.given(field).is_some() || self.odd == OddValues::ToTheLetter {
             return None;
         }
         let given = |name: &&'name str| {
@@ -128,9 +132,16 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
 
     fn content(&mut self) -> String {
         let other = self.other_name(Field::Content, &CONTENT);
-        match other.and_then(|(_, node)| node.as_str()) {
-            Some(text) => text.to_owned(),
-            None => self.text(Field::Content),
+        if let Some(text) = other.and_then(|(_, node)| node.as_str()) {
+            return text.to_owned();
+        }
+        match self.given(Field::Content).filter(|node| !js::truthy(node)) {
+            // The program takes `0` and `false` for no text.
+            Some(node) if node.as_str().is_none() => {
+                self.read_as(Field::Content, node, "no text");
+                String::new()
+            }
+            _ => self.text(Field::Content),
         }
     }
 
@@ -164,7 +175,7 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
             },
             case_sensitive: self.choice(Field::CaseSensitive),
             whole_words: self.choice(Field::MatchWholeWords),
-            scan: ScanRange { messages: self.number(Field::ScanDepth), ..ScanRange::default() },
+            scan: ScanRange { messages: self.scan_depth(), ..ScanRange::default() },
             sources: self.sources(),
             probability: self.probability(),
             filters: self.filters(),
@@ -176,6 +187,15 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
             vectorized: self.flag(Field::Vectorized),
             ..Activation::default()
         }
+    }
+
+    fn scan_depth(&mut self) -> Option<f64> {
+        let node = self.given(Field::ScanDepth)?;
+        if self.repairs() || !js::number(node).is_nan() {
+            return self.number(Field::ScanDepth);
+        }
+        self.read_as(Field::ScanDepth, node, "no messages, but all other texts");
+        Some(ALL_BUT_CHAT)
     }
 
     fn enabled(&mut self) -> bool {
@@ -280,16 +300,29 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
     }
 
     fn recursion(&mut self) -> Recursion {
-        let delay_level = match self.given(Field::DelayUntilRecursion).map(|node| &node.value) {
-            Some(Json::Bool(delayed)) => u32::from(*delayed),
-            _ => self.count(Field::DelayUntilRecursion).unwrap_or(0),
-        };
+        let delay_level = self.delay_level();
         Recursion {
             exclude: self.flag(Field::ExcludeRecursion),
             prevent: self.flag(Field::PreventRecursion),
             delay_level,
             scan_lore: None,
         }
+    }
+
+    /// The recursion level that an entry waits for. Whatever is not nothing waits, for the
+    /// first one where it is no level: none is below the first.
+    fn delay_level(&mut self) -> u32 {
+        let Some(node) = self.given(Field::DelayUntilRecursion) else { return 0 };
+        if let Json::Bool(delayed) = node.value {
+            return u32::from(delayed);
+        }
+        let waits = if self.repairs() { meant_as_true(node) } else { js::truthy(node) };
+        let number = js::number(node);
+        if waits && (number.is_nan() || number < 1.0) {
+            self.read_as(Field::DelayUntilRecursion, node, 1);
+            return 1;
+        }
+        self.count(Field::DelayUntilRecursion).unwrap_or(0)
     }
 
     fn group(&mut self) -> Group {
@@ -323,12 +356,12 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
         let spelled = match &node.value {
             Json::Number(_) => Some(js::number(node)),
             Json::String(text) => match named_position(text) {
-                Some(position) => {
+                Some(position) if self.odd != OddValues::ToTheLetter => {
                     self.read_as(Field::Position, node, position);
                     Some(f64::from(position))
                 }
-                None if self.repairs() => Some(js::number(node)),
-                None => None,
+                _ if self.repairs() => Some(js::number(node)),
+                _ => None,
             },
             _ => None,
         };

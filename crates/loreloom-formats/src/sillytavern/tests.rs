@@ -141,16 +141,42 @@ fn numbers_may_be_text_or_null_where_the_engine_computes_with_them() {
         let timed = entry(&format!(r#""sticky":{value}"#)).activation.timed;
         assert_eq!(timed.sticky, expected, "{value}");
     }
-    for (value, expected) in [("true", 1), ("false", 0), ("3", 3), (r#""2""#, 2), ("null", 0)] {
-        let found = entry(&format!(r#""delayUntilRecursion":{value}"#));
-        assert_eq!(found.recursion.delay_level, expected, "{value}");
+    for (value, expected, when_repaired) in [
+        ("true", 1, 1),
+        ("false", 0, 0),
+        ("3", 3, 3),
+        (r#""2""#, 2, 2),
+        ("2.5", 3, 3),
+        ("null", 0, 0),
+        ("0", 0, 0),
+        // What is no level delays all the same.
+        ("-1", 1, 1),
+        (r#""true""#, 1, 1),
+        (r#""false""#, 1, 0),
+    ] {
+        let fields = format!(r#""delayUntilRecursion":{value}"#);
+        assert_eq!(entry(&fields).recursion.delay_level, expected, "{value}");
+        assert_eq!(repaired(&fields).recursion.delay_level, when_repaired, "{value}");
     }
     for (value, expected) in
         [("4", Some(Depth(4))), ("-3", Some(Depth(0))), (r#""4""#, Some(Depth(4))), ("null", None)]
     {
         assert_eq!(entry(&format!(r#""depth":{value}"#)).placement.depth, expected, "{value}");
     }
-    assert_eq!(entry(r#""scanDepth":-3"#).activation.scan.messages, Some(-3.0));
+    for (value, expected, when_repaired) in [
+        ("-3", Some(-3.0), Some(-3.0)),
+        ("null", None, None),
+        (r#""7""#, Some(7.0), Some(7.0)),
+        // No number is no message, but not no text.
+        (r#""bad""#, Some(0.5), None),
+    ] {
+        let fields = format!(r#""scanDepth":{value}"#);
+        assert_eq!(entry(&fields).activation.scan.messages, expected, "{value}");
+        assert_eq!(repaired(&fields).activation.scan.messages, when_repaired, "{value}");
+    }
+    for (value, expected) in [(r#""0""#, "0"), ("0", ""), ("false", ""), ("null", ""), ("7", "7")] {
+        assert_eq!(entry(&format!(r#""content":{value}"#)).content, expected, "{value}");
+    }
     assert_eq!(entry(r#""groupWeight":-50"#).group.weight, Some(-50.0));
     assert_eq!(entry(r#""groupWeight":null"#).group.weight, None);
 }
@@ -209,6 +235,17 @@ fn card_names_stand_in_for_missing_names_only() {
     assert_eq!(raw(&found.activation.keys), ["st"]);
     assert!(found.activation.enabled);
     assert_eq!((found.placement.order, found.name.as_str()), (Some(1.0), "C"));
+}
+
+#[test]
+fn other_programs_names_are_not_looked_at_where_the_letter_counts() {
+    let fields = r#""keys":["a"],"secondary_keys":["x"],"enabled":false,"insertion_order":5,"text":"t","position":"before_char""#;
+    let found = entry_with(fields, OddValues::ToTheLetter);
+    assert!(found.activation.keys.is_empty() && found.activation.secondary.keys.is_empty());
+    assert!(found.activation.enabled);
+    assert_eq!((found.placement.order, found.content.as_str()), (None, ""));
+    assert_eq!(found.placement.position, Position::Nowhere);
+    assert_eq!(entry(fields).placement.position, Position::BeforeCharacter);
 }
 
 #[test]

@@ -11,16 +11,18 @@ use loreloom_core::{
     note::AuthorsNote,
     regex_script::RegexScript,
     report::ScanPhase,
-    state::{StoryState, TimedRecord},
+    state::StoryState,
     tokens::ByteEstimate,
     turn::{
         CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
     },
-    units::{Depth, MessageCount, Tokens},
+    units::{Depth, Tokens},
     worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
 };
-use loreloom_formats::{ImportOptions, import};
+use loreloom_formats::{ImportOptions, OddValues, import};
 use serde_json::{Map, Value, json};
+
+use super::records;
 
 pub(super) fn run(input: &Value) -> Result<Value, String> {
     let mut case = Case::new(input)?;
@@ -56,14 +58,10 @@ impl<'input> Case<'input> {
         let mut case =
             Self { input, rules: rules(&input["settings"]), books, state: StoryState::default() };
         let library = case.library()?;
-        let records = |kind: &str| {
-            let stored = input["timedWorldInfo"][kind].as_object();
-            let stored = stored.into_iter().flatten();
-            stored.filter_map(|(key, value)| Some((id_of(&library, key), record(value)?))).collect()
-        };
+        let stored = &input["timedWorldInfo"];
         case.state = StoryState {
-            sticky: records("sticky"),
-            cooldown: records("cooldown"),
+            sticky: records::read(&library, &stored["sticky"]),
+            cooldown: records::read(&library, &stored["cooldown"]),
             ..StoryState::default()
         };
         Ok(case)
@@ -132,7 +130,11 @@ impl<'input> Case<'input> {
             dry_run: turn["dryRun"] == true,
             host: Host::default(),
         };
-        let prompts = self.prompts(note.as_ref(), &request);
+        let users = chat.iter().filter(|message| message["is_user"] == true).count();
+        let due = note.filter(|note| {
+            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
+        });
+        let prompts = self.prompts(due.as_ref(), &request);
         let forced = forced(&library, &turn["forceActivate"])?;
         request.prompts = &prompts;
         request.forced = &forced;
@@ -150,10 +152,6 @@ impl<'input> Case<'input> {
             &mut instruments,
         );
         self.state = scan.state.clone();
-        let users = chat.iter().filter(|message| message["is_user"] == true).count();
-        let due = note.filter(|note| {
-            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
-        });
         let mut output = self.output(&library, &scan, &request, due.as_ref());
         output.insert("rollsUsed".to_owned(), json!(dice.used));
         output.insert(
@@ -176,17 +174,27 @@ impl<'input> Case<'input> {
         }
     }
 
+    /// The prompts that are scanned. They are properties of one object there: of a key that
+    /// stands twice the last value counts at the first place, and numbers come first. A note
+    /// that is not due is empty.
     fn prompts(&self, note: Option<&AuthorsNote>, turn: &Turn<'_>) -> Vec<ScannedPrompt> {
-        let injects = self.input["injects"].as_array().into_iter().flatten();
-        let injects = injects.filter(|inject| inject["scan"] == true);
-        let injects = injects.map(|inject| (text(&inject["key"]), text(&inject["value"])));
-        let note = note.filter(|note| note.scan).map(|note| ("authors_note", note.text.as_str()));
+        let mut prompts = Map::new();
+        for inject in self.input["injects"].as_array().into_iter().flatten() {
+            prompts.insert(text(&inject["key"]).to_owned(), inject.clone());
+        }
+        if let Some(note) = note.filter(|note| note.scan) {
+            let note = json!({ "value": note.text, "scan": true });
+            prompts.insert("2_floating_prompt".to_owned(), note);
+        }
+        let mut prompts: Vec<(String, Value)> = prompts.into_iter().collect();
+        prompts.sort_by_key(|(key, _)| (js_index(key).is_none(), js_index(key)));
         let macros = turn.macros();
-        let prompt = |(name, value): (&str, &str)| ScannedPrompt {
-            name: name.to_owned(),
-            text: macros.expand(value).into_owned(),
+        let scanned = prompts.into_iter().filter(|(_, prompt)| prompt["scan"] == true);
+        let prompt = |(name, prompt): (String, Value)| {
+            let text = macros.expand(text(&prompt["value"])).into_owned();
+            ScannedPrompt { name, text }
         };
-        injects.chain(note).map(prompt).collect()
+        scanned.map(prompt).collect()
     }
 
     fn output(
@@ -205,8 +213,8 @@ impl<'input> Case<'input> {
         let (top, bottom) = (texts(&Bucket::NoteTop), texts(&Bucket::NoteBottom));
         let activated = scan.activated.iter().map(|one| {
             let ix = library.find(&library.entry(one.ix).id).unwrap_or(one.ix);
-            let world = &library.book(ix).name;
-            match &library.entry(ix).original_id {
+            let world = world_of(library, ix);
+            match stored(library.entry(ix)).get("uid") {
                 Some(uid) => json!({ "world": world, "uid": uid }),
                 None => json!({ "world": world }),
             }
@@ -221,6 +229,7 @@ impl<'input> Case<'input> {
             | Bucket::AtDepth(..)
             | Bucket::Outlet(_) => None,
         });
+        let stored_records = &self.input["timedWorldInfo"];
         let value = json!({
             "activated": activated.collect::<Vec<_>>(),
             "worldInfoBefore": texts(&Bucket::Before).join("\n"),
@@ -232,8 +241,9 @@ impl<'input> Case<'input> {
             "outletEntries": outlets(&placed),
             "authorsNote": note.map(|note| note.compose(&top, &bottom)),
             "timedWorldInfo": {
-                "sticky": records(library, &self.state.sticky),
-                "cooldown": records(library, &self.state.cooldown),
+                "sticky": records::write(library, &self.state.sticky, &stored_records["sticky"]),
+                "cooldown":
+                    records::write(library, &self.state.cooldown, &stored_records["cooldown"]),
             },
             "budget": scan.budget.as_ref().map(|budget| budget.limit),
             "loops": scan.passes.iter().map(|pass| pass_value(library, pass)).collect::<Vec<_>>(),
@@ -244,6 +254,12 @@ impl<'input> Case<'input> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// Whether JavaScript takes a property's name for an array index.
+fn js_index(name: &str) -> Option<u32> {
+    let number: u32 = name.parse().ok()?;
+    (number != u32::MAX && number.to_string() == name).then_some(number)
 }
 
 fn scopes(book: &Value) -> Vec<String> {
@@ -265,8 +281,11 @@ fn transcript(chat: &[Value], include_names: bool) -> Transcript {
 fn import_book(book: &Value) -> Result<Arc<Book>, String> {
     let name = text(&book["name"]);
     let file = json!({ "entries": book["entries"] }).to_string();
-    let imported = import(file.as_bytes(), &ImportOptions::new(name).named(name))
-        .map_err(|error| error.to_string())?;
+    let options = ImportOptions {
+        odd_values: OddValues::ToTheLetter,
+        ..ImportOptions::new(name).named(name)
+    };
+    let imported = import(file.as_bytes(), &options).map_err(|error| error.to_string())?;
     Ok(Arc::new(imported.book))
 }
 
@@ -377,8 +396,7 @@ fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Valu
         if let Some((_, _, _, texts)) = known {
             texts.insert(0, &one.text);
         } else {
-            let raw = one.activated.entry(library).raw.as_deref().unwrap_or_default();
-            let null = serde_json::from_str(raw).is_ok_and(|raw: Value| raw.get("depth").is_some());
+            let null = stored(one.activated.entry(library)).contains_key("depth");
             groups.push((depth, null, role, vec![&one.text]));
         }
     }
@@ -427,49 +445,29 @@ fn pass_value(library: &Library, pass: &worldinfo::Pass) -> Value {
     })
 }
 
+/// An entry as it stands in the case.
+fn stored(entry: &Entry) -> Map<String, Value> {
+    serde_json::from_str(entry.raw.as_deref().unwrap_or_default()).unwrap_or_default()
+}
+
 /// SillyTavern's name of an entry: `world.uid`.
-fn name_of(library: &Library, ix: EntryIx) -> String {
+pub(super) fn name_of(library: &Library, ix: EntryIx) -> String {
     let entry = library.entry(ix);
-    let uid =
-        entry.original_id.as_ref().map_or_else(|| "undefined".to_owned(), ToString::to_string);
-    format!("{}.{uid}", library.book(ix).name)
+    let missing = if stored(entry).contains_key("uid") { "null" } else { "undefined" };
+    let uid = entry.original_id.as_ref().map_or_else(|| missing.to_owned(), ToString::to_string);
+    format!("{}.{uid}", world_of(library, ix))
+}
+
+/// The book that an entry belongs to there: it may say so itself.
+fn world_of(library: &Library, ix: EntryIx) -> String {
+    let own = stored(library.entry(ix)).get("world").and_then(Value::as_str).map(str::to_owned);
+    own.unwrap_or_else(|| library.book(ix).name.clone())
 }
 
 /// The id of the first entry with that name; a name nobody has is its own id.
-fn id_of(library: &Library, name: &str) -> EntryId {
+pub(super) fn id_of(library: &Library, name: &str) -> EntryId {
     let mut entries = (0..library.len()).map(|at| EntryIx(u32::try_from(at).unwrap_or(u32::MAX)));
     entries
         .find(|&ix| name_of(library, ix) == name)
         .map_or_else(|| EntryId::from(name), |ix| library.entry(ix).id.clone())
-}
-
-fn record(value: &Value) -> Option<TimedRecord> {
-    let value = value.as_object()?;
-    let count =
-        |key: &str| value.get(key).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-    Some(TimedRecord {
-        fingerprint: value.get("hash").and_then(Value::as_u64),
-        start: MessageCount(count("start")?),
-        end: MessageCount(count("end")?),
-        protected: value.get("protected") == Some(&Value::Bool(true)),
-    })
-}
-
-fn records(
-    library: &Library,
-    records: &std::collections::BTreeMap<EntryId, TimedRecord>,
-) -> Map<String, Value> {
-    let records = records.iter().map(|(id, record)| {
-        let name = library.find(id).map_or_else(|| id.to_string(), |ix| name_of(library, ix));
-        let mut value = json!({
-            "start": record.start.0,
-            "end": record.end.0,
-            "protected": record.protected,
-        });
-        if let Some(fingerprint) = record.fingerprint {
-            value["hash"] = json!(fingerprint);
-        }
-        (name, value)
-    });
-    records.collect()
 }
