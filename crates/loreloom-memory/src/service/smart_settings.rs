@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::settings::Settings;
+use crate::{
+    inject::{Position, Slot},
+    settings::Settings,
+};
 
 /// What its settings call the slots that can be moved.
 const MOVABLE: &[(&str, &str)] = &[
@@ -25,6 +28,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("longterm_consolidation_threshold_fact", "consolidation_threshold_fact"),
     ("longterm_consolidation_threshold_preference", "consolidation_threshold_preference"),
     ("longterm_consolidation_threshold_relationship", "consolidation_threshold_relationship"),
+    ("longterm_triggers_enabled", "triggers_enabled"),
     ("session_consolidation_threshold", "consolidation_threshold_session"),
 ];
 
@@ -47,7 +51,10 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     settings.extend(every.map(|every| ("extract_every".to_owned(), json!(every.max(1)))));
     let places: Map<String, Value> = MOVABLE
         .iter()
-        .filter_map(|(prefix, slot)| Some(((*slot).to_owned(), place(theirs, prefix)?)))
+        .filter_map(|(prefix, slot)| {
+            let known = serde_json::from_value(json!(slot)).ok()?;
+            Some(((*slot).to_owned(), place(theirs, prefix, known)?))
+        })
         .collect();
     if !places.is_empty() {
         settings.insert("places".to_owned(), Value::Object(places));
@@ -57,21 +64,28 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     json!({ "settings": settings, "hardware": hardware })
 }
 
-/// Where a slot was put: a number for the position, one for the depth, one for the role.
-fn place(theirs: &Map<String, Value>, prefix: &str) -> Option<Value> {
+/// Where a slot was put: a number for the position, one for the depth, one for the role. What
+/// is not said is as usual.
+fn place(theirs: &Map<String, Value>, prefix: &str, slot: Slot) -> Option<Value> {
     let number = |part: &str| theirs.get(&format!("{prefix}_{part}")).and_then(Value::as_u64);
-    let position = match number("position")? {
-        0 => "IN_PROMPT",
-        1 => "IN_CHAT",
-        2 => "BEFORE",
-        _ => return None,
+    if ["position", "depth", "role"].iter().all(|part| number(part).is_none()) {
+        return None;
+    }
+    let (usual, depth) = slot.usual_place();
+    let position = match number("position") {
+        None => usual,
+        Some(0) => Position::InPrompt,
+        Some(1) => Position::InChat,
+        Some(2) => Position::Before,
+        Some(_) => return None,
     };
     let role = match number("role") {
         Some(1) => "user",
         Some(2) => "assistant",
         _ => "system",
     };
-    Some(json!({ "position": position, "depth": number("depth").unwrap_or(0), "role": role }))
+    let depth = number("depth").unwrap_or(u64::from(depth.0));
+    Some(json!({ "position": position, "depth": depth, "role": role }))
 }
 
 #[cfg(test)]
