@@ -158,6 +158,8 @@ pub struct Settings {
     pub profiles_enabled: bool,
     /// Write canon.
     pub canon_enabled: bool,
+    /// Tell feelings. They are noted with long-term memories either way.
+    pub relationships_enabled: bool,
     /// Note who knows what.
     pub epistemic_enabled: bool,
     /// Check every reply of a strong model for contradictions.
@@ -242,6 +244,7 @@ impl Default for Settings {
             arcs_enabled: true,
             profiles_enabled: true,
             canon_enabled: true,
+            relationships_enabled: true,
             epistemic_enabled: true,
             continuity_auto_check: true,
             continuity_auto_repair: false,
