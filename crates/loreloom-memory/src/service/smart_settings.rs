@@ -29,6 +29,10 @@ const RENAMED: &[(&str, &str)] = &[
     ("longterm_consolidation_threshold_preference", "consolidation_threshold_preference"),
     ("longterm_consolidation_threshold_relationship", "consolidation_threshold_relationship"),
     ("longterm_triggers_enabled", "triggers_enabled"),
+    ("session_consolidation_threshold_detail", "consolidation_threshold_detail"),
+    ("session_consolidation_threshold_development", "consolidation_threshold_development"),
+    ("session_consolidation_threshold_revelation", "consolidation_threshold_revelation"),
+    ("session_consolidation_threshold_scene", "consolidation_threshold_scene"),
     ("session_consolidation_threshold", "consolidation_threshold_session"),
 ];
 
@@ -40,8 +44,12 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     for (name, value) in theirs {
         let renamed = RENAMED.iter().find(|(known, _)| known == name).map(|(_, ours)| *ours);
         let ours = renamed.unwrap_or(name);
-        // A value of another kind than ours was written by something else.
-        let same = |known: &Value| std::mem::discriminant(known) == std::mem::discriminant(value);
+        // A value of another kind than ours was written by something else. What is usually not
+        // set at all is a number.
+        let same = |known: &Value| {
+            std::mem::discriminant(known) == std::mem::discriminant(value)
+                || known.is_null() && value.is_u64()
+        };
         if usual.get(ours).is_some_and(same) {
             settings.insert(ours.to_owned(), value.clone());
         }
@@ -108,6 +116,8 @@ mod tests {
             "longterm_inject_budget": 750, "arcs_max": 4, "unified_injection": true,
             "longterm_extract_every": 5, "session_extract_every": 2,
             "longterm_consolidation_threshold_fact": 6, "session_consolidation_threshold": 5,
+            "session_consolidation_threshold_scene": 7, "longterm_triggers_enabled": true,
+            "arcs_depth": 8,
             "session_position": 1, "session_depth": 9, "session_role": 2,
             "hardware_profile": "a", "ollama_url": "http://x", "characters": {}, "canon_enabled": "no",
         });
@@ -117,10 +127,13 @@ mod tests {
         assert_eq!((settings.budgets.longterm, settings.arcs_max), (Tokens(750), 4));
         assert_eq!((settings.extract_every, settings.unified_injection), (2, true));
         assert_eq!((settings.consolidation.fact, settings.consolidation.session), (6, 5));
+        assert_eq!((settings.consolidation.scene, settings.triggers_enabled), (Some(7), true));
         assert_eq!((settings.canon_enabled, options.hardware), (true, Some(Hardware::A)));
         let moved = settings.places[&Slot::Session];
         let expected = (Position::InChat, Depth(9), Role::Assistant);
         assert_eq!((moved.position, moved.depth, moved.role), expected);
-        assert_eq!(settings.places.len(), 1);
+        let threads = settings.places[&Slot::Arcs];
+        assert_eq!((threads.position, threads.depth), (Position::InChat, Depth(8)));
+        assert_eq!(settings.places.len(), 2);
     }
 }
