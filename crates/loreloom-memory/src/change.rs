@@ -4,16 +4,17 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// Phrases of change, whole words, any case.
+/// Phrases of change, whole words, any case, one blank between words.
 const MARKERS: &[&str] = &[
-    r"no longer|not anymore|not any more|no more",
-    r"(?:is|are|can) now|now\s+\w+",
+    r"no longer|not anymore|no more",
+    r"(?:is|are|can) now|now \w+",
     r"former(?:ly)?|used to|has since",
-    r"once (?:was|were|believed|thought|feared|distrusted|had)",
+    r"once (?:was|were|believed?|thought|feared|distrusted|had)",
     r"became|stopped|switched (?:to|from)|moved (?:to|away|from|out)",
     r"reconciled|separated|ended the|broke up",
     r"healed|recovered|destroyed|burned down|defected",
-    r"(?:lost|stole|abandoned) (?:the|a|an|his|her|hers|its|their|my|your|our)",
+    r"(?:lost|stole) (?:the|a|an|his|her|their|my)",
+    r"abandoned (?:the|a|an|his|her|their)",
     r"(?:joined|left) (?:the|a|an)",
     r"was (?:killed|murdered|captured|freed|released|exiled|banished|promoted|demoted|betrayed|stolen|destroyed|burned|lost)",
     r"has died",
@@ -22,10 +23,10 @@ const MARKERS: &[&str] = &[
 
 static CHANGE: LazyLock<RegexSet> = LazyLock::new(|| compile(MARKERS));
 
-/// Compiles phrases as whole words of any case, with any white space between words.
+/// Compiles phrases as whole words of any case.
 #[expect(clippy::expect_used, reason = "the phrases are literals, compiled by a test")]
 fn compile(phrases: &[&str]) -> RegexSet {
-    let whole = |phrase: &&str| format!(r"(?i)\b(?:{})\b", phrase.replace(' ', r"\s+"));
+    let whole = |phrase: &&str| format!(r"(?i)\b(?:{phrase})\b");
     RegexSet::new(phrases.iter().map(whole)).expect("literal patterns are valid")
 }
 
@@ -41,7 +42,15 @@ mod tests {
     #[test]
     fn change_needs_a_phrase_of_change() {
         for (text, expected) in [
-            ("Mara NO  LONGER sails", true),
+            ("Mara NO LONGER sails", true),
+            ("Mara no  longer sails", false),
+            ("not anymore", true),
+            ("not any more", false),
+            ("they once believe", true),
+            ("She stole my boat", true),
+            ("She stole your boat", false),
+            ("They abandoned their post", true),
+            ("I abandoned my post", false),
             ("They live apart now", false),
             ("They now live apart", true),
             ("They know each other", false),

@@ -18,7 +18,8 @@ pub fn find(registry: &[Entity], name: &str) -> Option<usize> {
 }
 
 /// Notes the entities a memory names, given as `Name` or `Name/kind`, and returns their ids.
-/// Unknown names become new entities, new spellings become aliases; a known kind is kept.
+/// Unknown names become new entities, new spellings become aliases; a known kind is kept. A
+/// name given twice is answered twice.
 pub fn resolve(
     registry: &mut Vec<Entity>,
     memory: &MemoryId,
@@ -28,7 +29,7 @@ pub fn resolve(
 ) -> Vec<EntityId> {
     let mut linked = Vec::new();
     for token in tokens {
-        let (name, kind) = match token.rsplit_once('/') {
+        let (name, kind) = match token.split_once('/') {
             Some((name, kind)) => (name.trim(), EntityKind::from_name(kind)),
             None => (token.trim(), EntityKind::Unknown),
         };
@@ -51,7 +52,7 @@ pub fn resolve(
         }
         entity.last_seen = entity.last_seen.max(position);
         push_new(&mut entity.memory_ids, memory);
-        push_new(&mut linked, &entity.id);
+        linked.push(entity.id.clone());
     }
     linked
 }
@@ -85,7 +86,7 @@ pub fn reconcile(registry: &mut Vec<Entity>, memories: &mut [Memory]) {
             .filter_map(Memory::position)
             .max()
             .or_else(|| linked().filter_map(|memory| memory.ts).max());
-        entity.last_seen = seen.map_or(entity.last_seen, |seen| seen.max(entity.last_seen));
+        entity.last_seen = seen.unwrap_or(entity.last_seen);
     }
     registry.retain(|entity| !entity.memory_ids.is_empty());
     for memory in memories {
@@ -127,7 +128,7 @@ pub fn merge(registry: &mut Vec<Entity>, memories: &mut [Memory], source: &str, 
     let absorbed = registry[from].clone();
     let entity = &mut registry[into];
     for name in absorbed.names() {
-        if !entity.names().any(|known| known == name) {
+        if !entity.names().any(|known| known.to_lowercase() == name.to_lowercase()) {
             entity.aliases.push(name.to_owned());
         }
     }
@@ -192,6 +193,37 @@ mod tests {
             vec![placed, Memory { ts: Some(1_750_000_000_000), ..memory("m2", "Odo") }];
         reconcile(&mut registry, &mut memories);
         assert_eq!(registry[0].last_seen, 4);
+    }
+
+    #[test]
+    fn the_first_slash_ends_a_name() {
+        let mut registry = Vec::new();
+        let tokens = ["Odo/Venn/character", "odo/character"].map(str::to_owned);
+        let linked = resolve(&mut registry, &"m1".into(), &tokens, 4, &mut Ids::new("id"));
+        assert_eq!((registry.len(), registry[0].name.as_str()), (1, "Odo"));
+        assert_eq!(registry[0].kind, EntityKind::Unknown);
+        assert_eq!(linked, [EntityId("id-1".into()), EntityId("id-1".into())]);
+    }
+
+    #[test]
+    fn what_was_last_seen_follows_the_memories_that_are_left() {
+        let mut registry = vec![Entity { last_seen: 99, ..entity("e1", "Odo") }];
+        let mut memories = vec![Memory { valid_from: Some(7), ..memory("m1", "Odo waits") }];
+        reconcile(&mut registry, &mut memories);
+        assert_eq!(registry[0].last_seen, 7);
+    }
+
+    #[test]
+    fn a_merged_entity_takes_no_name_it_has_in_another_case() {
+        let other = Entity {
+            aliases: vec!["CAP".into(), "The Ferryman".into()],
+            ..entity("e2", "ODO VENN")
+        };
+        let mut registry =
+            vec![Entity { aliases: vec!["Cap".into()], ..entity("e1", "Odo Venn") }, other];
+        registry[1].name = "Venn".into();
+        merge(&mut registry, &mut [], "Venn", "Odo Venn");
+        assert_eq!(registry[0].aliases, ["Cap", "Venn", "The Ferryman"]);
     }
 
     #[test]

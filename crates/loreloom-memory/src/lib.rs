@@ -5,11 +5,11 @@
 //! a function of its input and of the answers it has been given ([`pass`]).
 //!
 //! ```
-//! use loreloom_memory::{pass::{Answers, Need, Script}, tiers::continuity};
+//! use loreloom_memory::{pass::{Answers, Need, Script}, rules::Rules, tiers::continuity};
 //!
 //! let check = |answers: &Answers| {
 //!     let facts = ["Odo is dead."];
-//!     continuity::run(&facts, "Odo waves.", false, &mut Script::new(answers))
+//!     continuity::run(&facts, "Odo waves.", false, &Rules::default(), &mut Script::new(answers))
 //! };
 //! // Nothing has been answered yet: the pass says what it needs.
 //! let mut answers = Answers::default();

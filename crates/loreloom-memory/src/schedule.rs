@@ -24,6 +24,28 @@ pub struct Extraction {
     pub cutoff: usize,
 }
 
+/// How many messages a session pass reads at most.
+const SESSION: usize = 40;
+/// How many a long-term pass reads at most.
+const LONG_TERM: usize = 20;
+/// How many a pass over threads reads at most.
+const ARCS: usize = 100;
+
+/// The extraction that somebody asks for: the newest messages, read before or not. The last
+/// reply counts only if there is nothing else: it may still be told anew.
+pub fn at_once(chat: &[PathItem]) -> Extraction {
+    let window = |size: usize| {
+        let settled = stable_window(chat, size);
+        if settled.is_empty() { chat.len().saturating_sub(size)..chat.len() } else { settled }
+    };
+    Extraction {
+        session: window(SESSION),
+        longterm: window(LONG_TERM),
+        arcs: window(ARCS),
+        cutoff: stable_cutoff(chat),
+    }
+}
+
 /// Whether a generation moves the story on. Another version or more of the same reply,
 /// impersonation and background work do not.
 pub fn advances(generation: GenerationType) -> bool {
@@ -55,9 +77,6 @@ pub fn extraction_for(
     settings: &Settings,
     speakers: usize,
 ) -> Option<Extraction> {
-    const SESSION: usize = 40;
-    const LONG_TERM: usize = 20;
-    const ARCS: usize = 100;
     let every = settings.extract_every.max(1);
     let since = &chat[last_cutoff.unwrap_or(0).min(chat.len())..];
     let replies = since.iter().filter(|item| item.message.role == Role::Assistant).count();
@@ -97,6 +116,19 @@ mod tests {
             Message::new(role, Some("N"), format!("m{at}"))
         };
         Path::of(ChatId::from("c"), (0..length).map(message)).items().to_vec()
+    }
+
+    #[test]
+    fn what_is_asked_for_reads_the_newest_messages_read_or_not() {
+        for (length, session, longterm, cutoff) in
+            [(0, 0..0, 0..0, 0), (50, 9..49, 29..49, 49), (51, 11..51, 31..51, 51)]
+        {
+            let due = at_once(&chat(length));
+            assert_eq!((due.session, due.longterm, due.cutoff), (session, longterm, cutoff));
+        }
+        let greeting = Message::new(Role::Assistant, Some("N"), "m");
+        let alone = Path::of(ChatId::from("c"), [greeting]);
+        assert_eq!(at_once(alone.items()).longterm, 0..1);
     }
 
     #[test]

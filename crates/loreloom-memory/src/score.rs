@@ -8,11 +8,13 @@ use crate::{
     number::{real, real_time},
     record::{Entity, Expiration, Kind, Memory, MemoryId, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
-    text::{Frequencies, jaccard, keywords, long_words, mentions},
+    text::{Frequencies, Words, jaccard, keywords, long_words, mentions},
 };
 
 /// What a retired memory is worth: next to nothing, but it still has a place in order.
 const RETIRED: f64 = 0.001;
+/// The most that a memory can say about a person, or about closeness.
+const MOST_RELEVANT: f64 = 3.0;
 /// What a person wants kept is worth more than anything that was not pinned.
 const PINNED: f64 = 10_000.0;
 
@@ -26,38 +28,48 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
         Some(Expiration::Session) | None => 2.0,
         Some(Expiration::Scene) => 1.0,
     };
-    let persona = f64::from(memory.persona_relevance.unwrap_or(match memory.kind {
-        Kind::Relationship => 3,
-        Kind::Development => 2,
+    let persona = memory.persona_relevance.unwrap_or_else(|| usual_persona(memory.kind));
+    let intimacy = memory.intimacy_relevance.unwrap_or_else(|| usual_intimacy(memory.kind));
+    let pinned = if memory.pinned { PINNED } else { 0.0 };
+    pinned
+        + 100.0 * f64::from(memory.importance())
+        + 35.0 * durability
+        + 25.0 * memory.confidence()
+        + 25.0 * persona.clamp(0.0, MOST_RELEVANT)
+        + 20.0 * intimacy.clamp(0.0, MOST_RELEVANT)
+        + (2.0 * f64::from(memory.retrieval_count)).min(20.0)
+        + 2.0 * pool.weight(&memory.content)
+        + real_time(memory.last_confirmed_ts.or(memory.ts).unwrap_or(0)) / 1e13
+}
+
+/// How much a stored memory of a kind says about a person, if it does not say itself.
+fn usual_persona(kind: Kind) -> f64 {
+    match kind {
+        Kind::Relationship => 3.0,
+        Kind::Development => 2.0,
         Kind::Fact
         | Kind::Preference
         | Kind::Event
         | Kind::Scene
         | Kind::Revelation
         | Kind::Detail
-        | Kind::Other => 1,
-    }));
-    let intimacy = f64::from(memory.intimacy_relevance.unwrap_or(match memory.kind {
-        Kind::Preference => 3,
-        Kind::Development => 2,
+        | Kind::Other => 1.0,
+    }
+}
+
+/// The same for closeness.
+fn usual_intimacy(kind: Kind) -> f64 {
+    match kind {
+        Kind::Preference => 3.0,
+        Kind::Development => 2.0,
         Kind::Fact
         | Kind::Relationship
         | Kind::Event
         | Kind::Scene
         | Kind::Revelation
         | Kind::Detail
-        | Kind::Other => 1,
-    }));
-    let pinned = if memory.pinned { PINNED } else { 0.0 };
-    pinned
-        + 100.0 * f64::from(memory.importance())
-        + 35.0 * durability
-        + 25.0 * memory.confidence()
-        + 25.0 * persona
-        + 20.0 * intimacy
-        + (2.0 * f64::from(memory.retrieval_count)).min(20.0)
-        + 2.0 * pool.weight(&memory.content)
-        + real_time(memory.last_confirmed_ts.unwrap_or(0)) / 1e13
+        | Kind::Other => 1.0,
+    }
 }
 
 /// What is going on, for [`hybrid`].
@@ -73,8 +85,10 @@ pub struct TurnContext<'turn> {
     pub turn_weight: f64,
     /// How alike a memory is to the newest message.
     pub likeness: FxHashMap<MemoryId, f64>,
-    /// The newest messages.
+    /// The newest messages, lower-cased.
     pub recent_text: String,
+    /// Which letters make words and names.
+    pub words: Words,
 }
 
 impl<'turn> TurnContext<'turn> {
@@ -87,6 +101,7 @@ impl<'turn> TurnContext<'turn> {
         hardware: Hardware,
         memories: &[Memory],
         vectors: &Vectors,
+        words: Words,
     ) -> Self {
         const NEWEST: usize = 2;
         const RECENT: usize = 4;
@@ -102,19 +117,20 @@ impl<'turn> TurnContext<'turn> {
             })
             .collect();
         Self {
-            mentions: mentions(last(NEWEST)),
+            mentions: mentions(last(NEWEST), words),
             registry,
             arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
             turn_weight: hardware.turn_weight(),
             likeness,
-            recent_text: last(RECENT).collect::<Vec<_>>().join("\n"),
+            recent_text: last(RECENT).collect::<Vec<_>>().join("\n").to_lowercase(),
+            words,
         }
     }
 }
 
 /// What a memory is worth to the current turn.
 pub fn hybrid(memory: &Memory, pool: &Frequencies, turn: &TurnContext<'_>) -> f64 {
-    hybrid_of(memory, pool, turn, &long_words(&turn.recent_text))
+    hybrid_of(memory, pool, turn, &long_words(&turn.recent_text, turn.words))
 }
 
 /// The same with the long words of the newest messages.
@@ -131,7 +147,7 @@ fn hybrid_of(
         + 60.0 * arcs
         + 30.0 * immediacy(memory)
         + 100.0 * turn.turn_weight * likeness
-        + trigger_bonus(memory, pool, recent)
+        + trigger_bonus(memory, pool, recent, turn.words)
         - if memory.contradicts.is_empty() { 0.0 } else { 50.0 }
 }
 
@@ -143,9 +159,10 @@ fn named_share(memory: &Memory, turn: &TurnContext<'_>) -> f64 {
     let is_named = |entity: &Entity| {
         entity.names().any(|name| {
             let name = name.to_lowercase();
-            turn.mentions
-                .iter()
-                .any(|mention| name == *mention || name.split_whitespace().any(|w| w == mention))
+            let by_a_word = |mention: &String| {
+                turn.words == Words::All && name.split_whitespace().any(|word| word == mention)
+            };
+            turn.mentions.iter().any(|mention| name == *mention || by_a_word(mention))
         })
     };
     let named = memory
@@ -173,53 +190,69 @@ fn immediacy(memory: &Memory) -> f64 {
 }
 
 /// At most three hits count: trigger words first, then words of the memory itself.
-fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String]) -> f64 {
+fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: Words) -> f64 {
     const MOST_HITS: usize = 3;
     let triggers =
-        memory.triggers.iter().filter(|word| recent.contains(&word.to_lowercase())).map(|_| 80.0);
+        memory.triggers.iter().filter(|word| is_recent(word, recent, words)).map(|_| 80.0);
     let content = pool.keywords(&memory.content);
     let content = content.iter().filter(|word| recent.contains(word));
     triggers.chain(content.map(|_| 40.0)).take(MOST_HITS).sum()
 }
 
+/// Whether a trigger is among recent words. One that a person wrote may have a capital, which
+/// Smart Memory does not expect.
+fn is_recent(trigger: &str, recent: &[String], words: Words) -> bool {
+    match words {
+        Words::All => recent.contains(&trigger.to_lowercase()),
+        Words::Ascii => recent.iter().any(|word| word == trigger),
+    }
+}
+
 /// Whether recent text brings a memory to mind.
-pub fn is_triggered(memory: &Memory, recent: &[String]) -> bool {
-    memory.triggers.iter().any(|word| recent.contains(&word.to_lowercase()))
-        || keywords(&memory.content).iter().any(|word| recent.contains(word))
+pub fn is_triggered(memory: &Memory, recent: &[String], words: Words) -> bool {
+    memory.triggers.iter().any(|word| is_recent(word, recent, words))
+        || keywords(&memory.content, words).iter().any(|word| recent.contains(word))
 }
 
 /// The keyword frequencies of a pool of memories.
-pub fn frequencies<'memory>(pool: impl IntoIterator<Item = &'memory Memory>) -> Frequencies {
-    Frequencies::of(pool.into_iter().map(|memory| memory.content.as_str()))
+pub fn frequencies<'memory>(
+    pool: impl IntoIterator<Item = &'memory Memory>,
+    words: Words,
+) -> Frequencies {
+    Frequencies::of(pool.into_iter().map(|memory| memory.content.as_str()), words)
 }
 
 /// Memories by utility within their own pool, best first; ties newest first.
-pub fn prioritize<'memory>(memories: &[&'memory Memory]) -> Vec<&'memory Memory> {
-    let pool = frequencies(memories.iter().copied());
+pub fn prioritize<'memory>(memories: &[&'memory Memory], words: Words) -> Vec<&'memory Memory> {
+    let pool = frequencies(memories.iter().copied(), words);
     sorted_by(memories, |memory| utility(memory, &pool))
 }
 
-/// Memories by what they are worth to the turn; then, for each of `floor` in order, the
-/// best of that kind is moved to the front.
+/// Memories by what they are worth to the turn within their own pool; the best of each kind
+/// of `floor` come before all others.
 pub fn order_for_turn<'memory>(
     memories: &[&'memory Memory],
-    pool: &Frequencies,
     turn: &TurnContext<'_>,
     floor: &[Kind],
 ) -> Vec<&'memory Memory> {
-    let recent = long_words(&turn.recent_text);
-    let mut sorted = sorted_by(memories, |memory| hybrid_of(memory, pool, turn, &recent));
+    let recent = long_words(&turn.recent_text, turn.words);
+    let pool = frequencies(memories.iter().copied(), turn.words);
+    let mut sorted = sorted_by(memories, |memory| hybrid_of(memory, &pool, turn, &recent));
     raise_best(&mut sorted, floor);
     sorted
 }
 
-/// Moves the best of each kind to the front, so that the last kind named is first.
-pub fn raise_best(sorted: &mut [&Memory], kinds: &[Kind]) {
-    for kind in kinds {
-        if let Some(at) = sorted.iter().position(|memory| memory.kind == *kind) {
-            sorted[..=at].rotate_right(1);
+/// Moves the best of each kind to the front; among themselves they keep their order.
+fn raise_best(sorted: &mut Vec<&Memory>, kinds: &[Kind]) {
+    let mut open = kinds.to_vec();
+    let (raised, others): (Vec<&Memory>, Vec<&Memory>) = sorted.drain(..).partition(|memory| {
+        let wanted = open.iter().position(|kind| *kind == memory.kind);
+        if wanted.is_some() {
+            open.retain(|kind| *kind != memory.kind);
         }
-    }
+        wanted.is_some()
+    });
+    sorted.extend(raised.into_iter().chain(others));
 }
 
 fn sorted_by<'memory>(
@@ -234,23 +267,53 @@ fn sorted_by<'memory>(
     scored.into_iter().map(|(_, memory)| memory).collect()
 }
 
-/// The best memory of each of these kinds.
-pub fn protected<'memory>(memories: &[&'memory Memory], kinds: &[Kind]) -> Vec<&'memory Memory> {
-    let sorted = prioritize(memories);
-    kinds
-        .iter()
-        .filter_map(|kind| sorted.iter().find(|memory| memory.kind == *kind).copied())
-        .collect()
+/// The best memory of each of these kinds; a kind named twice gets its two best.
+pub fn protected<'memory>(
+    memories: &[&'memory Memory],
+    kinds: &[Kind],
+    words: Words,
+) -> Vec<&'memory Memory> {
+    let mut sorted = prioritize(memories, words);
+    let mut best = |kind: &Kind| {
+        let at = sorted.iter().position(|memory| memory.kind == *kind)?;
+        Some(sorted.remove(at))
+    };
+    kinds.iter().filter_map(&mut best).collect()
 }
 
 /// At most `max` memories: as they are if they fit, else the best ones, best first.
-pub fn trim_by_priority<'memory>(memories: &[&'memory Memory], max: usize) -> Vec<&'memory Memory> {
+pub fn trim_by_priority<'memory>(
+    memories: &[&'memory Memory],
+    max: usize,
+    words: Words,
+) -> Vec<&'memory Memory> {
     if memories.len() <= max {
         return memories.to_vec();
     }
-    let mut sorted = prioritize(memories);
+    let mut sorted = prioritize(memories, words);
     sorted.truncate(max);
     sorted
+}
+
+/// The same where some are new. What is usual for a kind counts for memories that are stored:
+/// as in Smart Memory, a new one is worth what it says of itself.
+pub fn trim_with_new(
+    memories: &[Memory],
+    is_new: impl Fn(&Memory) -> bool,
+    max: usize,
+    words: Words,
+) -> Vec<MemoryId> {
+    let plain = |memory: &Memory| Memory {
+        persona_relevance: memory.persona_relevance.or(Some(1.0)),
+        intimacy_relevance: memory.intimacy_relevance.or(Some(1.0)),
+        ..memory.clone()
+    };
+    let judged: Vec<Memory> = memories
+        .iter()
+        .map(|memory| if is_new(memory) { plain(memory) } else { memory.clone() })
+        .collect();
+    let kept = trim_by_priority(&judged.iter().collect::<Vec<_>>(), max, words);
+    kept.into_iter().map(|memory| memory.id.clone()).collect()
 }
 
 /// Memories by time, oldest first; those without a time last.
@@ -299,7 +362,7 @@ mod tests {
         let triggered =
             Memory { triggers: vec!["beacon".into()], ..memory("harbour lantern rope") };
         let turn = TurnContext {
-            recent_text: "A beacon: harbour, lantern, rope.".into(),
+            recent_text: "a beacon: harbour, lantern, rope.".into(),
             ..TurnContext::default()
         };
         assert!(close(score(&triggered, &turn), 160.0));
@@ -323,25 +386,113 @@ mod tests {
         vectors.insert("the mill", Some(vec![0.6, 0.8]));
         let memories = [memory("the mill"), memory("no vector")];
         let items = path.items();
-        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors);
+        let words = Words::All;
+        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors, words);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
         assert_eq!(turn.likeness.len(), 1);
         assert!((turn.likeness[&MemoryId::from("the mill")] - 0.6).abs() < 1e-6);
-        assert!(turn.recent_text.starts_with("Pell slept."));
+        assert!(turn.recent_text.starts_with("pell slept."));
     }
 
     #[test]
-    fn the_last_kind_raised_comes_first() {
+    fn the_best_of_raised_kinds_come_first_in_their_own_order() {
         let kinds = [Kind::Event, Kind::Fact, Kind::Relationship, Kind::Fact];
         let memories: Vec<Memory> = kinds
             .iter()
             .enumerate()
             .map(|(at, kind)| Memory { kind: *kind, ..memory(&at.to_string()) })
             .collect();
-        let mut sorted: Vec<&Memory> = memories.iter().collect();
-        raise_best(&mut sorted, &[Kind::Relationship, Kind::Fact, Kind::Detail]);
-        let order: Vec<&str> = sorted.iter().map(|memory| memory.content.as_str()).collect();
-        assert_eq!(order, ["1", "2", "0", "3"]);
+        for floor in [
+            [Kind::Relationship, Kind::Fact, Kind::Detail],
+            [Kind::Fact, Kind::Detail, Kind::Relationship],
+        ] {
+            let mut sorted: Vec<&Memory> = memories.iter().collect();
+            raise_best(&mut sorted, &floor);
+            let order: Vec<&str> = sorted.iter().map(|memory| memory.content.as_str()).collect();
+            assert_eq!(order, ["1", "2", "0", "3"]);
+        }
+    }
+
+    #[test]
+    fn utility_reads_what_other_programs_wrote() -> Result<(), serde_json::Error> {
+        let nothing = Frequencies::default();
+        for (fields, expected) in [
+            (r#""type":"fact""#, 332.5),
+            (r#""type":"relationship""#, 382.5),
+            (r#""type":"preference""#, 372.5),
+            (r#""ts":1750000000000"#, 332.675),
+            (r#""ts":1750000000000,"last_confirmed_ts":0"#, 332.5),
+            (r#""expiration":"PERMANENT""#, 367.5),
+            (r#""persona_relevance":9"#, 382.5),
+            (r#""persona_relevance":-2"#, 307.5),
+            (r#""persona_relevance":1.5"#, 345.0),
+            (r#""intimacy_relevance":0"#, 312.5),
+            (r#""retrieval_count":-3"#, 332.5),
+            (r#""superseded_by":"""#, 332.5),
+            (r#""superseded_by":"m2""#, 0.001),
+        ] {
+            let memory: Memory = serde_json::from_str(&format!(r#"{{"content":"x",{fields}}}"#))?;
+            assert!((utility(&memory, &nothing) - expected).abs() < 1e-9, "{fields}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn words_of_the_peer_are_ascii_and_names_are_whole() {
+        let nothing = |words| Frequencies::none(words);
+        let base = 332.5;
+        let odo =
+            Entity { id: EntityId("e1".into()), name: "Odo Venn".into(), ..Entity::default() };
+        let known = Memory { entities: vec![EntityId("e1".into())], ..memory("plain") };
+        let beacon = Memory { triggers: vec!["Beacon".into()], ..memory("x") };
+        let there = Memory { triggers: vec!["there".into()], ..memory("x") };
+        for (memory, recent, all, ascii) in [
+            (&known, "", 100.0, 0.0),
+            (&beacon, "a beacon", 80.0, 0.0),
+            (&there, "over there", 80.0, 80.0),
+            (&memory("Harbour bell"), "HARBOUR BELL tolls", 0.0, 0.0),
+            (&memory("Жанна ушла домой"), "жанна ушла домой", 120.0, 0.0),
+            (&memory("Odo would sail when he could"), "when would he", 80.0, 80.0),
+        ] {
+            for (words, expected) in [(Words::All, all), (Words::Ascii, ascii)] {
+                let turn = TurnContext {
+                    mentions: vec!["venn".to_owned()],
+                    registry: std::slice::from_ref(&odo),
+                    recent_text: recent.to_owned(),
+                    words,
+                    ..TurnContext::default()
+                };
+                let found = hybrid(memory, &nothing(words), &turn) - base;
+                assert!((found - expected).abs() < 1e-9, "{recent}: {words:?} {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_memory_is_not_protected_twice() {
+        let fact = |content: &str, importance| Memory {
+            kind: Kind::Fact,
+            importance: Some(importance),
+            ..memory(content)
+        };
+        let memories = [fact("one", 1), fact("two", 3)];
+        let all: Vec<&Memory> = memories.iter().collect();
+        let safe = protected(&all, &[Kind::Fact, Kind::Fact, Kind::Event], Words::All);
+        let safe: Vec<&str> = safe.iter().map(|memory| memory.content.as_str()).collect();
+        assert_eq!(safe, ["two", "one"]);
+    }
+
+    #[test]
+    fn a_new_memory_does_not_yet_have_what_is_usual_for_its_kind() {
+        let kind = |id: &str, kind| Memory { kind, ..memory(id) };
+        let memories = [
+            kind("old", Kind::Fact),
+            kind("new", Kind::Preference),
+            kind("bond", Kind::Preference),
+        ];
+        let kept = |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, Words::All);
+        assert_eq!(kept(|_| false), ["new".into(), "bond".into()]);
+        assert_eq!(kept(|memory| memory.id.0 == "new"), ["bond".into(), "old".into()]);
     }
 }

@@ -134,7 +134,7 @@ mod tests {
             target: target.map(str::to_owned),
             content: content.into(),
             ts: None,
-            source_messages: vec![],
+            source_messages: None,
             receipts: vec![],
             retired: None,
             ungrounded: vec![],

@@ -79,14 +79,36 @@ pub struct ConsolidationThresholds {
     /// Events.
     #[serde(rename = "consolidation_threshold_event")]
     pub event: usize,
-    /// Every kind of session memory.
+    /// Every kind of session memory that has no threshold of its own.
     #[serde(rename = "consolidation_threshold_session")]
     pub session: usize,
+    /// Scenes.
+    #[serde(rename = "consolidation_threshold_scene")]
+    pub scene: Option<usize>,
+    /// Revelations.
+    #[serde(rename = "consolidation_threshold_revelation")]
+    pub revelation: Option<usize>,
+    /// Developments.
+    #[serde(rename = "consolidation_threshold_development")]
+    pub development: Option<usize>,
+    /// Details.
+    #[serde(rename = "consolidation_threshold_detail")]
+    pub detail: Option<usize>,
 }
 
 impl Default for ConsolidationThresholds {
     fn default() -> Self {
-        Self { fact: 4, relationship: 3, preference: 3, event: 4, session: 3 }
+        Self {
+            fact: 4,
+            relationship: 3,
+            preference: 3,
+            event: 4,
+            session: 3,
+            scene: None,
+            revelation: None,
+            development: None,
+            detail: None,
+        }
     }
 }
 
@@ -101,9 +123,11 @@ impl ConsolidationThresholds {
             Kind::Relationship => self.relationship,
             Kind::Preference => self.preference,
             Kind::Event => self.event,
-            Kind::Scene | Kind::Revelation | Kind::Development | Kind::Detail | Kind::Other => {
-                self.session
-            }
+            Kind::Scene => self.scene.unwrap_or(self.session),
+            Kind::Revelation => self.revelation.unwrap_or(self.session),
+            Kind::Development => self.development.unwrap_or(self.session),
+            Kind::Detail => self.detail.unwrap_or(self.session),
+            Kind::Other => self.session,
         };
         wanted.max(Self::LEAST)
     }
@@ -158,6 +182,8 @@ pub struct Settings {
     pub profiles_enabled: bool,
     /// Write canon.
     pub canon_enabled: bool,
+    /// Tell feelings. They are noted with long-term memories either way.
+    pub relationships_enabled: bool,
     /// Note who knows what.
     pub epistemic_enabled: bool,
     /// Check every reply of a strong model for contradictions.
@@ -242,6 +268,7 @@ impl Default for Settings {
             arcs_enabled: true,
             profiles_enabled: true,
             canon_enabled: true,
+            relationships_enabled: true,
             epistemic_enabled: true,
             continuity_auto_check: true,
             continuity_auto_repair: false,

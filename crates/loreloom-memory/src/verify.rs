@@ -55,7 +55,7 @@ pub fn verify<'memory>(
     for (at, (kind, content)) in candidates.into_iter().enumerate() {
         match judge(kind, content, existing, hardware, vectors) {
             Judgement::Duplicate(id) => {
-                if !verified.confirmed.contains(&id) {
+                if !id.0.is_empty() && !verified.confirmed.contains(&id) {
                     verified.confirmed.push(id);
                 }
             }
@@ -120,8 +120,9 @@ fn relation(
         Measured::Vectors => hardware.cosine(),
         Measured::Words => hardware.words(),
     };
-    let comparable =
-        memory.kind == kind && !memory.id.0.is_empty() && normal(&memory.content) != text;
+    // What has no name cannot be replaced or asked about.
+    let has_name = !memory.id.0.is_empty();
+    let comparable = has_name && normal(&memory.content) != text;
     if memory.kind != kind {
         return if likeness.is_at_least(thresholds.across_kinds) {
             Relation::Same
@@ -132,7 +133,8 @@ fn relation(
     if likeness.is_at_least(thresholds.duplicate) {
         return if comparable { Relation::Near } else { Relation::Same };
     }
-    if likeness.is_at_least(thresholds.same_topic) { Relation::Near } else { Relation::Unrelated }
+    let near = has_name && likeness.is_at_least(thresholds.same_topic);
+    if near { Relation::Near } else { Relation::Unrelated }
 }
 
 #[cfg(test)]
@@ -160,5 +162,13 @@ mod tests {
         assert!(matches!(&near.passed[0].neighbour,
             Some(Neighbour::Uncertain { existing, score }) if existing.0 == "m2" && *score > 0.85));
         assert_eq!(verify(Kind::Fact, "Lis keeps bees").passed[0].neighbour, None);
+    }
+
+    #[test]
+    fn a_memory_without_an_id_turns_repeats_away_and_is_nobodys_neighbour() {
+        let ferry = memory("", Kind::Fact, "Odo works at the ferry landing");
+        let verify = |text| verify([(Kind::Fact, text)], &[&ferry], Hardware::A, &Vectors::off());
+        assert_eq!(verify("Odo works at the ferry landing now"), Verified::default());
+        assert_eq!(verify("Odo sleeps at the ferry house").passed[0].neighbour, None);
     }
 }

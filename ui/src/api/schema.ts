@@ -1081,10 +1081,9 @@ export interface components {
         Force: "activate" | "suppress";
         /** @description What to forget. */
         ForgetBody: {
-            /** @description A fresh start: also everything this character remembers, from all chats. */
+            /** @description Everything this character remembers, from all chats: with a chat, a fresh start. */
             and_character?: string | null;
-            /** @description The chat. */
-            chat: components["schemas"]["ChatId"];
+            chat?: components["schemas"]["ChatId"] | null;
         };
         /** @description What was found. */
         FoundView: {
@@ -3122,6 +3121,11 @@ export interface components {
         SearchBody: {
             /** @description Also in what this character remembers. */
             character?: string | null;
+            /**
+             * Format: double
+             * @description How like it a memory must be; 0.3 without it.
+             */
+            min?: number | null;
             /** @description How many of each; 10 without it. */
             most?: number | null;
             /** @description What to look for. */
@@ -4188,7 +4192,7 @@ export interface components {
          * @description What can be asked for at once.
          * @enum {string}
          */
-        Wanted: "summary" | "canon" | "profile" | "check" | "repair";
+        Wanted: "summary" | "canon" | "profile" | "check" | "repair" | "extract" | "long_term" | "session" | "arcs" | "ledger";
         /** @description Something a person should know about a turn. */
         Warning: {
             /** @enum {string} */

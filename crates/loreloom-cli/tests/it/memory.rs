@@ -64,6 +64,8 @@ fn a_memory_is_added_changed_pinned_merged_retired_and_all_of_it_undone() {
     assert_eq!(value(home, &["list", who[0], who[1]]), json!([]));
     memory(home, &["undo", forgot["write"].as_str().unwrap()]);
     assert_eq!(value(home, &["list", who[0], who[1]]).as_array().unwrap().len(), 2);
+    memory(home, &["forget", who[0], who[1]]);
+    assert_eq!(value(home, &["list", who[0], who[1]]), json!([]));
     let wrong = ["memory", "--data", "data", "retire", "nothing", who[0], who[1]];
     assert!(refused(home, &wrong).contains("character `Torvald` has no record `nothing`"));
 }
@@ -101,6 +103,19 @@ fn passages_are_found_without_a_model() {
     let home = home();
     let found = value(home.path(), &["search", "Where is the whistle?", "--chat", "tale"]);
     assert_eq!(found["passages"][0]["message"], 1);
+}
+
+#[test]
+fn a_search_says_how_alike_is_enough() {
+    let home = home();
+    let home = home.path();
+    memory(home, &["add", "Torvald keeps bees.", "--chat", "tale"]);
+    for (least, count) in [("0", 1), ("0.99", 0)] {
+        let found = value(home, &["search", "goats", "--chat", "tale", "--min", least]);
+        assert_eq!(found["memories"].as_array().unwrap().len(), count, "{least}");
+    }
+    let wrong = ["memory", "--data", "data", "search", "x", "--chat", "tale", "--min", "2"];
+    assert_eq!(refused(home, &wrong), "loreloom: `--min` must be from 0 to 1, found 2\n");
 }
 
 #[test]

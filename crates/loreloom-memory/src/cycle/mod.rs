@@ -117,6 +117,16 @@ pub enum Demand {
     Check,
     /// The same, and a note for the next reply that puts it right.
     Repair,
+    /// All that an extraction draws from the newest messages, whether one is due or not.
+    Extract,
+    /// Long-term memories alone.
+    LongTerm,
+    /// Session memories alone.
+    Session,
+    /// Threads alone.
+    Arcs,
+    /// State cards alone.
+    Ledger,
 }
 
 /// Does what somebody asks for.
@@ -128,12 +138,20 @@ pub async fn on_demand(
     progress: &mut Progress,
 ) -> Report {
     let mut runner = Runner::new(backend, progress);
+    let due = schedule::at_once(occasion.path);
     match demand {
         Demand::Summary => telling::summarise(occasion, remembered, &mut runner).await,
         Demand::Canon => extraction::write_canon(occasion, remembered, &mut runner).await,
         Demand::Profile => telling::draw_profile(occasion, remembered, &mut runner).await,
         Demand::Check => telling::check(occasion, remembered, &mut runner, false).await,
         Demand::Repair => telling::check(occasion, remembered, &mut runner, true).await,
+        Demand::Extract => extracted(occasion, &due, remembered, &mut runner).await,
+        Demand::LongTerm => {
+            extraction::longterm(occasion, &due, None, remembered, &mut runner).await;
+        }
+        Demand::Session => extraction::session(occasion, &due, remembered, &mut runner).await,
+        Demand::Arcs => extraction::arcs(occasion, &due, remembered, &mut runner).await,
+        Demand::Ledger => extraction::ledger(occasion, &due, remembered, &mut runner).await,
     }
     runner.report
 }

@@ -185,7 +185,9 @@ pub(super) async fn check(
         return;
     }
     let outcome = runner
-        .run(Stage::Continuity, |script| continuity::run(&facts, &reply.text, repair, script))
+        .run(Stage::Continuity, |script| {
+            continuity::run(&facts, &reply.text, repair, occasion.config.rules, script)
+        })
         .await;
     if let Some(outcome) = outcome {
         runner.done(Stage::Continuity, outcome.contradictions.len());

@@ -233,7 +233,7 @@ mod tests {
                 target: None,
                 content: "the vault is empty".into(),
                 ts: None,
-                source_messages: vec![],
+                source_messages: None,
                 receipts: vec![message(1)],
                 retired: None,
                 ungrounded: vec![],

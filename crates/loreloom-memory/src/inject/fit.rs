@@ -2,7 +2,7 @@
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
-use crate::text::cut_to_share;
+use crate::text::{Cut, cut_to_share};
 
 /// A text under its label, and what it would have been without a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn fit_lines<T>(
     loop {
         let text = render(lines);
         if lines.len() <= 1 {
-            return cut_to_share(&text, budget, counter).to_owned();
+            return cut_to_share(&text, budget, Cut::Whole, counter).to_owned();
         }
         if counter.count(&text) <= budget {
             return text;

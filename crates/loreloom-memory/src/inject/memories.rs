@@ -9,10 +9,9 @@ use super::{
 use crate::{
     number::clamp_usize,
     record::{Kind, Memory, MemoryId},
-    score::{
-        TurnContext, frequencies, is_triggered, order_for_turn, prioritize, protected, raise_best,
-    },
+    score::{TurnContext, is_triggered, order_for_turn, prioritize, protected, timeline},
     settings::Settings,
+    text::Words,
 };
 
 /// What long-term memory puts into the prompt.
@@ -32,44 +31,50 @@ pub(super) struct View<'view> {
     pub(super) counter: &'view dyn TokenCounter,
     /// Who is about to speak.
     pub(super) responding: &'view str,
+    /// Which letters make words.
+    pub(super) words: Words,
     /// Given on turns on which memories are ordered by what is going on.
     pub(super) turn: Option<&'view TurnContext<'view>>,
 }
 
 /// Shows long-term memories: the most useful that fit, not too many of one kind, those the
 /// turn brings to mind last and once more on their own.
+///
+/// What a memory takes is counted without its mark of hearsay, and hearsay that is left out
+/// has had its place: who listens does not change which memories are the most useful.
 pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -> LongTerm {
     const PROTECTED: [Kind; 3] = [Kind::Relationship, Kind::Preference, Kind::Fact];
-    let tells_hearsay = view.settings.epistemic_secondhand_framing;
-    let active: Vec<&Memory> = memories
-        .iter()
-        .filter(|m| m.is_active() && (tells_hearsay || m.witnessed_by(view.responding)))
-        .collect();
+    let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
+    let is_told = |memory: &&Memory| {
+        view.settings.epistemic_secondhand_framing
+            || memory.witnessed_by(view.responding, view.words)
+    };
     let line = |memory: &Memory| {
-        if memory.witnessed_by(view.responding) {
+        if memory.witnessed_by(view.responding, view.words) {
             memory.content.clone()
         } else {
             format!("{} {}", view.labels.secondhand, memory.content)
         }
     };
+    let lines = |memories: Vec<&Memory>| {
+        let told = memories.into_iter().filter(|memory| is_told(memory));
+        dashes(&told.map(line).collect::<Vec<_>>())
+    };
     let ordered = ordered(&active, view, &[Kind::Relationship, Kind::Fact]);
-    let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
     let budget = view.settings.budgets.longterm;
-    let safe = protected(&active, &PROTECTED);
-    let fitting = drop_unprotected(&ordered, &safe, budget, view.counter, &line);
+    let safe = protected(&active, &PROTECTED, view.words);
+    let fitting = drop_unprotected(&ordered, &safe, budget, view.counter);
     let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
     let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
-        varied.into_iter().partition(|memory| is_triggered(memory, recent));
-    let lines =
-        |memories: &[&Memory]| dashes(&memories.iter().map(|m| line(m)).collect::<Vec<_>>());
+        varied.into_iter().partition(|memory| is_triggered(memory, recent, view.words));
     let all: Vec<&Memory> = calm.into_iter().chain(triggered.iter().copied()).collect();
     let block =
         |body: &str, full: &str| Block::labelled(&view.labels.longterm, body, full, view.counter);
-    let near = lines(&triggered);
+    let near = lines(triggered);
     LongTerm {
-        long: block(&lines(&all), &full),
+        shown: all.iter().copied().filter(is_told).map(|memory| memory.id.clone()).collect(),
+        long: block(&lines(all), &lines(ordered)),
         triggered: block(&near, &near),
-        shown: all.iter().map(|memory| memory.id.clone()).collect(),
     }
 }
 
@@ -79,36 +84,31 @@ fn ordered<'memory>(
     floor: &[Kind],
 ) -> Vec<&'memory Memory> {
     match view.turn {
-        Some(turn) => order_for_turn(active, &frequencies(active.iter().copied()), turn, floor),
-        None => prioritize(active),
+        Some(turn) => order_for_turn(active, turn, floor),
+        None => prioritize(active, view.words),
     }
 }
 
-/// Drops the last memory that is not protected while the lines do not fit; if only
-/// protected ones are left, the last of them, down to one.
+/// Drops the last memory that is not protected while the lines do not fit. Protected ones
+/// stay, even over the budget: without who stands how to whom a reply goes wrong at once.
 fn drop_unprotected<'memory>(
     kept: &[&'memory Memory],
     safe: &[&Memory],
     budget: Tokens,
     counter: &dyn TokenCounter,
-    line: &impl Fn(&Memory) -> String,
 ) -> Vec<&'memory Memory> {
     let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
-    let lines: Vec<String> = kept.iter().map(|memory| line(memory)).collect();
-    let (first, last): (Vec<usize>, Vec<usize>) =
-        (0..kept.len()).rev().partition(|at| !is_safe(kept[*at]));
-    let order: Vec<usize> = first.into_iter().chain(last).collect();
-    let left = |dropped: usize| -> Vec<usize> {
-        let mut left: Vec<usize> = order[dropped..].to_vec();
-        left.sort_unstable();
-        left
+    let order: Vec<usize> = (0..kept.len()).rev().filter(|at| !is_safe(kept[*at])).collect();
+    let left = |dropped: usize| -> Vec<&'memory Memory> {
+        let gone = &order[..dropped];
+        (0..kept.len()).filter(|at| !gone.contains(at)).map(|at| kept[at]).collect()
     };
     let fits = |dropped: usize| {
-        let text: Vec<&str> = left(dropped).into_iter().map(|at| lines[at].as_str()).collect();
-        counter.count(&dashes(&text)) <= budget
+        let lines: Vec<&str> = left(dropped).iter().map(|memory| memory.content.as_str()).collect();
+        counter.count(&dashes(&lines)) <= budget
     };
     // Fewer lines never take more, so the least number to drop is found by halves.
-    let (mut least, mut most) = (0, kept.len().saturating_sub(1));
+    let (mut least, mut most) = (0, order.len());
     while least < most {
         let middle = usize::midpoint(least, most);
         if fits(middle) {
@@ -117,7 +117,7 @@ fn drop_unprotected<'memory>(
             least = middle + 1;
         }
     }
-    left(least).into_iter().map(|at| kept[at]).collect()
+    left(least)
 }
 
 /// At most `most` memories of each kind.
@@ -131,25 +131,24 @@ fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
     kept
 }
 
-/// Shows session memories: the state of the scene, then the most useful that fit.
+/// Shows session memories: the state of the scene, then the most useful that fit, as they
+/// came.
 pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
     const FLOOR: [Kind; 2] = [Kind::Development, Kind::Scene];
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
-    let mut ordered = ordered(&active, view, &FLOOR);
-    raise_best(&mut ordered, &FLOOR);
-    let line = |memory: &Memory| memory.content.clone();
-    let full = dashes(&ordered.iter().map(|memory| line(memory)).collect::<Vec<_>>());
-    let safe = protected(&active, &FLOOR);
-    let kept =
-        drop_unprotected(&ordered, &safe, view.settings.budgets.session, view.counter, &line);
-    let body = dashes(&kept.iter().map(|memory| line(memory)).collect::<Vec<_>>());
-    let state = scene_state(&active, view.labels);
+    let safe = protected(&active, &FLOOR, view.words);
+    let budget = view.settings.budgets.session;
+    let kept = drop_unprotected(&ordered(&active, view, &FLOOR), &safe, budget, view.counter);
+    let lines = |memories: &[&Memory]| {
+        dashes(&timeline(memories).iter().map(|memory| &memory.content).collect::<Vec<_>>())
+    };
+    let state = scene_state(&kept, view.labels);
     let label = if state.is_empty() {
         view.labels.session.clone()
     } else {
         format!("{state}\n{}", view.labels.session)
     };
-    Block::labelled(&label, &body, &full, view.counter)
+    Block::labelled(&label, &lines(&kept), &lines(&active), view.counter)
 }
 
 /// The newest session memory of each kind.

@@ -88,16 +88,40 @@ pub fn slots(input: &Input<'_>) -> Slots {
         labels: input.labels,
         counter: input.counter,
         responding: input.responding,
+        words: input.rules.words,
         turn: input.turn,
     };
-    let recent = long_words(&recent_texts(input.path, TRIGGERING).join("\n"));
-    let longterm = memories::longterm(&input.character.memories, &recent, view);
+    let recent = recent_texts(input.path, TRIGGERING).join("\n").to_lowercase();
+    let recent = long_words(&recent, input.rules.words);
+    let longterm = if is_on(Slot::LongTerm, input.settings) {
+        memories::longterm(&input.character.memories, &recent, view)
+    } else {
+        memories::LongTerm::default()
+    };
     let texts = Slot::SINGLE
         .into_iter()
+        .filter(|slot| is_on(*slot, input.settings))
         .filter_map(|slot| Some(placed(slot, block(slot, input, &longterm, view)?, input)))
         .collect();
     let slots = Slots { texts, shown: longterm.shown };
     if input.settings.unified_injection { unified(slots, input) } else { slots }
+}
+
+/// Whether a slot's tier is on. What a tier that is off has kept is not told either.
+fn is_on(slot: Slot, settings: &Settings) -> bool {
+    match slot {
+        Slot::Canon => settings.canon_enabled,
+        Slot::Profiles => settings.profiles_enabled,
+        Slot::LongTerm | Slot::Triggered => settings.longterm_enabled,
+        Slot::Summary => settings.compaction_enabled,
+        Slot::Scenes => settings.scene_enabled,
+        Slot::Session => settings.session_enabled,
+        Slot::Arcs => settings.arcs_enabled,
+        Slot::Relationships => settings.relationships_enabled,
+        Slot::Epistemic => settings.epistemic_enabled,
+        Slot::Ledger => settings.state_ledger_enabled,
+        Slot::Recall | Slot::Repair | Slot::Unified => true,
+    }
 }
 
 /// The newest messages of the story, oldest first.
@@ -125,10 +149,7 @@ fn block(
         Slot::Relationships => people::relationships(
             &input.character.relationship_history,
             &recent_texts(input.path, RELATED),
-            input.group,
-            budgets.relationships,
-            labels,
-            counter,
+            input,
         ),
         Slot::Canon => {
             story::canon(&input.character.canon.as_ref()?.text, budgets.canon, labels, counter)
@@ -147,16 +168,14 @@ fn block(
             labels,
             counter,
         ),
-        Slot::Ledger if input.settings.state_ledger_enabled => {
-            people::ledger(&chat.ledger, input, budgets.ledger, counter)
-        }
+        Slot::Ledger => people::ledger(&chat.ledger, input, budgets.ledger, counter),
         Slot::Recall => recalled(input),
         Slot::Repair => {
             let note = chat.pending_repair.as_deref()?.trim();
             let note = format!("[{} {note}]", labels.repair);
             Block::plain(&note, &note, counter)
         }
-        Slot::Ledger | Slot::Unified => None,
+        Slot::Unified => None,
     }
 }
 

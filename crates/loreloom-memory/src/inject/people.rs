@@ -13,37 +13,38 @@ use crate::{
 };
 
 /// Feelings between people whom recent messages name or who are in the group. Lines are
-/// added until the next would not fit.
+/// added until the next would not fit; each is counted by itself, with its end.
 pub(super) fn relationships(
     known: &Relationships,
     recent: &[&str],
-    group: &[String],
-    budget: Tokens,
-    labels: &Labels,
-    counter: &dyn TokenCounter,
+    input: &Input<'_>,
 ) -> Option<Block> {
+    let (counter, loose) = (input.counter, input.rules.loose_pairs);
+    let occurs = |text: &str, name: &str| {
+        contains_word(text, name) || loose && text.to_lowercase().contains(&name.to_lowercase())
+    };
     let is_present = |name: &str| {
-        recent.iter().any(|text| contains_word(text, name))
-            || group.iter().any(|member| member.to_lowercase() == name.to_lowercase())
+        recent.iter().any(|text| occurs(text, name))
+            || input.group.iter().any(|member| member.to_lowercase() == name.to_lowercase())
     };
     let lines: Vec<String> = known
         .iter()
-        .filter(|(_, relationship)| !relationship.descriptors.is_empty())
+        .filter(|(_, relationship)| loose || !relationship.descriptors.is_empty())
         .filter(|(key, _)| {
             Pair::of_key(key)
                 .is_some_and(|pair| is_present(pair.subject) || is_present(pair.target))
         })
         .map(|(key, relationship)| format!("{key}: {}", describe(&relationship.descriptors)))
         .collect();
-    let mut body = String::new();
-    for line in &lines {
-        let longer = if body.is_empty() { line.clone() } else { format!("{body}\n{line}") };
-        if counter.count(&longer) > budget {
-            break;
-        }
-        body = longer;
-    }
-    Block::labelled(&labels.relationships, &body, &lines.join("\n"), counter)
+    let mut left = Some(input.settings.budgets.relationships);
+    let fits = |line: &&String| {
+        let cost = counter.count(&format!("{line}\n"));
+        left = left.and_then(|left| left.checked_sub(cost));
+        left.is_some()
+    };
+    let kept: Vec<&str> = lines.iter().take_while(fits).map(String::as_str).collect();
+    let label = &input.labels.relationships;
+    Block::labelled(label, &kept.join("\n"), &lines.join("\n"), counter)
 }
 
 /// What one character knows, guesses, misses, wrongly believes and hides. Nothing of what
@@ -189,7 +190,7 @@ mod tests {
             target: None,
             content: content.into(),
             ts: None,
-            source_messages: vec![],
+            source_messages: None,
             receipts: vec![],
             retired: None,
             ungrounded: vec![],

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     number::clamp_usize,
     record::{Profile, Scene, StoryArc},
-    text::{QuarterEstimate, cut_to_share, head, sentences},
+    text::{Cut, QuarterEstimate, cut_to_share, head, sentences},
 };
 
 /// The summary, cut with a mark if it is longer than `limit` tokens of four characters.
@@ -70,23 +70,23 @@ pub(super) fn arcs(
     Block::labelled(&labels.arcs, &body, &dashes(&open), counter)
 }
 
-/// Canon; its last sentences give way.
+/// Canon, up to the last full stop that fits. Other marks end no sentence here: names and
+/// titles hold them. Without such a stop the text is cut where the budget ends.
 pub(super) fn canon(
     text: &str,
     budget: Tokens,
     labels: &Labels,
     counter: &dyn TokenCounter,
 ) -> Option<Block> {
-    let mut parts = sentences(text.trim());
-    let join = |parts: &[&str]| parts.concat().trim_end().to_owned();
-    while parts.len() > 1 && counter.count(&join(&parts)) > budget {
-        parts.pop();
-    }
-    let kept = join(&parts);
-    Block::labelled(&labels.canon, cut_to_share(&kept, budget, counter), text, counter)
+    let whole = text.trim();
+    let ends = std::iter::once(whole.len())
+        .chain(whole.rmatch_indices(['.', '。']).map(|(at, stop)| at + stop.len()));
+    let kept = ends.map(|end| &whole[..end]).find(|kept| counter.count(kept) <= budget);
+    let kept = kept.unwrap_or_else(|| cut_to_share(whole, budget, Cut::Rounded, counter));
+    Block::labelled(&labels.canon, kept, text, counter)
 }
 
-/// A profile; its first blocks give way.
+/// A profile; its first blocks give way, and the last one stays whole.
 pub(super) fn profile(
     profile: &Profile,
     budget: Tokens,
@@ -103,8 +103,10 @@ pub(super) fn profile(
     .map(|(label, text)| format!("{label}\n{}", text.trim()))
     .collect();
     let render = |blocks: &[String]| blocks.join("\n\n");
-    let body = fit_lines(&blocks, budget, GivesWay::First, counter, render);
-    Block::plain(&body, &render(&blocks), counter)
+    let most = blocks.len().saturating_sub(1);
+    let fits = |dropped: &usize| counter.count(&render(&blocks[*dropped..])) <= budget;
+    let dropped = (0..most).find(fits).unwrap_or(most);
+    Block::plain(&render(&blocks[dropped..]), &render(&blocks), counter)
 }
 
 #[cfg(test)]
@@ -125,5 +127,47 @@ mod tests {
         assert_eq!(cut(text, true).as_deref(), Some("S:\nHi. no more periods  [cut]"));
         assert_eq!(cut("Short.", true).as_deref(), Some("S:\nShort."));
         assert_eq!(cut("", true), None);
+    }
+
+    #[test]
+    fn canon_ends_at_a_full_stop_and_at_nothing_else() {
+        let labels = Labels { canon: "C:".into(), ..Labels::default() };
+        for (text, budget, expected) in [
+            ("Mara kept the light! Odo left. Lis came back?", 8, "Mara kept the light! Odo left."),
+            ("Mara kept light! Odo left for good. Lis came", 6, "Mara kept light! Odo lef"),
+            (
+                "Mara kept the light and Odo left for the far south",
+                7,
+                "Mara kept the light and Odo",
+            ),
+            ("Built v1.2 of the lamp for Odo", 5, "Built v1."),
+            ("雨が降った。風が吹いた。雪が積もった", 3, "雨が降った。風が吹いた。"),
+            ("Short", 5, "Short"),
+        ] {
+            let block = canon(text, Tokens(budget), &labels, &QuarterEstimate);
+            let text = block.map(|block| block.text);
+            assert_eq!(text, Some(format!("C:\n{expected}")));
+        }
+    }
+
+    #[test]
+    fn the_last_block_of_a_profile_is_never_cut() {
+        let labels = Labels {
+            character_state: "A:".into(),
+            relationship_matrix: "R:".into(),
+            ..Labels::default()
+        };
+        let drawn = Profile {
+            character_state: "calm, at the quay, waiting".into(),
+            relationship_matrix: "Lis: close friend and ally since spring".into(),
+            ..Profile::default()
+        };
+        for (budget, expected) in [
+            (40, "A:\ncalm, at the quay, waiting\n\nR:\nLis: close friend and ally since spring"),
+            (5, "R:\nLis: close friend and ally since spring"),
+        ] {
+            let block = profile(&drawn, Tokens(budget), &labels, &QuarterEstimate);
+            assert_eq!(block.map(|block| block.text).as_deref(), Some(expected));
+        }
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     pass::Question,
     ports::{ChatModel, ChatRequest, ModelError},
     record::StateKind,
+    rules::Rules,
     tiers::{Source, arcs, epistemic, ledger, longterm, session},
 };
 
@@ -126,20 +127,23 @@ impl Trial {
     }
 
     fn read(self, reply: &str) -> Vec<String> {
+        let rules = &Rules::default();
         match self {
             Self::LongTerm => {
-                longterm::parse(reply).into_iter().map(|found| found.content).collect()
+                longterm::parse(reply, rules).into_iter().map(|found| found.content).collect()
             }
-            Self::Session => session::parse(reply).into_iter().map(|found| found.content).collect(),
-            Self::Arcs => arcs::parse(reply, &[]).add,
-            Self::Ledger => ledger::parse(reply)
+            Self::Session => {
+                session::parse(reply, rules).into_iter().map(|found| found.content).collect()
+            }
+            Self::Arcs => arcs::parse(reply, &[], rules).add,
+            Self::Ledger => ledger::parse(reply, rules)
                 .iter()
                 .map(|(key, card)| {
                     let values: Vec<&str> = card.fields.values().map(String::as_str).collect();
                     format!("{}: {}", card.name.as_deref().unwrap_or(key), values.join(", "))
                 })
                 .collect(),
-            Self::Epistemic => epistemic::parse(reply)
+            Self::Epistemic => epistemic::parse(reply, rules)
                 .into_iter()
                 .map(|told| format!("{} {}: {}", told.subject, told.kind.as_str(), told.content))
                 .collect(),

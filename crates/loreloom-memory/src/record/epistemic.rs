@@ -61,9 +61,9 @@ pub struct Insight {
     /// When it was noted.
     #[serde(default)]
     pub ts: Option<i64>,
-    /// The messages it was drawn from, by position.
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    pub source_messages: Vec<(i64, i64)>,
+    /// The messages it was drawn from by position, first and last.
+    #[serde(default, deserialize_with = "lenient::range")]
+    pub source_messages: Option<(i64, i64)>,
     /// The messages it was drawn from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<MessageId>,

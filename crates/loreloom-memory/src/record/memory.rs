@@ -6,6 +6,7 @@ use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::{EntityId, lenient};
+use crate::text::Words;
 
 /// A memory's id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -132,11 +133,12 @@ pub struct Memory {
     #[serde(deserialize_with = "lenient::known")]
     pub importance: Option<u8>,
     /// How long it is worth keeping.
-    #[serde(deserialize_with = "lenient::known")]
+    #[serde(deserialize_with = "lenient::word")]
     pub expiration: Option<Expiration>,
     /// When it was remembered.
     pub ts: Option<i64>,
-    /// Whether a consolidation has seen it.
+    /// Whether a consolidation has seen it. What does not say is old enough to be settled.
+    #[serde(default = "settled")]
     pub consolidated: bool,
     /// The messages it was drawn from, by id: what decides on which paths it is visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +165,7 @@ pub struct Memory {
     #[serde(deserialize_with = "lenient::or_default")]
     pub supersedes: Vec<MemoryId>,
     /// The memory that replaced it.
+    #[serde(deserialize_with = "lenient::filled")]
     pub superseded_by: Option<MemoryId>,
     /// Why it was retired without being replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,14 +182,16 @@ pub struct Memory {
     #[serde(skip_serializing_if = "is_zero")]
     pub confirmations: u32,
     /// How often it was put into a prompt.
-    #[serde(deserialize_with = "lenient::or_default")]
+    #[serde(deserialize_with = "lenient::count")]
     pub retrieval_count: u32,
     /// When it was last confirmed or used.
     pub last_confirmed_ts: Option<i64>,
     /// 0 to 3: how much it says about a person.
-    pub persona_relevance: Option<u8>,
+    #[serde(deserialize_with = "lenient::known")]
+    pub persona_relevance: Option<f64>,
     /// 0 to 3: how much it says about closeness.
-    pub intimacy_relevance: Option<u8>,
+    #[serde(deserialize_with = "lenient::known")]
+    pub intimacy_relevance: Option<f64>,
     /// Words that bring it to mind.
     #[serde(deserialize_with = "lenient::or_default")]
     pub triggers: Vec<String>,
@@ -228,17 +233,24 @@ impl Memory {
         self.confidence.unwrap_or(Self::USUAL_CONFIDENCE).clamp(0.0, 1.0)
     }
 
-    /// Whether this person was there when it happened. Where nobody is named, all were.
-    pub fn witnessed_by(&self, name: &str) -> bool {
-        let name = name.to_lowercase();
-        self.witnessed_by.is_empty()
-            || self.witnessed_by.iter().any(|witness| witness.to_lowercase() == name)
+    /// Whether this person was there when it happened. Where nobody is named, all were. With
+    /// [`Words::Ascii`] a name in other letters is another name.
+    pub fn witnessed_by(&self, name: &str, words: Words) -> bool {
+        let is_meant = |witness: &String| match words {
+            Words::All => witness.to_lowercase() == name.to_lowercase(),
+            Words::Ascii => witness == name,
+        };
+        self.witnessed_by.is_empty() || self.witnessed_by.iter().any(is_meant)
     }
 
     /// The position in its chat that it speaks of, where that is known.
     pub fn position(&self) -> Option<i64> {
         self.valid_from.or_else(|| self.source_messages.iter().map(|range| range.1).max())
     }
+}
+
+fn settled() -> bool {
+    true
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
@@ -265,6 +277,12 @@ mod tests {
         assert_eq!((memory.expiration, memory.importance()), (None, 2));
         assert_eq!((memory.entities.len(), memory.unconfirmed_since), (0, 0));
         assert!(memory.is_active());
+        assert!(memory.consolidated, "what does not say is settled");
+        let memory: Memory = serde_json::from_str(
+            r#"{"expiration":" Scene","superseded_by":"","retrieval_count":-3,"consolidated":false}"#,
+        )?;
+        assert_eq!((memory.expiration, memory.retrieval_count), (Some(Expiration::Scene), 0));
+        assert_eq!((memory.superseded_by, memory.consolidated), (None, false));
         Ok(())
     }
 
@@ -274,8 +292,14 @@ mod tests {
             witnessed_by: names.iter().map(|&name| name.to_owned()).collect(),
             ..Memory::default()
         };
-        assert!(memory(&[]).witnessed_by("Mara"));
-        assert!(memory(&["Lis", "mara"]).witnessed_by("Mara"));
-        assert!(!memory(&["Lis"]).witnessed_by("Mara"));
+        for (names, all, ascii) in [
+            (&[][..], true, true),
+            (&["Lis", "Mara"], true, true),
+            (&["Lis", "mara"], true, false),
+            (&["Lis"], false, false),
+        ] {
+            assert_eq!(memory(names).witnessed_by("Mara", Words::All), all, "{names:?}");
+            assert_eq!(memory(names).witnessed_by("Mara", Words::Ascii), ascii, "{names:?}");
+        }
     }
 }

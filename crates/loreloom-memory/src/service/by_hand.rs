@@ -259,6 +259,15 @@ impl MemoryService {
         self.forget(tenant, vec![Owner::Chat(chat.clone())], "forgot a chat").await
     }
 
+    /// Forgets what a character remembers, from all chats. What chats remember stays.
+    pub async fn forget_character(
+        &self,
+        tenant: &TenantId,
+        character: &Owner,
+    ) -> Result<WriteId, ByHandError> {
+        self.forget(tenant, vec![character.clone()], "forgot a character").await
+    }
+
     /// Forgets what a character remembers, and what a chat of it does.
     pub async fn fresh_start(
         &self,

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::settings::Settings;
+use crate::{
+    inject::{Position, Slot},
+    settings::Settings,
+};
 
 /// What its settings call the slots that can be moved.
 const MOVABLE: &[(&str, &str)] = &[
@@ -25,6 +28,11 @@ const RENAMED: &[(&str, &str)] = &[
     ("longterm_consolidation_threshold_fact", "consolidation_threshold_fact"),
     ("longterm_consolidation_threshold_preference", "consolidation_threshold_preference"),
     ("longterm_consolidation_threshold_relationship", "consolidation_threshold_relationship"),
+    ("longterm_triggers_enabled", "triggers_enabled"),
+    ("session_consolidation_threshold_detail", "consolidation_threshold_detail"),
+    ("session_consolidation_threshold_development", "consolidation_threshold_development"),
+    ("session_consolidation_threshold_revelation", "consolidation_threshold_revelation"),
+    ("session_consolidation_threshold_scene", "consolidation_threshold_scene"),
     ("session_consolidation_threshold", "consolidation_threshold_session"),
 ];
 
@@ -36,8 +44,12 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     for (name, value) in theirs {
         let renamed = RENAMED.iter().find(|(known, _)| known == name).map(|(_, ours)| *ours);
         let ours = renamed.unwrap_or(name);
-        // A value of another kind than ours was written by something else.
-        let same = |known: &Value| std::mem::discriminant(known) == std::mem::discriminant(value);
+        // A value of another kind than ours was written by something else. What is usually not
+        // set at all is a number.
+        let same = |known: &Value| {
+            std::mem::discriminant(known) == std::mem::discriminant(value)
+                || known.is_null() && value.is_u64()
+        };
         if usual.get(ours).is_some_and(same) {
             settings.insert(ours.to_owned(), value.clone());
         }
@@ -47,7 +59,10 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     settings.extend(every.map(|every| ("extract_every".to_owned(), json!(every.max(1)))));
     let places: Map<String, Value> = MOVABLE
         .iter()
-        .filter_map(|(prefix, slot)| Some(((*slot).to_owned(), place(theirs, prefix)?)))
+        .filter_map(|(prefix, slot)| {
+            let known = serde_json::from_value(json!(slot)).ok()?;
+            Some(((*slot).to_owned(), place(theirs, prefix, known)?))
+        })
         .collect();
     if !places.is_empty() {
         settings.insert("places".to_owned(), Value::Object(places));
@@ -57,21 +72,28 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     json!({ "settings": settings, "hardware": hardware })
 }
 
-/// Where a slot was put: a number for the position, one for the depth, one for the role.
-fn place(theirs: &Map<String, Value>, prefix: &str) -> Option<Value> {
+/// Where a slot was put: a number for the position, one for the depth, one for the role. What
+/// is not said is as usual.
+fn place(theirs: &Map<String, Value>, prefix: &str, slot: Slot) -> Option<Value> {
     let number = |part: &str| theirs.get(&format!("{prefix}_{part}")).and_then(Value::as_u64);
-    let position = match number("position")? {
-        0 => "IN_PROMPT",
-        1 => "IN_CHAT",
-        2 => "BEFORE",
-        _ => return None,
+    if ["position", "depth", "role"].iter().all(|part| number(part).is_none()) {
+        return None;
+    }
+    let (usual, depth) = slot.usual_place();
+    let position = match number("position") {
+        None => usual,
+        Some(0) => Position::InPrompt,
+        Some(1) => Position::InChat,
+        Some(2) => Position::Before,
+        Some(_) => return None,
     };
     let role = match number("role") {
         Some(1) => "user",
         Some(2) => "assistant",
         _ => "system",
     };
-    Some(json!({ "position": position, "depth": number("depth").unwrap_or(0), "role": role }))
+    let depth = number("depth").unwrap_or(u64::from(depth.0));
+    Some(json!({ "position": position, "depth": depth, "role": role }))
 }
 
 #[cfg(test)]
@@ -94,6 +116,8 @@ mod tests {
             "longterm_inject_budget": 750, "arcs_max": 4, "unified_injection": true,
             "longterm_extract_every": 5, "session_extract_every": 2,
             "longterm_consolidation_threshold_fact": 6, "session_consolidation_threshold": 5,
+            "session_consolidation_threshold_scene": 7, "longterm_triggers_enabled": true,
+            "arcs_depth": 8,
             "session_position": 1, "session_depth": 9, "session_role": 2,
             "hardware_profile": "a", "ollama_url": "http://x", "characters": {}, "canon_enabled": "no",
         });
@@ -103,10 +127,13 @@ mod tests {
         assert_eq!((settings.budgets.longterm, settings.arcs_max), (Tokens(750), 4));
         assert_eq!((settings.extract_every, settings.unified_injection), (2, true));
         assert_eq!((settings.consolidation.fact, settings.consolidation.session), (6, 5));
+        assert_eq!((settings.consolidation.scene, settings.triggers_enabled), (Some(7), true));
         assert_eq!((settings.canon_enabled, options.hardware), (true, Some(Hardware::A)));
         let moved = settings.places[&Slot::Session];
         let expected = (Position::InChat, Depth(9), Role::Assistant);
         assert_eq!((moved.position, moved.depth, moved.role), expected);
-        assert_eq!(settings.places.len(), 1);
+        let threads = settings.places[&Slot::Arcs];
+        assert_eq!((threads.position, threads.depth), (Position::InChat, Depth(8)));
+        assert_eq!(settings.places.len(), 2);
     }
 }

@@ -170,6 +170,7 @@ impl MemoryService {
             hardware,
             &character.memories,
             &vectors,
+            self.options.rules.words,
         );
         let own = &self.options.settings;
         let mut settings = asked.changes.map_or_else(|| own.clone(), |changes| changes.over(own));

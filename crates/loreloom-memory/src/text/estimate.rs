@@ -35,18 +35,34 @@ impl TokenCounter for QuarterEstimate {
     }
 }
 
-/// The start of `text` in proportion to how much of it fits `budget`; all of it if it fits.
+/// Where a cut between two characters goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Before the second.
+    Whole,
+    /// To whichever is nearer.
+    Rounded,
+}
+
+/// The start of `text` in proportion to how much of it fits `budget`, without blanks at its
+/// ends; all of it if it fits.
 pub fn cut_to_share<'text>(
     text: &'text str,
     budget: Tokens,
+    cut: Cut,
     counter: &dyn TokenCounter,
 ) -> &'text str {
-    let need = counter.count(text);
+    let need = u64::from(counter.count(text).0);
+    let budget = u64::from(budget.0);
     if need <= budget {
         return text;
     }
-    let share = text.chars().count() as u64 * u64::from(budget.0) / u64::from(need.0);
-    head(text, number::clamp_usize(share))
+    let twice = text.chars().count() as u64 * budget * 2;
+    let share = match cut {
+        Cut::Whole => twice / (2 * need),
+        Cut::Rounded => (twice + need) / (2 * need),
+    };
+    head(text, number::clamp_usize(share)).trim()
 }
 
 #[cfg(test)]
@@ -64,8 +80,14 @@ mod tests {
     #[test]
     fn a_text_is_cut_in_proportion_to_the_budget() {
         let text = "- A very long arc that cannot fit into five tokens";
-        assert_eq!(cut_to_share(text, Tokens(5), &QuarterEstimate), "- A very long arc t");
-        assert_eq!(cut_to_share(text, Tokens(13), &QuarterEstimate), text);
-        assert_eq!(cut_to_share("日本語です", Tokens(1), &QuarterEstimate), "日本");
+        let cut = |text, budget| cut_to_share(text, Tokens(budget), Cut::Whole, &QuarterEstimate);
+        assert_eq!(cut(text, 5), "- A very long arc t");
+        assert_eq!(cut(text, 13), text);
+        assert_eq!(cut("日本語です", 1), "日本");
+        assert_eq!(cut("- ab cd ef gh ij kl mn op qr st uv wx", 4), "- ab cd ef gh");
+        let rounded = "Mara kept the light and Odo left for the far south";
+        assert_eq!(cut(rounded, 7), "Mara kept the light and Od");
+        let near = cut_to_share(rounded, Tokens(7), Cut::Rounded, &QuarterEstimate);
+        assert_eq!(near, "Mara kept the light and Odo");
     }
 }

@@ -4,40 +4,41 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::Words;
 use crate::number::real;
 
-/// Function words that say nothing about a memory. Number words are not among them: two
-/// memories about "one event" do share something.
+/// Function words that say nothing about a memory, as Smart Memory has them. Number words
+/// are not among them: two memories about "one event" do share something.
 const STOP_WORDS: &[&str] = &[
-    "and", "are", "been", "but", "can", "could", "did", "does", "for", "from", "had", "has",
-    "have", "her", "hers", "him", "his", "its", "not", "our", "she", "that", "the", "their",
-    "them", "then", "they", "this", "those", "was", "were", "when", "which", "who", "will", "with",
-    "would", "you", "your",
+    "and", "are", "been", "but", "for", "from", "had", "has", "have", "her", "him", "his", "into",
+    "its", "our", "she", "that", "the", "their", "them", "there", "they", "this", "was", "were",
+    "with", "you", "your",
 ];
 
 /// The distinct keywords of a text in order: runs of three or more letters or digits,
 /// lower-cased, without function words.
-pub fn keywords(text: &str) -> Vec<String> {
-    distinct_words(text, 3)
-}
-
-/// The distinct keywords of at least four characters, used to see what recent text is about.
-pub fn long_words(text: &str) -> Vec<String> {
-    distinct_words(text, 4)
-}
-
-fn distinct_words(text: &str, shortest: usize) -> Vec<String> {
+pub fn keywords(text: &str, words: Words) -> Vec<String> {
     let lower = text.to_lowercase();
-    let mut words: Vec<&str> = Vec::new();
-    for word in lower.split(|c: char| !c.is_alphanumeric()) {
-        if is_long(word, shortest)
-            && !words.contains(&word)
-            && STOP_WORDS.binary_search(&word).is_err()
-        {
-            words.push(word);
+    let mut found: Vec<&str> = Vec::new();
+    for word in lower.split(|c: char| !words.has(c)) {
+        if is_long(word, 3) && !found.contains(&word) && STOP_WORDS.binary_search(&word).is_err() {
+            found.push(word);
         }
     }
-    words.into_iter().map(str::to_owned).collect()
+    found.into_iter().map(str::to_owned).collect()
+}
+
+/// The distinct words of at least four characters in a text that is lower-cased already, to
+/// see what recent messages are about. Function words are among them: a memory may have been
+/// given one as a trigger.
+pub fn long_words(lower: &str, words: Words) -> Vec<String> {
+    let mut found: Vec<&str> = Vec::new();
+    for word in lower.split(|c: char| !words.has(c) && c != '_') {
+        if is_long(word, 4) && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found.into_iter().map(str::to_owned).collect()
 }
 
 /// Whether a word has so many characters; its bytes tell that of most.
@@ -48,16 +49,17 @@ fn is_long(word: &str, shortest: usize) -> bool {
 /// In how many texts of a pool each keyword occurs, and the keywords of each text.
 #[derive(Clone, Debug, Default)]
 pub struct Frequencies {
+    words: Words,
     counts: FxHashMap<String, usize>,
     texts: FxHashMap<String, Vec<String>>,
 }
 
 impl Frequencies {
     /// Counts the keywords of a pool.
-    pub fn of<'text>(pool: impl IntoIterator<Item = &'text str>) -> Self {
-        let mut known = Self::default();
+    pub fn of<'text>(pool: impl IntoIterator<Item = &'text str>, words: Words) -> Self {
+        let mut known = Self::none(words);
         for text in pool {
-            let words = keywords(text);
+            let words = keywords(text, words);
             for word in &words {
                 *known.counts.entry(word.clone()).or_insert(0) += 1;
             }
@@ -66,11 +68,16 @@ impl Frequencies {
         known
     }
 
+    /// A pool without texts.
+    pub fn none(words: Words) -> Self {
+        Self { words, ..Self::default() }
+    }
+
     /// The keywords of a text: those of the pool are known.
     pub fn keywords(&self, text: &str) -> Cow<'_, [String]> {
         match self.texts.get(text) {
             Some(words) => Cow::Borrowed(words),
-            None => Cow::Owned(keywords(text)),
+            None => Cow::Owned(keywords(text, self.words)),
         }
     }
 
@@ -93,13 +100,24 @@ mod tests {
 
     #[test]
     fn keywords_are_distinct_runs_of_three_letters_or_digits() {
-        assert_eq!(keywords("The ox, the OX-cart and Cart 42: 100%"), ["cart", "100"]);
-        assert_eq!(long_words("The fog horn, a horn"), ["horn"]);
+        let all = |text| keywords(text, Words::All);
+        assert_eq!(all("The ox, the OX-cart and Cart 42: 100%"), ["cart", "100"]);
+        assert_eq!(all("which would then be when"), ["which", "would", "then", "when"]);
+        assert_eq!(all("She went into the hall there"), ["went", "hall"]);
+        assert_eq!(all("Жанна was naïve"), ["жанна", "naïve"]);
+        assert_eq!(keywords("Жанна was naïve, café", Words::Ascii), ["caf"]);
+    }
+
+    #[test]
+    fn recent_words_keep_function_words_and_their_case() {
+        assert_eq!(long_words("the fog horn, a horn there", Words::All), ["horn", "there"]);
+        assert_eq!(long_words("HARBOUR жанна sea_fog", Words::Ascii), ["HARBOUR", "sea_fog"]);
+        assert_eq!(long_words("жанна", Words::All), ["жанна"]);
     }
 
     #[test]
     fn a_word_weighs_as_many_texts_as_hold_it() {
-        let pool = Frequencies::of(["anchor chain", "anchor anchor rope"]);
+        let pool = Frequencies::of(["anchor chain", "anchor anchor rope"], Words::All);
         assert!((pool.weight("anchor rope gull") - 3.0).abs() < 1e-9);
     }
 }

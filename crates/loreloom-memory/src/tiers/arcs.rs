@@ -8,13 +8,15 @@ use super::{Config, GUARD, Source, bullets};
 use crate::{
     pass::{Need, Purpose, Question, Script, is_none},
     record::{ArcSummary, Memory, MemoryId, Scene, StoryArc},
+    rules::{Reading, Rules},
     similarity::Vectors,
-    text::{jaccard, pattern, reply_lines},
+    text::{LINE_ENDS, jaccard, pattern, units},
     window::lines,
 };
 
-static OPENED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\[arc\]\s+(.+)$"));
-static CLOSED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\[resolved\]\s+(.+)$"));
+static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^\[(arc|resolved)\](\s+)(.+)$"));
+static INDENTED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?im)^[ \t]*\[(arc|resolved)\](\s+)(.+)$"));
 
 /// A thread must say more than this many characters.
 const SHORTEST: usize = 15;
@@ -30,7 +32,7 @@ const SAME_COSINE: f64 = 0.82;
 pub struct Change {
     /// New threads.
     pub add: Vec<String>,
-    /// Places of threads that ended, ascending.
+    /// Places of threads that ended, in the order of the reply, each once.
     pub resolve: Vec<usize>,
 }
 
@@ -57,24 +59,32 @@ pub fn prompt_for(source: &Source<'_>, open: &[&str]) -> Question {
 }
 
 /// Reads a reply; one closing line may close several of the `open` threads.
-pub fn parse(reply: &str, open: &[&str]) -> Change {
+pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> Change {
     let mut change = Change::default();
     if is_none(reply) {
         return change;
     }
-    for line in reply_lines(reply) {
-        if let Some(found) = OPENED.captures(line) {
-            let text = found[1].trim();
-            if text.chars().count() > SHORTEST {
-                change.add.push(text.to_owned());
-            }
-        } else if let Some(found) = CLOSED.captures(line) {
-            let closed = |at: &usize| jaccard(&found[1], open[*at]) >= CLOSES;
+    let line: &Regex = match rules.reading {
+        Reading::Strict => &LINE,
+        Reading::Tolerant => &INDENTED,
+    };
+    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+    let mut from = 0;
+    while let Some(found) = line.captures_at(&reply, from) {
+        from = found.get_match().end();
+        let text = &found[3];
+        // A tag that stands alone must not swallow the line after it.
+        if rules.reading == Reading::Tolerant && found[2].contains('\n') && text.starts_with('[') {
+            from -= text.len();
+        } else if !found[1].eq_ignore_ascii_case("arc") {
+            let closed = |at: &usize| jaccard(text, open[*at]) >= CLOSES;
             change.resolve.extend((0..open.len()).filter(closed));
+        } else if units(text.trim()) > SHORTEST {
+            change.add.push(text.trim().to_owned());
         }
     }
-    change.resolve.sort_unstable();
-    change.resolve.dedup();
+    let mut seen = vec![false; open.len()];
+    change.resolve.retain(|at| !std::mem::replace(&mut seen[*at], true));
     change
 }
 
@@ -110,16 +120,26 @@ pub struct Outcome {
 
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    if input.source.messages().is_empty() {
+        return Ok(Outcome {
+            arcs: input.arcs.to_vec(),
+            persistent: input.persistent.to_vec(),
+            ..Outcome::default()
+        });
+    }
     let open: Vec<&StoryArc> = input.arcs.iter().filter(|arc| !arc.resolved).collect();
     let open_texts: Vec<&str> = open.iter().map(|arc| arc.content.as_str()).collect();
     let reply = script.ask(prompt_for(&input.source, &open_texts))?.unwrap_or_default();
-    let change = parse(reply, &open_texts);
+    let change = parse(reply, &open_texts, input.config.rules);
     let session = input.session.iter().map(|memory| memory.content.as_str());
     let compared = change.add.iter().map(String::as_str).chain(open_texts.iter().copied());
     let vectors = script.vectors(compared.chain(session))?;
-    let new = novel(&change.add, &open_texts, input.session, vectors);
-
     let closed: Vec<&str> = change.resolve.iter().map(|at| open_texts[*at]).collect();
+    // What has just ended may begin anew: it is no reason to pass a thread over.
+    let mut going = open_texts.clone();
+    going.retain(|text| !closed.contains(text));
+    let new = novel(&change.add, &going, input.session, vectors);
+
     let mut outcome =
         Outcome { added: new.len(), persistent: input.persistent.to_vec(), ..Outcome::default() };
     for arc in &closed {
@@ -128,11 +148,14 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         }
     }
     let is_closed = |arc: &StoryArc| closed.contains(&arc.content.as_str());
+    let mut ended: Vec<StoryArc> = Vec::new();
     for arc in input.arcs {
-        if arc.resolved || !is_closed(arc) {
+        if arc.resolved {
+            ended.push(arc.clone());
+        } else if !is_closed(arc) {
             outcome.arcs.push(arc.clone());
         } else if arc.persistent {
-            outcome.arcs.push(StoryArc { resolved: true, ..arc.clone() });
+            ended.push(StoryArc { resolved: true, ..arc.clone() });
         }
     }
     for pinned in outcome.persistent.iter_mut().filter(|pinned| is_closed(pinned)) {
@@ -146,6 +169,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         ..StoryArc::default()
     }));
     keep_newest(&mut outcome.arcs, input.config.settings.arcs_max);
+    outcome.arcs.append(&mut ended);
     Ok(outcome)
 }
 
@@ -242,8 +266,30 @@ mod tests {
         let change = parse(
             "[arc]No blank means no thread here.\n[ARC] Find the map.\n[arc] Find the map again",
             &[],
+            &Rules::default(),
         );
         assert_eq!(change.add, ["Find the map again"]);
+    }
+
+    #[test]
+    fn a_thread_may_stand_on_the_next_line_and_a_tolerant_reader_takes_an_indented_tag() {
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        let next = "Find the drowned bell";
+        for (reply, tolerant, strict) in [
+            ("[arc]\nFind the drowned bell", vec![next], vec![next]),
+            ("  [arc] Find the drowned bell", vec![next], vec![]),
+            ("[arc]\n[arc] Find the drowned bell", vec![next], vec!["[arc] Find the drowned bell"]),
+            (
+                "[arc] \u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}\u{1F600}",
+                vec![],
+                vec![],
+            ),
+        ] {
+            assert_eq!(parse(reply, &[], &ours).add, tolerant, "{reply}");
+            assert_eq!(parse(reply, &[], &theirs).add, strict, "{reply}");
+        }
+        let ended = parse("[resolved]\nc d\n[resolved] a b", &["a b", "c d"], &theirs);
+        assert_eq!(ended.resolve, [1, 0]);
     }
 
     #[test]

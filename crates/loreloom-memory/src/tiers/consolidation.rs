@@ -16,6 +16,7 @@ use crate::{
     record::{Entity, Expiration, Kind, Memory, MemoryId, Retirement, TimeScope},
     rules::Merged,
     score::{timeline, trim_by_priority},
+    similarity::Vectors,
     text::jaccard,
 };
 
@@ -32,7 +33,8 @@ pub enum Tier {
 }
 
 impl Tier {
-    fn kinds(self) -> [Kind; 4] {
+    /// The kinds of its memories.
+    pub(super) fn kinds(self) -> [Kind; 4] {
         match self {
             Self::LongTerm => Kind::LONG_TERM,
             Self::Session => Kind::SESSION,
@@ -47,7 +49,16 @@ impl Tier {
         }
     }
 
-    fn usual(self) -> (Expiration, TimeScope) {
+    /// A statement of its memories has more than so many UTF-16 units.
+    pub(super) fn shortest(self) -> usize {
+        match self {
+            Self::LongTerm => 5,
+            Self::Session => 3,
+        }
+    }
+
+    /// How long its memories last, and what they speak of.
+    pub(super) fn usual(self) -> (Expiration, TimeScope) {
         match self {
             Self::LongTerm => (Expiration::Permanent, TimeScope::Global),
             Self::Session => (Expiration::Session, TimeScope::Session),
@@ -117,44 +128,63 @@ pub struct Reconciled {
     pub replaces: Option<usize>,
 }
 
-/// Sets lines of a reply against the base they were merged with. A line that overlaps a
-/// base memory by more than `threshold` takes its place and keeps its time, entities and
-/// triggers; any other is added with the time of the memory of `pool` it resembles most.
+/// Sets lines of a reply against the base they were merged with. A line that is like a memory
+/// of its kind by more than `threshold` takes its place and keeps its time, entities and
+/// triggers where it has any: the first such memory, base before lines that came earlier. Any
+/// other line is added with the time of the memory of `pool` it resembles most; without a pool
+/// that is the base.
 pub fn reconcile(
     base: &[Memory],
     promoted: Vec<Memory>,
     threshold: f64,
     pool: &[&Memory],
+    vectors: &Vectors,
 ) -> Vec<Reconciled> {
+    let all: Vec<&Memory> = base.iter().collect();
+    let pool = if pool.is_empty() { &all } else { pool };
+    let mut base: Vec<Memory> = base.to_vec();
     let mut result: Vec<Reconciled> = Vec::new();
-    let mut texts: Vec<String> = base.iter().map(|memory| memory.content.clone()).collect();
     for mut memory in promoted {
-        let nearest = (0..base.len())
-            .map(|at| (jaccard(&texts[at], &memory.content), at))
-            .filter(|(overlap, _)| *overlap > threshold)
-            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-        let replaces = nearest.map(|(_, at)| at);
-        if let Some(at) = replaces {
-            texts[at].clone_from(&memory.content);
-            memory.ts = base[at].ts;
-            memory.entities.clone_from(&base[at].entities);
-            memory.triggers.clone_from(&base[at].triggers);
+        let is_same = |other: &Memory| {
+            let likeness = vectors.likeness(&other.content, &memory.content).score;
+            other.kind == memory.kind && likeness > threshold
+        };
+        if let Some(at) = base.iter().position(is_same) {
+            inherit(&mut memory, &base[at]);
+            base[at] = memory.clone();
+            match result.iter_mut().find(|other| other.replaces == Some(at)) {
+                Some(earlier) => earlier.memory = memory,
+                None => result.push(Reconciled { memory, replaces: Some(at) }),
+            }
+        } else if let Some(earlier) =
+            result.iter_mut().find(|other| other.replaces.is_none() && is_same(&other.memory))
+        {
+            inherit(&mut memory, &earlier.memory);
+            earlier.memory = memory;
         } else {
-            memory.ts = inferred_time(&memory, pool).or(memory.ts);
-        }
-        match result.iter_mut().find(|other| replaces.is_some() && other.replaces == replaces) {
-            Some(earlier) => earlier.memory = memory,
-            None => result.push(Reconciled { memory, replaces }),
+            memory.ts = inferred_time(&memory, pool, vectors).or(memory.ts);
+            result.push(Reconciled { memory, replaces: None });
         }
     }
     result
 }
 
+/// Gives a line what the memory before it had.
+fn inherit(memory: &mut Memory, before: &Memory) {
+    memory.ts = before.ts.or(memory.ts);
+    if !before.entities.is_empty() {
+        memory.entities.clone_from(&before.entities);
+    }
+    if !before.triggers.is_empty() {
+        memory.triggers.clone_from(&before.triggers);
+    }
+}
+
 /// The time of the memory of the same kind that a line resembles most.
-fn inferred_time(memory: &Memory, pool: &[&Memory]) -> Option<i64> {
+fn inferred_time(memory: &Memory, pool: &[&Memory], vectors: &Vectors) -> Option<i64> {
     pool.iter()
         .filter(|other| other.kind == memory.kind)
-        .map(|other| (jaccard(&other.content, &memory.content), other.ts))
+        .map(|other| (vectors.likeness(&other.content, &memory.content).score, other.ts))
         .filter(|(overlap, _)| *overlap >= SAME_TIME)
         .fold(None, |best: Option<(f64, Option<i64>)>, next| match best {
             Some(best) if best.0 >= next.0 => Some(best),
@@ -175,7 +205,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let (mut active, mut retired) = split(input.memories);
     let before = active.len();
     let mut ids = input.ids.clone();
-    let mut changed = false;
+    let mut answered = false;
     for kind in input.tier.kinds() {
         let batch: Vec<&Memory> =
             active.iter().filter(|m| m.kind == kind && !m.consolidated).collect();
@@ -186,21 +216,26 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         let base: Vec<&Memory> =
             active.iter().filter(|m| m.kind == kind && m.consolidated).collect();
         let reply = script.ask(prompt_for(kind, &base, &batch))?;
-        match read(reply, kind, input.tier) {
-            Reading::NothingToMerge => {
+        match read(reply, input) {
+            Found::NothingToMerge => {
+                answered = true;
                 for memory in active.iter_mut().filter(|memory| memory.kind == kind) {
                     memory.consolidated = true;
                 }
             }
-            Reading::Unreadable => {}
-            Reading::Merged(lines) => {
-                changed = true;
-                merge_kind(kind, &lines, input, &mut active, &mut retired, &mut ids);
+            Found::Unreadable => {}
+            Found::Merged(lines) => {
+                answered = true;
+                let known = base.iter().chain(&batch).map(|memory| memory.content.as_str());
+                let vectors =
+                    script.vectors(known.chain(lines.iter().map(|line| line.content.as_str())))?;
+                let mut tier = Merging { active: &mut active, retired: &mut retired, vectors };
+                merge_kind(kind, &lines, input, &mut tier, &mut ids);
             }
         }
     }
     let mut registry = input.entities.to_vec();
-    if changed {
+    if answered || active.len() > most(input) {
         trim(&mut active, &mut retired, input);
         active = timeline(&active.iter().collect::<Vec<_>>()).into_iter().cloned().collect();
         entities::reconcile(&mut registry, &mut active);
@@ -213,20 +248,28 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     })
 }
 
-enum Reading {
+/// What a reply says.
+enum Found {
     NothingToMerge,
     Unreadable,
     Merged(Vec<Candidate>),
 }
 
-fn read(reply: Option<&str>, kind: Kind, tier: Tier) -> Reading {
-    const SHORTEST_LINE: usize = 5;
-    let Some(reply) = reply else { return Reading::Unreadable };
+/// Reads a reply. A line of another kind than was asked about is kept as what it says it is.
+fn read(reply: Option<&str>, input: &Input<'_>) -> Found {
+    let Some(reply) = reply else { return Found::Unreadable };
     if reply.trim().is_empty() || is_none(reply) {
-        return Reading::NothingToMerge;
+        return Found::NothingToMerge;
     }
-    let lines = parse_lines(reply, &[kind], SHORTEST_LINE, tier.usual().0);
-    if lines.is_empty() { Reading::Unreadable } else { Reading::Merged(lines) }
+    let lines = parse_lines(reply, input.tier, input.config.rules);
+    if lines.is_empty() { Found::Unreadable } else { Found::Merged(lines) }
+}
+
+/// A tier while its kinds are merged.
+struct Merging<'merging> {
+    active: &'merging mut Vec<Memory>,
+    retired: &'merging mut Vec<Memory>,
+    vectors: &'merging Vectors,
 }
 
 /// Replaces the unmerged memories of a kind by the lines of a reply.
@@ -234,17 +277,17 @@ fn merge_kind(
     kind: Kind,
     lines: &[Candidate],
     input: &Input<'_>,
-    active: &mut Vec<Memory>,
-    retired: &mut Vec<Memory>,
+    tier: &mut Merging<'_>,
     ids: &mut Ids,
 ) {
+    let (active, vectors) = (&mut *tier.active, tier.vectors);
     let (of_kind, others): (Vec<Memory>, Vec<Memory>) =
         std::mem::take(active).into_iter().partition(|memory| memory.kind == kind);
     let (base, batch): (Vec<Memory>, Vec<Memory>) =
         of_kind.into_iter().partition(|memory| memory.consolidated);
     let promoted = lines.iter().map(|line| promote(line, &batch, input, ids.next())).collect();
     let pool: Vec<&Memory> = base.iter().chain(&batch).collect();
-    let mut merged = reconcile(&base, promoted, input.tier.replaces(), &pool);
+    let mut merged = reconcile(&base, promoted, input.tier.replaces(), &pool, vectors);
 
     let mut parents: Vec<Memory> = Vec::new();
     *active = others;
@@ -264,7 +307,7 @@ fn merge_kind(
         }
     }
     if input.config.rules.merged == Merged::Retired {
-        retired.append(&mut parents);
+        tier.retired.append(&mut parents);
     }
     active.extend(merged.into_iter().map(|new| new.memory));
 }
@@ -312,13 +355,18 @@ fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
     parent
 }
 
-/// Makes the tier fit its cap.
-fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &Input<'_>) {
-    let max = match input.tier {
+/// The tier's cap.
+fn most(input: &Input<'_>) -> usize {
+    match input.tier {
         Tier::LongTerm => input.config.settings.longterm_max_memories,
         Tier::Session => input.config.settings.session_max_memories,
-    };
-    let kept: Vec<MemoryId> = trim_by_priority(&active.iter().collect::<Vec<_>>(), max)
+    }
+}
+
+/// Makes the tier fit its cap.
+fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &Input<'_>) {
+    let all: Vec<&Memory> = active.iter().collect();
+    let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.words)
         .into_iter()
         .map(|memory| memory.id.clone())
         .collect();

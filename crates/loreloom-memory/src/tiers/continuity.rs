@@ -7,14 +7,18 @@ use regex::Regex;
 use super::{GUARD, bullets};
 use crate::{
     pass::{Need, Purpose, Question, Script, is_none},
+    rules::{Reading, Rules},
     text::{pattern, reply_lines},
 };
 
 static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\bno\s+(?:contradictions?|conflicts?)\b|\bdoes\s+not\s+(?:contradict|conflict)\b|\bconsistent\s+with\b|\baligns?\s+with\b|\bno\s+issues?\s+found\b",
+        r"(?i)\bno (?:contradictions?|conflicts?)\b|\bdoes not (?:contradict|conflict)\b|\bconsistent with\b|\baligns? with\b|\bno issues? found\b",
     )
 });
+/// A bullet or a number before a contradiction. Digits that begin a sentence go too.
+static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.]+\s*"));
+static MARKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.)–\s]+"));
 
 /// The question for contradictions.
 pub fn prompt_for(facts: &[&str], reply: &str) -> Question {
@@ -34,21 +38,23 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> Question {
 }
 
 /// Reads the contradictions of a reply. An all-clear in its first line stands for all of it.
-pub fn parse(reply: &str) -> Vec<String> {
+pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
+    let says_none = match rules.reading {
+        Reading::Tolerant => is_none(reply),
+        Reading::Strict => reply.trim().eq_ignore_ascii_case("none"),
+    };
     let first = reply_lines(reply).next();
-    if is_none(reply) || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
+    if says_none || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
         return Vec::new();
     }
-    reply_lines(reply)
-        .map(|line| {
-            line.trim_start_matches(|c: char| {
-                c.is_whitespace()
-                    || c.is_ascii_digit()
-                    || matches!(c, '-' | '*' | '•' | '.' | ')' | '–')
-            })
-        })
+    let bare = |line| match rules.reading {
+        Reading::Tolerant => MARKS.replace(line, ""),
+        Reading::Strict => MARK.replace(line, ""),
+    };
+    reply
+        .split(['\n', '\r'])
+        .map(|line| bare(line).trim().to_owned())
         .filter(|line| !line.is_empty() && !line.ends_with(':'))
-        .map(|line| line.trim().to_owned())
         .collect()
 }
 
@@ -83,9 +89,11 @@ pub fn run(
     facts: &[&str],
     reply: &str,
     repair: bool,
+    rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<Outcome, Need> {
-    let contradictions = parse(script.ask(prompt_for(facts, reply))?.unwrap_or_default());
+    let answer = script.ask(prompt_for(facts, reply))?.unwrap_or_default();
+    let contradictions = parse(answer, rules);
     let mut note = None;
     if repair && !contradictions.is_empty() {
         let answer = script.ask(repair_prompt(&contradictions, facts))?.unwrap_or_default().trim();
@@ -100,11 +108,29 @@ mod tests {
 
     #[test]
     fn an_all_clear_counts_only_in_the_first_line() {
-        assert!(parse("\nNo conflicts found.\n- Mara has green eyes").is_empty());
+        let rules = Rules::default();
+        assert!(parse("\nNo conflicts found.\n- Mara has green eyes", &rules).is_empty());
         assert_eq!(
-            parse("Issues:\n1) Odo is dead.\n• Otherwise consistent with the rest"),
+            parse("Issues:\n1) Odo is dead.\n• Otherwise consistent with the rest", &rules),
             ["Odo is dead.", "Otherwise consistent with the rest"]
         );
+    }
+
+    #[test]
+    fn a_strict_reader_takes_one_mark_off_the_very_start_of_a_line() {
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        for (reply, tolerant, strict) in [
+            ("1. Odo is dead.", "Odo is dead.", "Odo is dead."),
+            ("1) Odo is dead.", "Odo is dead.", ") Odo is dead."),
+            ("  - indented", "indented", "- indented"),
+            ("* **Odo**", "Odo**", "**Odo**"),
+            ("- - Odo", "Odo", "- Odo"),
+            ("None.", "", "None."),
+            ("No  contradictions", "No  contradictions", "No  contradictions"),
+        ] {
+            assert_eq!(parse(reply, &ours).join("|"), tolerant, "{reply}");
+            assert_eq!(parse(reply, &theirs).join("|"), strict, "{reply}");
+        }
     }
 
     #[test]
@@ -113,12 +139,19 @@ mod tests {
             replies: vec![Some("- Odo is dead but speaks.".into()), Some(" Odo is dead. ".into())],
             ..Default::default()
         };
-        let found = run(&["Odo is dead."], "Odo waves.", true, &mut Script::new(&answers))?;
+        let found = run(
+            &["Odo is dead."],
+            "Odo waves.",
+            true,
+            &Rules::default(),
+            &mut Script::new(&answers),
+        )?;
         assert_eq!(found.contradictions, ["Odo is dead but speaks."]);
         assert_eq!(found.repair.as_deref(), Some("Odo is dead."));
         let answers =
             crate::pass::Answers { replies: vec![Some("none".into())], ..Default::default() };
-        assert_eq!(run(&[], "x", true, &mut Script::new(&answers))?, Outcome::default());
+        let found = run(&[], "x", true, &Rules::default(), &mut Script::new(&answers))?;
+        assert_eq!(found, Outcome::default());
         Ok(())
     }
 }

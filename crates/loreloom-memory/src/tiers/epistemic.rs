@@ -2,18 +2,21 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::{Config, GUARD, Source};
 use crate::{
     ids::Ids,
     pass::{Need, Purpose, Question, Script},
     record::{Insight, InsightKind},
+    rules::{Reading, Rules},
     text::{pattern, reply_lines},
     window::{lines, speakers},
 };
 
-static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[\s*(\w+)\s*\]\s*([^|]*)\|(.*)$"));
+static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[(\w+)\]\s+([^|]*)\|(.*)$"));
+static LOOSE_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\[\s*(\w+)\s*\]\s*([^|]*)\|(.*)$"));
 static FROM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(.+?)\s+from\s+(.+)$"));
 static RETIRE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\[\s*retire\s*\](.*)$"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+"));
@@ -73,12 +76,15 @@ pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
 
 /// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
 /// are passed over.
-pub fn parse(reply: &str) -> Vec<Told> {
-    reply_lines(reply).filter_map(parse_line).collect()
+pub fn parse(reply: &str, rules: &Rules) -> Vec<Told> {
+    let form: &Regex = match rules.reading {
+        Reading::Strict => &LINE,
+        Reading::Tolerant => &LOOSE_LINE,
+    };
+    reply_lines(reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
 }
 
-fn parse_line(line: &str) -> Option<Told> {
-    let parts = LINE.captures(line)?;
+fn parse_line(parts: &Captures<'_>) -> Option<Told> {
     let kind = InsightKind::from_tag(&parts[1])?;
     let (who, content) = (parts[2].trim(), parts[3].trim());
     let (subject, target) = match FROM.captures(who) {
@@ -130,6 +136,9 @@ pub struct Outcome {
 /// Runs a pass: what the model retires goes first, so that the same fact can come back in
 /// another form.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+    if input.source.messages().is_empty() {
+        return Ok(Outcome { added: 0, insights: input.known.to_vec() });
+    }
     let held: Vec<usize> =
         (0..input.known.len()).filter(|at| input.known[*at].retired.is_none()).collect();
     let shown: Vec<&Insight> = held.iter().map(|at| &input.known[*at]).collect();
@@ -145,22 +154,25 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         insights.retain(|insight| insight.retired.is_none());
     }
     let mut ids = input.ids.clone();
-    let told = parse(reply);
+    let told = parse(reply, input.config.rules);
     let texts = told.iter().map(|new| new.content.as_str());
     let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
-    let mut added = 0;
+    let mut news: Vec<Insight> = Vec::new();
     for new in told {
         let insight = noted(new, &input.source, ids.next(), input.config);
-        let is_known = insights.iter().any(|known| {
+        let says_it = |known: &Insight| {
             known.retired.is_none()
                 && known.is_comparable(&insight)
                 && vectors.likeness(&known.content, &insight.content).is_at_least(SAME)
-        });
-        if !is_known {
-            insights.push(insight);
-            added += 1;
+        };
+        // A model that says a thing twice means it once.
+        let repeats = input.config.rules.reading == Reading::Tolerant && news.iter().any(says_it);
+        if !repeats && !insights.iter().any(says_it) {
+            news.push(insight);
         }
     }
+    let added = news.len();
+    insights.append(&mut news);
     // Imported insights have no id; events and the prompt's numbers need one.
     for insight in insights.iter_mut().filter(|insight| insight.id.is_empty()) {
         insight.id = ids.next();
@@ -177,7 +189,7 @@ fn noted(new: Told, source: &Source<'_>, id: String, config: Config<'_>) -> Insi
         target: new.target,
         content: new.content,
         ts: Some(source.now),
-        source_messages: vec![source.range(config.rules)],
+        source_messages: Some(source.range(config.rules)),
         retired: None,
         ungrounded: Vec::new(),
     }
@@ -189,7 +201,10 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_from_and_content_may_hold_pipes() {
-        let told = parse("[hiding] Lis from Pell from the Mill | a | b\n[knows] Odo from Kell | x");
+        let told = parse(
+            "[hiding] Lis from Pell from the Mill | a | b\n[knows] Odo from Kell | x",
+            &Rules::default(),
+        );
         let shown: Vec<_> = told
             .iter()
             .map(|new| (new.subject.as_str(), new.target.as_deref(), new.content.as_str()))
@@ -198,6 +213,17 @@ mod tests {
             shown,
             [("Lis", Some("Pell from the Mill"), "a | b"), ("Odo from Kell", None, "x")]
         );
+    }
+
+    #[test]
+    fn a_strict_reader_wants_the_tag_bare_and_a_blank_after_it() {
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        for (line, tolerant, strict) in
+            [("[knows] Lis | x", 1, 1), ("[knows]Lis | x", 1, 0), ("[ knows ] Lis | x", 1, 0)]
+        {
+            assert_eq!(parse(line, &ours).len(), tolerant, "{line}");
+            assert_eq!(parse(line, &theirs).len(), strict, "{line}");
+        }
     }
 
     #[test]

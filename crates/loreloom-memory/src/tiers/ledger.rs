@@ -8,6 +8,7 @@ use super::{Config, GUARD, Source};
 use crate::{
     pass::{Need, Purpose, Question, Script},
     record::{Entity, Ledger, StateKind},
+    rules::{Reading, Rules},
     text::{pattern, reply_lines},
     window::lines,
 };
@@ -58,12 +59,13 @@ pub fn prompt_for(source: &Source<'_>, tracked: &[(&str, StateKind)]) -> Questio
 }
 
 /// Reads the cards of a reply; later lines about the same entity add to earlier ones.
-pub fn parse(reply: &str) -> Ledger {
+pub fn parse(reply: &str, rules: &Rules) -> Ledger {
     let mut ledger = Ledger::default();
     for line in reply_lines(reply) {
         let Some(parts) = CARD.captures(line) else { continue };
         let (name, kind) = (parts[1].trim(), parts[2].trim());
-        let fields: Vec<(String, String)> = parts[3].split(" | ").filter_map(field).collect();
+        let fields: Vec<(String, String)> =
+            parts[3].split('|').filter_map(|part| field(part, rules)).collect();
         if name.is_empty() || fields.is_empty() {
             continue;
         }
@@ -74,11 +76,15 @@ pub fn parse(reply: &str) -> Ledger {
     ledger
 }
 
-fn field(part: &str) -> Option<(String, String)> {
+fn field(part: &str, rules: &Rules) -> Option<(String, String)> {
     let (name, value) = part.split_once('=')?;
     let name = name.split_whitespace().collect::<Vec<_>>().join("_").to_lowercase();
     let value = value.trim();
-    let is_empty = PLACEHOLDERS.contains(&value.trim_end_matches('.').to_lowercase().as_str());
+    let said = match rules.reading {
+        Reading::Tolerant => value.trim_end_matches('.'),
+        Reading::Strict => value,
+    };
+    let is_empty = PLACEHOLDERS.contains(&said.to_lowercase().as_str());
     (!name.is_empty() && !is_empty).then(|| (name, value.to_owned()))
 }
 
@@ -108,11 +114,12 @@ pub struct Outcome {
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let mut ledger = input.ledger.clone();
     let tracked = tracked(input.entities);
-    if !input.config.settings.state_ledger_enabled || tracked.is_empty() {
+    let is_off = !input.config.settings.state_ledger_enabled;
+    if is_off || tracked.is_empty() || input.source.messages().is_empty() {
         return Ok(Outcome { updated: 0, ledger });
     }
     let reply = script.ask(prompt_for(&input.source, &tracked))?.unwrap_or_default();
-    let news = parse(reply);
+    let news = parse(reply, input.config.rules);
     let news = if input.config.rules.ledger_expires { sourced(news, &input.source) } else { news };
     ledger.merge(&news);
     Ok(Outcome { updated: news.len(), ledger })
@@ -160,6 +167,7 @@ mod tests {
         let ledger = parse(
             "Output: [state:Ship: Heron:object] location=dry dock | owner=N/A\n\
              [STATE:ship: heron:Object] Carried Items=rope | damage=\n[state:Odo:character] mood=Unknown.",
+            &Rules::default(),
         );
         assert_eq!(ledger.len(), 1);
         let card = ledger.get("ship: heron|object").cloned().unwrap_or_default();
@@ -167,5 +175,18 @@ mod tests {
         let fields: Vec<(&str, &str)> =
             card.fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(fields, [("carried_items", "rope"), ("location", "dry dock")]);
+    }
+
+    #[test]
+    fn fields_need_no_blanks_round_their_bar() {
+        let of = |reply: &str, rules: &Rules| {
+            let ledger = parse(reply, rules);
+            let card = ledger.get("mara|character").cloned().unwrap_or_default();
+            card.fields.into_iter().map(|(name, value)| name + "=" + &value).collect::<Vec<_>>()
+        };
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        let reply = "[state:Mara:character] location=quay|mood=None.";
+        assert_eq!(of(reply, &ours), ["location=quay"]);
+        assert_eq!(of(reply, &theirs), ["location=quay", "mood=None."]);
     }
 }

@@ -6,18 +6,31 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
+use super::consolidation::Tier;
 use crate::{
     pass::is_none,
     record::{Expiration, Kind},
-    text::{pattern, reply_lines},
+    rules::{Reading, Rules},
+    text::{LINE_ENDS, pattern, units},
 };
 
-static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[(\p{L}+)([^\]]*)\]\s*(.+)$"));
-static SCORE: LazyLock<Regex> = LazyLock::new(|| pattern(r":\s*([1-3])(?:\D|$)"));
+/// A tag at the start of a line, and a statement after it or on the next line. The tag may be
+/// longer than the kind it names, and may itself run over a line's end.
+fn tagged(kinds: [Kind; 4], indent: &str) -> Regex {
+    let kinds = kinds.map(Kind::as_str).join("|");
+    pattern(&format!(r"(?im)^{indent}\[({kinds})([^\]]*)\](\s*)(.+)$"))
+}
+
+static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::LONG_TERM, ""));
+static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::SESSION, ""));
+static LONG_TERM_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::LONG_TERM, r"[ \t]*"));
+static SESSION_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::SESSION, r"[ \t]*"));
+static SCORE: LazyLock<Regex> = LazyLock::new(|| pattern(r":\s*([1-3])\b"));
 static EXPIRY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i):\s*(scene|session|permanent)\b"));
-static ENTITIES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bentit(?:y|ies)\s*=([^:]*)"));
+static ENTITY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entity=([^:\[\]]*)"));
+static ENTITIES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entit(?:y|ies)\s*=([^:\[\]]*)"));
 
 /// A memory that a model proposes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,37 +47,55 @@ pub struct Candidate {
     pub entities: Vec<String>,
 }
 
-/// Reads all lines of these kinds whose statement has more than `shortest` characters.
-pub fn parse_lines(
-    reply: &str,
-    kinds: &[Kind],
-    shortest: usize,
-    usual: Expiration,
-) -> Vec<Candidate> {
+/// Reads all lines of a tier's kinds whose statement is long enough.
+pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<Candidate> {
     if is_none(reply) {
         return Vec::new();
     }
-    reply_lines(reply).filter_map(|line| parse_line(line, kinds, shortest, usual)).collect()
+    let line: &Regex = match (tier, rules.reading) {
+        (Tier::LongTerm, Reading::Strict) => &LONG_TERM,
+        (Tier::Session, Reading::Strict) => &SESSION,
+        (Tier::LongTerm, Reading::Tolerant) => &LONG_TERM_INDENTED,
+        (Tier::Session, Reading::Tolerant) => &SESSION_INDENTED,
+    };
+    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(parts) = line.captures_at(&reply, from) {
+        from = parts.get_match().end();
+        let statement = &parts[4];
+        // A tag without a statement, before another line, must not swallow that one.
+        if rules.reading == Reading::Tolerant
+            && parts[3].contains('\n')
+            && statement.starts_with('[')
+        {
+            from -= statement.len();
+            continue;
+        }
+        found.extend(candidate(&parts, tier, rules.reading));
+    }
+    found
 }
 
-fn parse_line(line: &str, kinds: &[Kind], shortest: usize, usual: Expiration) -> Option<Candidate> {
-    let parts = LINE.captures(line)?;
-    let tag = parts[1].to_lowercase();
-    let kind = *kinds.iter().find(|kind| tag.starts_with(kind.as_str()))?;
-    let content = parts[3].trim();
-    if content.chars().count() <= shortest {
+fn candidate(parts: &Captures<'_>, tier: Tier, reading: Reading) -> Option<Candidate> {
+    let kind = *tier.kinds().iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&parts[1]))?;
+    let (modifiers, content) = (&parts[2], parts[4].trim());
+    if units(content) <= tier.shortest() {
         return None;
     }
-    let modifiers = &parts[2];
     let importance = SCORE.captures(modifiers).and_then(|score| score[1].parse().ok()).unwrap_or(2);
-    let expiration = EXPIRY.captures(modifiers).map_or(usual, |expiry| {
+    let expiration = EXPIRY.captures(modifiers).map_or(tier.usual().0, |expiry| {
         match expiry[1].to_lowercase().as_str() {
             "scene" => Expiration::Scene,
             "session" => Expiration::Session,
             _ => Expiration::Permanent,
         }
     });
-    let entities = ENTITIES.captures(modifiers).map_or_else(Vec::new, |list| {
+    let names: &Regex = match reading {
+        Reading::Strict => &ENTITY,
+        Reading::Tolerant => &ENTITIES,
+    };
+    let entities = names.captures(modifiers).map_or_else(Vec::new, |list| {
         list[1]
             .split(',')
             .map(str::trim)
@@ -82,7 +113,7 @@ mod tests {
     #[test]
     fn modifiers_come_in_any_order_and_bad_ones_fall_back() {
         let parse = |line: &str| {
-            parse_lines(line, &Kind::LONG_TERM, 5, Expiration::Permanent)
+            parse_lines(line, Tier::LongTerm, &Rules::default())
                 .into_iter()
                 .map(|found| {
                     (found.kind, found.importance, found.expiration, found.entities.join("+"))
@@ -110,6 +141,56 @@ mod tests {
             (" None. ", vec![]),
         ] {
             assert_eq!(parse(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_strict_reader_wants_the_form_and_a_tolerant_one_what_is_meant() {
+        let read = |reply: &str, rules: &Rules| {
+            let found = parse_lines(reply, Tier::LongTerm, rules);
+            let line = |new: &Candidate| {
+                format!("{}{} {}{:?}", new.kind.as_str(), new.importance, new.content, new.entities)
+            };
+            found.iter().map(line).collect::<Vec<_>>().join("; ")
+        };
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        let pier = "They met at pier";
+        for (reply, tolerant, strict) in [
+            ("[fact:3]\nNext line here", "fact3 Next line here[]", "fact3 Next line here[]"),
+            ("[fact:\n3] They met", "fact3 They met[]", "fact3 They met[]"),
+            (
+                "[fact] They met\u{2028}[event] later on",
+                "fact2 They met[]; event2 later on[]",
+                "fact2 They met[]; event2 later on[]",
+            ),
+            ("[fact:3x] They met", "fact2 They met[]", "fact2 They met[]"),
+            ("[fact:3_] They met", "fact2 They met[]", "fact2 They met[]"),
+            (
+                "[fact] \u{1F600}\u{1F600}\u{1F600}",
+                "fact2 \u{1F600}\u{1F600}\u{1F600}[]",
+                "fact2 \u{1F600}\u{1F600}\u{1F600}[]",
+            ),
+            (
+                "[fact:entity=Mara [x]] odd bracket",
+                r#"fact2 ] odd bracket["Mara"]"#,
+                r#"fact2 ] odd bracket["Mara"]"#,
+            ),
+            (
+                &format!("[fact:myentity=Mara] {pier}"),
+                r#"fact2 They met at pier["Mara"]"#,
+                r#"fact2 They met at pier["Mara"]"#,
+            ),
+            (
+                &format!("[fact:entities = Mara] {pier}"),
+                r#"fact2 They met at pier["Mara"]"#,
+                "fact2 They met at pier[]",
+            ),
+            ("  [fact] indented line", "fact2 indented line[]", ""),
+            ("[fact]\n[event] Second line", "event2 Second line[]", "fact2 [event] Second line[]"),
+            ("[note]\n[event] Second line", "event2 Second line[]", "event2 Second line[]"),
+        ] {
+            assert_eq!(read(reply, &ours), tolerant, "{reply}");
+            assert_eq!(read(reply, &theirs), strict, "{reply}");
         }
     }
 }

@@ -8,12 +8,13 @@ use rustc_hash::FxHashSet;
 
 use super::Candidate;
 use crate::{
+    entities,
     ids::Ids,
     number::clamp_u32,
     recall::tokens,
-    record::{Memory, MemoryId, Retirement, TimeScope},
+    record::{Entity, EntityId, Memory, MemoryId, Retirement, TimeScope},
     rules::Rules,
-    text::normal,
+    text::{normal, units},
     window::speakers,
 };
 
@@ -136,9 +137,38 @@ pub(super) fn screened(
     kept
 }
 
-/// Whether a text has between `least` and `most` characters.
+/// Whether a text has between `least` and `most` UTF-16 units.
 pub(super) fn has_length(text: &str, least: usize, most: usize) -> bool {
-    (least..=most).contains(&text.chars().count())
+    (least..=most).contains(&units(text))
+}
+
+/// Links memories that were kept to the entities they were tagged with, each once, then all
+/// to all by name. Whoever was named is last seen here, wherever its memories were drawn from.
+pub(super) fn link(
+    registry: &mut Vec<Entity>,
+    candidates: &[Numbered],
+    current: &mut [Memory],
+    position: i64,
+    ids: &mut Ids,
+) {
+    let mut named: Vec<EntityId> = Vec::new();
+    for new in candidates {
+        let Some(memory) = current.iter_mut().find(|memory| memory.id.0 == new.id) else {
+            continue;
+        };
+        let tokens = &new.candidate.entities;
+        memory.entities.clear();
+        for id in entities::resolve(registry, &memory.id, tokens, position, ids) {
+            if !memory.entities.contains(&id) {
+                memory.entities.push(id);
+            }
+        }
+        named.extend(memory.entities.iter().cloned());
+    }
+    entities::reconcile(registry, current);
+    for entity in registry.iter_mut().filter(|entity| named.contains(&entity.id)) {
+        entity.last_seen = entity.last_seen.max(position);
+    }
 }
 
 /// Active and retired memories apart, each in order.

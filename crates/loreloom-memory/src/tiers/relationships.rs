@@ -1,6 +1,6 @@
 //! Feelings between people: how they changed in a scene.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
@@ -8,7 +8,8 @@ use super::{GUARD, Source};
 use crate::{
     pass::{Need, Purpose, Question, Script},
     record::{Descriptor, Magnitude, Pair, Relationships},
-    text::{pattern, reply_lines},
+    rules::{Reading, Rules},
+    text::{Words, pattern, reply_lines},
     window::lines,
 };
 
@@ -16,15 +17,19 @@ use crate::{
 const MOST: usize = 6;
 
 static LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^([^-\s].*?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
+static LOOSE_LINE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[\s*•-]*(.+?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
-static STRENGTH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\(\s*(low|medium|high)\s*\)"));
+static STRENGTH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\s*\(\s*(low|medium|high)\)"));
+static LOOSE_STRENGTH: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\s*\(\s*(low|medium|high)\s*\)"));
 static ASIDE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\([^)]*\)?"));
 static WEAK: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:slightly|somewhat|a bit|a little|mildly)\b"));
+    LazyLock::new(|| pattern(r"^(?:slightly|somewhat|a\s+bit|a\s+little|mildly)\s+"));
 static STRONG: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:very|extremely|deeply|intensely|profoundly)\b"));
+    LazyLock::new(|| pattern(r"^(?:very|extremely|deeply|intensely|profoundly)\s+"));
 static COURSE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:even more|becoming more|becoming|more and more|more|increasingly|still)\s+")
+    pattern(r"^(?:then(?:\s+more)?|increasingly|still|even\s+more|becoming(?:\s+more)?)\s+")
 });
 
 /// What a scene changed between two people.
@@ -76,12 +81,15 @@ pub fn describe(descriptors: &[Descriptor]) -> String {
 }
 
 /// Reads the model's reply; lines that name no pair are passed over.
-pub fn parse(reply: &str) -> Vec<Delta> {
-    reply_lines(reply).filter_map(parse_line).collect()
+pub fn parse(reply: &str, rules: &Rules) -> Vec<Delta> {
+    reply_lines(reply).filter_map(|line| parse_line(line, rules)).collect()
 }
 
-fn parse_line(line: &str) -> Option<Delta> {
-    let parts = LINE.captures(line)?;
+fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
+    let parts = match rules.reading {
+        Reading::Strict => LINE.captures(line)?,
+        Reading::Tolerant => LOOSE_LINE.captures(line)?,
+    };
     let mut delta = Delta {
         subject: parts[1].trim().to_owned(),
         target: parts[2].trim().to_owned(),
@@ -90,13 +98,16 @@ fn parse_line(line: &str) -> Option<Delta> {
     };
     for item in parts[3].split(',').map(str::trim) {
         if let Some(gone) = item.strip_prefix('!') {
-            let (word, _) = feeling(gone);
+            let word = match rules.reading {
+                Reading::Strict => bare_word(&strength(gone, rules).0, rules),
+                Reading::Tolerant => feeling(gone, rules).0,
+            };
             if !word.is_empty() && !delta.removals.contains(&word) {
                 delta.removals.push(word);
             }
             continue;
         }
-        let (word, magnitude) = feeling(item);
+        let (word, magnitude) = feeling(item, rules);
         if word.is_empty() || Magnitude::from_name(&word).is_some() {
             continue;
         }
@@ -108,34 +119,62 @@ fn parse_line(line: &str) -> Option<Delta> {
     (!delta.updates.is_empty() || !delta.removals.is_empty()).then_some(delta)
 }
 
-/// The word of an item without hedges, and its strength: as written, else as hedged, else
-/// medium.
-fn feeling(item: &str) -> (String, Magnitude) {
-    let written = STRENGTH.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
-    let bare = ASIDE.replace_all(item, "");
-    let hedged = if WEAK.is_match(&bare) {
-        Magnitude::Low
-    } else if STRONG.is_match(&bare) {
-        Magnitude::High
-    } else {
-        Magnitude::Medium
-    };
-    let bare = STRONG.replace_all(&WEAK.replace_all(&bare, ""), "").into_owned();
-    let letters: String = bare
-        .chars()
-        .map(|c| if c.is_alphabetic() || matches!(c, '-' | '\'') { c } else { ' ' })
-        .collect();
-    let mut word = letters.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    while let Some(course) = COURSE.find(&word) {
-        word.drain(..course.end());
+/// The word of an item without its hedge, and its strength: as written, else as hedged, else
+/// medium. A hedge that stands alone is a word.
+fn feeling(item: &str, rules: &Rules) -> (String, Magnitude) {
+    let (item, written) = strength(item, rules);
+    let lower = item.trim().to_lowercase();
+    let mut rest = without_course(&lower);
+    let mut hedged = Magnitude::Medium;
+    for (hedge, magnitude) in [(&*WEAK, Magnitude::Low), (&*STRONG, Magnitude::High)] {
+        if let Some(found) = hedge.find(rest) {
+            (rest, hedged) = (without_course(&rest[found.end()..]), magnitude);
+            break;
+        }
     }
-    (word.trim_matches(['-', '\'']).to_owned(), written.unwrap_or(hedged))
+    (bare_word(rest, rules), written.unwrap_or(hedged))
 }
 
-/// Applies a change: removals first, then news; beyond six words the weakest go.
-pub fn apply(known: &mut Relationships, delta: &Delta, now: i64) {
+/// An item without the strength it was written with.
+fn strength<'item>(item: &'item str, rules: &Rules) -> (Cow<'item, str>, Option<Magnitude>) {
+    let form = match rules.reading {
+        Reading::Strict => &*STRENGTH,
+        Reading::Tolerant => &*LOOSE_STRENGTH,
+    };
+    let written = form.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
+    let bare = form.replace(item, "");
+    match rules.reading {
+        Reading::Strict => (bare, written),
+        Reading::Tolerant => (Cow::Owned(ASIDE.replace_all(&bare, "").into_owned()), written),
+    }
+}
+
+/// Words without what says that a feeling goes on or grows.
+fn without_course(words: &str) -> &str {
+    let mut rest = words;
+    while let Some(course) = COURSE.find(rest) {
+        rest = &rest[course.end()..];
+    }
+    rest
+}
+
+/// The letters of a word, lower-cased; whatever else stands in it is taken out.
+fn bare_word(text: &str, rules: &Rules) -> String {
+    let is_letter = |c: char| c.is_alphabetic() && rules.words.has(c);
+    let kept = |c: &char| is_letter(*c) || c.is_whitespace() || matches!(c, '-' | '\'');
+    let word: String = text.to_lowercase().chars().filter(kept).collect();
+    let word = match rules.reading {
+        Reading::Strict => word.trim().to_owned(),
+        Reading::Tolerant => word.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    word.trim_matches(['-', '\'']).to_owned()
+}
+
+/// Applies a change: removals first, then news; beyond six words the strongest stay, strongest
+/// first.
+pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: Words) {
     let pair = Pair { subject: &delta.subject, target: &delta.target };
-    let relationship = known.entry(&existing_key(known, pair));
+    let relationship = known.entry(&existing_key(known, pair, words));
     let feelings = &mut relationship.descriptors;
     feelings.retain(|known| !delta.removals.contains(&known.word));
     for news in &delta.updates {
@@ -144,21 +183,22 @@ pub fn apply(known: &mut Relationships, delta: &Delta, now: i64) {
             None => feelings.push(news.clone()),
         }
     }
-    while feelings.len() > MOST {
-        let weakest = (0..feelings.len()).min_by_key(|at| feelings[*at].magnitude).unwrap_or(0);
-        feelings.remove(weakest);
+    if feelings.len() > MOST {
+        feelings.sort_by_key(|feeling| std::cmp::Reverse(feeling.magnitude));
+        feelings.truncate(MOST);
     }
     relationship.updated_at = Some(now);
 }
 
-/// The stored spelling of a pair, if there is one.
-fn existing_key(known: &Relationships, pair: Pair<'_>) -> String {
+/// The stored spelling of a pair, if there is one. With [`Words::Ascii`] a name in other
+/// letters is another name.
+fn existing_key(known: &Relationships, pair: Pair<'_>, words: Words) -> String {
     let wanted = pair.key();
     let folded = wanted.to_lowercase();
     known
         .iter()
         .map(|(key, _)| key)
-        .find(|key| key.to_lowercase() == folded)
+        .find(|key| words == Words::All && key.to_lowercase() == folded)
         .map_or(wanted, str::to_owned)
 }
 
@@ -167,11 +207,12 @@ pub(super) fn update(
     known: &mut Relationships,
     source: &Source<'_>,
     card: &str,
+    rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<(), Need> {
     let reply = script.ask(prompt_for(source, known, card))?.unwrap_or_default();
-    for delta in parse(reply) {
-        apply(known, &delta, source.now);
+    for delta in parse(reply, rules) {
+        apply(known, &delta, source.now, rules.words);
     }
     Ok(())
 }
@@ -181,43 +222,76 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hedges_set_the_strength_and_vanish() {
+    fn one_hedge_sets_the_strength_and_vanishes() {
         for (item, word, magnitude) in [
             ("Trusting(high)", "trusting", Magnitude::High),
             ("wary (low)", "wary", Magnitude::Low),
             ("slightly nervous", "nervous", Magnitude::Low),
+            ("a  bit wary", "wary", Magnitude::Low),
             ("deeply loyal(low)", "loyal", Magnitude::Low),
             ("still very fond", "fond", Magnitude::High),
+            ("very very fond", "very fond", Magnitude::High),
+            ("mildly profoundly sad", "profoundly sad", Magnitude::Low),
+            ("somewhat", "somewhat", Magnitude::Medium),
             ("becoming more hostile", "hostile", Magnitude::Medium),
+            ("then more hostile", "hostile", Magnitude::Medium),
+            ("more hostile", "more hostile", Magnitude::Medium),
             ("moreover", "moreover", Magnitude::Medium),
             ("self-assured", "self-assured", Magnitude::Medium),
+            ("warm/cold", "warmcold", Magnitude::Medium),
+            ("warm123", "warm", Magnitude::Medium),
             ("(high)", "", Magnitude::High),
-            ("fond(immense)", "fond", Magnitude::Medium),
         ] {
-            assert_eq!(feeling(item), (word.to_owned(), magnitude), "{item}");
+            for rules in [Rules::default(), Rules::smart_memory_1_8()] {
+                assert_eq!(feeling(item, &rules), (word.to_owned(), magnitude), "{item}");
+            }
         }
+    }
+
+    #[test]
+    fn a_strict_reader_keeps_what_it_does_not_know_in_the_word() {
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        for (item, tolerant, strict) in [
+            ("fond(immense)", "fond", "fondimmense"),
+            ("warm(low )", "warm", "warmlow"),
+            ("naïve", "naïve", "nave"),
+        ] {
+            assert_eq!(feeling(item, &ours).0, tolerant);
+            assert_eq!(feeling(item, &theirs).0, strict);
+        }
+        let gone = |rules: &Rules| parse("A -> B: !slightly warm", rules)[0].removals.join(",");
+        assert_eq!((gone(&ours).as_str(), gone(&theirs).as_str()), ("warm", "slightly warm"));
     }
 
     #[test]
     fn a_hyphen_in_a_name_is_no_arrow() {
-        let found = parse("Jean-Luc -> Odo: fond(low)\n- Odo→Jean-Luc: wary\nMara - Odo: fond");
-        let pairs: Vec<(&str, &str)> =
-            found.iter().map(|delta| (delta.subject.as_str(), delta.target.as_str())).collect();
-        assert_eq!(pairs, [("Jean-Luc", "Odo"), ("Odo", "Jean-Luc")]);
+        let reply = "Jean-Luc -> Odo: fond(low)\n- Odo→Jean-Luc: wary\nMara - Odo: fond\n* Pell -> Odo: shy";
+        let pairs = |rules: &Rules| -> Vec<String> {
+            let found = parse(reply, rules).into_iter();
+            found.map(|delta| format!("{}>{}", delta.subject, delta.target)).collect()
+        };
+        assert_eq!(pairs(&Rules::default()), ["Jean-Luc>Odo", "Odo>Jean-Luc", "Pell>Odo"]);
+        assert_eq!(pairs(&Rules::smart_memory_1_8()), ["Jean-Luc>Odo", "* Pell>Odo"]);
     }
 
     #[test]
-    fn beyond_six_words_the_weakest_and_oldest_goes() {
-        let mut known = Relationships::default();
-        for delta in parse("A -> B: a(low), b(high), c(low), d, e, f(high)\na -> b: g(high), !b, h")
-        {
-            apply(&mut known, &delta, 5);
-        }
+    fn beyond_six_words_the_weakest_and_newest_goes() {
+        let rules = Rules::default();
+        let apply_all = |words| {
+            let mut known = Relationships::default();
+            let reply = "A -> B: a(low), b(high), c(low), d, e, f(high)\na -> b: g(high), !b, h, i";
+            for delta in parse(reply, &rules) {
+                apply(&mut known, &delta, 5, words);
+            }
+            known
+        };
+        let known = apply_all(Words::All);
         assert_eq!(known.len(), 1);
         let words: Vec<&str> = known
             .get("A→B")
             .map(|pair| pair.descriptors.iter().map(|d| d.word.as_str()).collect())
             .unwrap_or_default();
-        assert_eq!(words, ["c", "d", "e", "f", "g", "h"]);
+        assert_eq!(words, ["f", "g", "d", "e", "h", "i"]);
+        assert_eq!(apply_all(Words::Ascii).len(), 2, "`a→b` is another pair there");
     }
 }

@@ -2,26 +2,24 @@
 
 use super::{
     Candidate, Config, GUARD, Source, bullets,
+    consolidation::Tier,
     memories::{
-        Numbered, assemble, confirm_and_decay, faded, has_length, revive, screened, split,
+        Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
         supersede,
     },
     parse_lines, triggers,
 };
 use crate::{
-    entities,
     ids::Ids,
     pass::{Need, Purpose, Question, Script},
-    record::{Entity, Expiration, Kind, Memory, MemoryId, Retirement, TimeScope},
-    score::trim_by_priority,
+    record::{Entity, Memory, MemoryId, Retirement, TimeScope},
+    rules::Rules,
+    score::trim_with_new,
     similarity::{Measured, Vectors},
     text::overlap_of_larger,
     verify::{Neighbour, verify},
     window::lines,
 };
-
-/// The shortest statement that is read at all.
-const SHORTEST_LINE: usize = 3;
 
 /// Most long-term memories that the question shows.
 const KNOWN_SHOWN: usize = 15;
@@ -83,25 +81,25 @@ pub fn prompt_for(source: &Source<'_>, session: &[&Memory], longterm: &[&Memory]
 }
 
 /// Reads the model's reply.
-pub fn parse(reply: &str) -> Vec<Candidate> {
-    parse_lines(reply, &Kind::SESSION, SHORTEST_LINE, Expiration::Session)
+pub fn parse(reply: &str, rules: &Rules) -> Vec<Candidate> {
+    parse_lines(reply, Tier::Session, rules)
 }
 
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
+    if source.messages().is_empty() {
+        return Ok(unchanged(input));
+    }
     let (mut current, mut retired) = split(input.memories);
     let shown: Vec<&Memory> = current.iter().collect();
     let reply = script.ask(prompt_for(source, &shown, input.longterm))?.unwrap_or_default();
     let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates = screened(parse(reply), &mut ids, |new| has_length(&new.content, 5, 240));
+    let candidates =
+        screened(parse(reply, rules), &mut ids, |new| has_length(&new.content, 5, 240));
     if candidates.is_empty() {
-        return Ok(Outcome {
-            added: Vec::new(),
-            memories: input.memories.to_vec(),
-            entities: input.entities.to_vec(),
-        });
+        return Ok(unchanged(input));
     }
     let (newcomers, confirmed) = decide(&candidates, &known, config, script)?;
     let replaced = newcomers.iter().filter_map(|(_, replaces)| replaces.as_ref());
@@ -117,20 +115,21 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         }
         added.push(id);
     }
-    evict(&mut current, config);
+    evict(&mut current, &added, config);
     confirm_and_decay(&mut current, &confirmed, source.now, rules);
     triggers::complete(&mut current, |memory| added.contains(&memory.id), config, script)?;
     let mut registry = input.entities.to_vec();
-    for new in &candidates {
-        if let Some(memory) = current.iter_mut().find(|memory| memory.id.0 == new.id) {
-            let tokens = &new.candidate.entities;
-            memory.entities =
-                entities::resolve(&mut registry, &memory.id, tokens, source.position(), &mut ids);
-        }
-    }
-    entities::reconcile(&mut registry, &mut current);
+    link(&mut registry, &candidates, &mut current, source.position(), &mut ids);
     added.retain(|id| current.iter().any(|memory| memory.id == *id && memory.is_active()));
     Ok(Outcome { added, memories: assemble(current, retired, rules), entities: registry })
+}
+
+fn unchanged(input: &Input<'_>) -> Outcome {
+    Outcome {
+        added: Vec::new(),
+        memories: input.memories.to_vec(),
+        entities: input.entities.to_vec(),
+    }
 }
 
 type Decided<'new> = (Vec<(&'new Numbered, Option<MemoryId>)>, Vec<MemoryId>);
@@ -184,19 +183,24 @@ fn says_the_same(a: &str, b: &str, vectors: &Vectors) -> bool {
     }
 }
 
-/// Makes the session fit its cap by retiring what is worth least.
-fn evict(current: &mut Vec<Memory>, config: Config<'_>) {
-    let active: Vec<&Memory> = current.iter().filter(|memory| memory.is_active()).collect();
-    let kept: Vec<MemoryId> = trim_by_priority(&active, config.settings.session_max_memories)
-        .into_iter()
-        .map(|memory| memory.id.clone())
-        .collect();
-    for memory in current.iter_mut().filter(|memory| memory.is_active()) {
-        if !kept.contains(&memory.id) {
+/// Makes the session fit its cap by retiring what is worth least; what stays is then ordered
+/// by worth.
+fn evict(current: &mut Vec<Memory>, added: &[MemoryId], config: Config<'_>) {
+    let (mut active, mut rest): (Vec<Memory>, Vec<Memory>) =
+        std::mem::take(current).into_iter().partition(Memory::is_active);
+    let max = config.settings.session_max_memories;
+    if active.len() > max {
+        let is_new = |memory: &Memory| added.contains(&memory.id);
+        let kept = trim_with_new(&active, is_new, max, config.rules.words);
+        let place = |memory: &Memory| kept.iter().position(|id| *id == memory.id);
+        active.sort_by_key(|memory| place(memory).unwrap_or(kept.len()));
+        for memory in &mut active[kept.len()..] {
             memory.retired = Some(Retirement::Evicted);
         }
+        if !config.rules.keep_evicted {
+            active.truncate(kept.len());
+        }
     }
-    if !config.rules.keep_evicted {
-        current.retain(|memory| memory.retired != Some(Retirement::Evicted));
-    }
+    current.append(&mut active);
+    current.append(&mut rest);
 }

@@ -5,7 +5,8 @@ use crate::{
     number::{floor, real},
     pass::{Need, Purpose, Question, Script},
     record::Memory,
-    text::long_words,
+    rules::Rules,
+    text::keywords,
 };
 
 /// Most trigger words of a memory.
@@ -25,24 +26,20 @@ pub fn prompt_for(memory: &str) -> Question {
     }
 }
 
-/// Reads the words of a reply: 3 to 40 characters with a letter among them, not words of
-/// the memory, at most six.
-pub fn parse(reply: &str, memory: &str) -> Vec<String> {
-    let clean = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+/// Reads the words of a reply: 3 to 40 letters and digits with a letter among them, not words
+/// of the memory, the first six. What is neither letter nor digit is taken out of a word.
+pub fn parse(reply: &str, memory: &str, rules: &Rules) -> Vec<String> {
+    let clean = |word: &str| {
+        word.to_lowercase().chars().filter(|c| rules.words.has(*c)).collect::<String>()
+    };
     let own: Vec<String> = memory.split_whitespace().map(clean).collect();
-    let mut words: Vec<String> = Vec::new();
-    for word in reply.split(|c: char| c == ',' || c.is_whitespace()).map(clean) {
-        let length = word.chars().count();
-        if (3..=40).contains(&length)
-            && word.chars().any(char::is_alphabetic)
-            && !own.contains(&word)
-            && !words.contains(&word)
-        {
-            words.push(word);
-        }
-    }
-    words.truncate(MOST);
-    words
+    reply
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .map(clean)
+        .filter(|word| (3..=40).contains(&word.chars().count()))
+        .filter(|word| word.chars().any(char::is_alphabetic) && !own.contains(word))
+        .take(MOST)
+        .collect()
 }
 
 /// Those triggers that set memories apart: each is contained in at most 35 % of them.
@@ -55,8 +52,10 @@ pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
 }
 
 /// Words of the memory itself that can stand in for a model's: its longest ones.
-pub fn derived(memory: &str) -> Vec<String> {
-    let mut words = long_words(memory);
+pub fn derived(memory: &str, rules: &Rules) -> Vec<String> {
+    const SHORTEST: usize = 4;
+    let mut words = keywords(memory, rules.words);
+    words.retain(|word| word.chars().count() >= SHORTEST);
     words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
     words.truncate(MOST);
     words
@@ -73,26 +72,26 @@ pub(super) fn complete(
     if !asks && !config.rules.derived_triggers {
         return Ok(());
     }
+    let texts: Vec<String> =
+        memories.iter().filter(|m| m.is_active()).map(|m| m.content.clone()).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     for memory in memories.iter_mut() {
         if memory.is_active()
             && memory.triggers.is_empty()
             && !memory.triggers_asked
             && wants(memory)
         {
-            memory.triggers = if asks {
+            let words = if asks {
                 let reply = script.ask(prompt_for(&memory.content))?;
                 memory.triggers_asked = reply.is_some();
-                parse(reply.unwrap_or_default(), &memory.content)
+                parse(reply.unwrap_or_default(), &memory.content, config.rules)
             } else {
-                derived(&memory.content)
+                derived(&memory.content, config.rules)
             };
+            // Only new words are judged: those a memory has were good enough once, and a
+            // person may have written them.
+            memory.triggers = distinctive(&words, &texts);
         }
-    }
-    let texts: Vec<String> =
-        memories.iter().filter(|m| m.is_active()).map(|m| m.content.clone()).collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    for memory in memories.iter_mut().filter(|memory| memory.is_active()) {
-        memory.triggers = distinctive(&memory.triggers, &texts);
     }
     Ok(())
 }
@@ -103,8 +102,27 @@ mod tests {
 
     #[test]
     fn a_trigger_is_a_word_with_letters_that_the_memory_does_not_have() {
-        let words = parse("sea fever, ALLERGY!, captain, ox, 1942\nsea", "The captain's Captain.");
-        assert_eq!(words, ["sea", "fever", "allergy"]);
+        let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+        for (reply, memory, all, ascii) in [
+            (
+                "sea fever, ALLERGY!, captain, ox, 1942",
+                "The captain's Captain.",
+                "sea fever allergy",
+                "sea fever allergy",
+            ),
+            (
+                "sea-fever, ship's, boat/oar",
+                "x",
+                "seafever ships boatoar",
+                "seafever ships boatoar",
+            ),
+            ("boat, boat, oar", "x", "boat boat oar", "boat boat oar"),
+            ("well-known", "well known fact", "wellknown", "wellknown"),
+            ("жанна, naïve", "x", "жанна naïve", "nave"),
+        ] {
+            assert_eq!(parse(reply, memory, &ours).join(" "), all, "{reply}");
+            assert_eq!(parse(reply, memory, &theirs).join(" "), ascii, "{reply}");
+        }
     }
 
     #[test]

@@ -4,4 +4,6 @@ mod budgets;
 mod cycle;
 mod nothing_lost;
 mod parsers;
+mod passes;
+mod slots;
 mod story;

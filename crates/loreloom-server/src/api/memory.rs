@@ -226,6 +226,9 @@ struct SearchBody {
     /// How many of each; 10 without it.
     #[schema(minimum = 1, maximum = 100)]
     most: Option<usize>,
+    /// How like it a memory must be; 0.3 without it.
+    #[schema(minimum = 0, maximum = 1)]
+    min: Option<f64>,
 }
 
 /// A passage of the story.
@@ -281,9 +284,13 @@ async fn search(
     if !(1..=100).contains(&most) {
         return Err(Problem::value("most", "must be from 1 to 100", most));
     }
+    let least = body.min.unwrap_or(LEAST);
+    if !(0.0..=1.0).contains(&least) {
+        return Err(Problem::value("min", "must be from 0 to 1", least));
+    }
     let path = items(&app, &caller, &chat, None).await?;
     let who = body.character.as_deref().map(Who::named).unwrap_or_default();
-    let asked = Asking { text: &body.text, most, least: LEAST };
+    let asked = Asking { text: &body.text, most, least };
     let found = memory.search(&caller.tenant, &chat, &path, &who, asked).await?;
     let passages = found.passages.into_iter().filter_map(|hit| {
         let node = path.get(hit.at)?.prefix;

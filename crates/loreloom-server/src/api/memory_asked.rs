@@ -143,6 +143,16 @@ enum Wanted {
     Check,
     /// The same, with a note for the next reply.
     Repair,
+    /// All that is drawn from the newest messages, read before or not.
+    Extract,
+    /// Long-term memories of the newest messages.
+    LongTerm,
+    /// Session memories of the newest messages.
+    Session,
+    /// Threads of the newest messages.
+    Arcs,
+    /// State cards of the newest messages.
+    Ledger,
 }
 
 /// What is wanted now.
@@ -164,7 +174,8 @@ struct NowView {
     contradictions: Vec<String>,
 }
 
-/// Asks a model at once for a summary, canon, a profile or a check of the newest reply.
+/// Asks a model at once for a summary, canon, a profile, a check of the newest reply, or the
+/// memories of the newest messages.
 #[utoipa::path(
     post, path = "/chats/{chat}/memory/now", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = NowBody,
@@ -184,6 +195,11 @@ async fn now(
         Wanted::Profile => Demand::Profile,
         Wanted::Check => Demand::Check,
         Wanted::Repair => Demand::Repair,
+        Wanted::Extract => Demand::Extract,
+        Wanted::LongTerm => Demand::LongTerm,
+        Wanted::Session => Demand::Session,
+        Wanted::Arcs => Demand::Arcs,
+        Wanted::Ledger => Demand::Ledger,
     };
     let who = Who::named(&body.character);
     let asked = asked(&app)?;

@@ -231,13 +231,13 @@ async fn merge(
 /// What to forget.
 #[derive(Debug, Deserialize, ToSchema)]
 struct ForgetBody {
-    /// The chat.
-    chat: ChatId,
-    /// A fresh start: also everything this character remembers, from all chats.
+    /// The chat; without it a character must be named.
+    chat: Option<ChatId>,
+    /// Everything this character remembers, from all chats: with a chat, a fresh start.
     and_character: Option<String>,
 }
 
-/// Forgets what a chat remembers. An undo brings it back.
+/// Forgets what a chat remembers, what a character does, or both. An undo brings it back.
 #[utoipa::path(
     post, path = "/memory/forget", tag = "memory", request_body = ForgetBody,
     responses((status = 200, body = MemoryWrote))
@@ -248,12 +248,14 @@ async fn forget(
     Json(body): Json<ForgetBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let memory = service(&app)?;
-    let write = match body.and_character {
-        Some(character) => {
-            let owner = Owner::Character(character.into());
-            memory.fresh_start(&caller.tenant, &body.chat, &owner).await?
+    let owner = body.and_character.map(|name| Owner::Character(name.into()));
+    let write = match (&body.chat, &owner) {
+        (Some(chat), Some(owner)) => memory.fresh_start(&caller.tenant, chat, owner).await?,
+        (Some(chat), None) => memory.forget_chat(&caller.tenant, chat).await?,
+        (None, Some(owner)) => memory.forget_character(&caller.tenant, owner).await?,
+        (None, None) => {
+            return Err(Problem::value("chat", "must be given, or `and_character`", "neither"));
         }
-        None => memory.forget_chat(&caller.tenant, &body.chat).await?,
     };
     Ok(wrote(&app, &caller, &write, None))
 }

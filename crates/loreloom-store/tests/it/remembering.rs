@@ -534,6 +534,27 @@ async fn a_catch_up_holds_what_nothing_bears_out() {
 }
 
 #[tokio::test]
+async fn memories_can_be_asked_for_before_they_are_due() {
+    for mind in minds() {
+        let path = story("c", &texts(&["It has secret1.", "Good day.", "So?"]));
+        mind.tell(&path).await.unwrap();
+        let backend = Backend { model: &mind.model, embedder: None };
+        let (chat, who) = (path.chat(), Who::named("Mara"));
+        let (service, tenant) = (&mind.service, &mind.tenant);
+        let kept = async || {
+            let view = service.view(tenant, chat, path.items(), &who).await.unwrap();
+            let longterm = view.character.memories.len();
+            (longterm, view.chat.session_memories.len(), view.chat.last_extract_cutoff)
+        };
+        assert_eq!(kept().await, (0, 0, None));
+        service.demand(tenant, chat, &who, Demand::LongTerm, backend).await.unwrap();
+        assert_eq!(kept().await, (1, 0, None), "one tier alone does not move the extraction on");
+        service.demand(tenant, chat, &who, Demand::Extract, backend).await.unwrap();
+        assert_eq!(kept().await.2, Some(3));
+    }
+}
+
+#[tokio::test]
 async fn what_a_reply_contradicts_is_kept_with_both_sides_and_gone_with_the_reply() {
     for mind in minds() {
         let told = texts(&[

@@ -247,27 +247,37 @@ impl Undo {
     }
 }
 
-/// Forget what a chat remembers. What characters remember of it stays, unless you say so.
+/// Forget what a chat remembers, what a character does, or both. What is not named stays.
 #[derive(Debug, Args)]
 pub(super) struct Forget {
     /// The chat
-    chat: String,
+    #[arg(required_unless_present = "character")]
+    chat: Option<String>,
 
     /// A fresh start: also everything this character remembers, from all chats
-    #[arg(long, value_name = "CHARACTER")]
+    #[arg(long, value_name = "CHARACTER", requires = "chat")]
     and_character: Option<String>,
+
+    /// Only what this character remembers, from all chats
+    #[arg(long, value_name = "CHARACTER", conflicts_with_all = ["chat", "and_character"])]
+    character: Option<String>,
 }
 
 impl Forget {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let chat = ChatId::from(self.chat);
-        desk.must_know(&chat).await?;
-        let write = match self.and_character {
-            Some(character) => {
-                let owner = Owner::Character(character.into());
-                desk.service.fresh_start(&desk.tenant, &chat, &owner).await?
+        let owner = |name: String| Owner::Character(name.into());
+        let write = match (self.chat.map(ChatId::from), self.character) {
+            (Some(chat), _) => {
+                desk.must_know(&chat).await?;
+                match self.and_character.map(owner) {
+                    Some(owner) => desk.service.fresh_start(&desk.tenant, &chat, &owner).await?,
+                    None => desk.service.forget_chat(&desk.tenant, &chat).await?,
+                }
             }
-            None => desk.service.forget_chat(&desk.tenant, &chat).await?,
+            (None, Some(name)) => {
+                desk.service.forget_character(&desk.tenant, &owner(name)).await?
+            }
+            (None, None) => anyhow::bail!("name a chat, or a character with `--character`"),
         };
         desk.wrote(out, "forgotten", &write)
     }

@@ -73,7 +73,7 @@ enum Deed {
     Merge(by_hand::Merge),
     /// Take a write back, or take an undo back
     Undo(by_hand::Undo),
-    /// Forget what a chat remembers, or everything of a character too
+    /// Forget what a chat remembers, what a character does, or both
     Forget(by_hand::Forget),
     /// Write everything that is remembered as JSON
     Export(exchange::Export),

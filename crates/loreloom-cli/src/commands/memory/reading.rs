@@ -34,6 +34,10 @@ pub(super) struct Search {
     /// How many
     #[arg(long, default_value_t = 10)]
     most: usize,
+
+    /// How like it a memory must be, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
+    min: f64,
 }
 
 impl Search {
@@ -41,7 +45,12 @@ impl Search {
         let chat = ChatId::from(self.chat.as_str());
         let path = desk.path(&chat).await?;
         let who = Who::named(self.character.as_deref().unwrap_or_default());
-        let asked = Asking { text: &self.text, most: self.most, least: 0.3 };
+        anyhow::ensure!(
+            (0.0..=1.0).contains(&self.min),
+            "`--min` must be from 0 to 1, found {}",
+            self.min
+        );
+        let asked = Asking { text: &self.text, most: self.most, least: self.min };
         let found = desk.service.search(&desk.tenant, &chat, &path, &who, asked).await?;
         if desk.json {
             let passages: Vec<Value> = found

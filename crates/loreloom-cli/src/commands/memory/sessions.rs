@@ -88,9 +88,20 @@ enum What {
     Check,
     /// The same, with a note for the next reply
     Repair,
+    /// All that is drawn from the newest messages
+    Extract,
+    /// Long-term memories of the newest messages
+    LongTerm,
+    /// Session memories of the newest messages
+    Session,
+    /// Threads of the newest messages
+    Arcs,
+    /// State cards of the newest messages
+    Ledger,
 }
 
-/// Ask a model at once for a summary, canon, a profile or a check of the newest reply.
+/// Ask a model at once for a summary, canon, a profile, a check of the newest reply, or the
+/// memories of the newest messages.
 #[derive(Debug, Args)]
 pub(super) struct Now {
     /// What
@@ -118,6 +129,11 @@ impl Now {
             What::Profile => Demand::Profile,
             What::Check => Demand::Check,
             What::Repair => Demand::Repair,
+            What::Extract => Demand::Extract,
+            What::LongTerm => Demand::LongTerm,
+            What::Session => Demand::Session,
+            What::Arcs => Demand::Arcs,
+            What::Ledger => Demand::Ledger,
         };
         let model = self.model.open()?;
         let embedder = StaticEmbedder::embedded();

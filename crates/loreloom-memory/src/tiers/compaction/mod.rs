@@ -68,7 +68,8 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     if news.trim().is_empty() {
         return Ok(if old.is_some() { Outcome::Current } else { Outcome::Failed });
     }
-    let text = parse(script.ask(prompt_for(input, old, &news))?.unwrap_or_default());
+    let reply = script.ask(prompt_for(input, old, &news))?.unwrap_or_default();
+    let text = parse(reply, input.config.rules);
     Ok(if text.is_empty() { Outcome::Failed } else { Outcome::Written { text, end } })
 }
 

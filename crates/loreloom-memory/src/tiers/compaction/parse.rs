@@ -4,37 +4,49 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::pattern;
+use crate::{
+    rules::{Reading, Rules},
+    text::pattern,
+};
 
-static ANALYSIS: LazyLock<Regex> =
+static ANALYSIS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)<analysis>.*?</analysis>"));
+static ANY_ANALYSIS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?is)<analysis>.*?</analysis>|\[analysis\].*?\[/analysis\]"));
 static OPEN_ANALYSIS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?is)(?:<analysis>|\[analysis\]).*?(<summary>|\[summary\])"));
-static CLOSED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?is)<summary>(.*?)</summary>|\[summary\](.*?)\[/summary\]"));
-static OPEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)(?:<summary>|\[summary\])(.*)$"));
-static FIRST_SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*1\."));
-static LINE_BREAK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)<br\s*/?>|</p\s*>"));
-static MARKUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"</?[A-Za-z][^<>]*>"));
-static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| pattern(r"[ \t]*\r?\n(?:[ \t]*\r?\n)*"));
+    LazyLock::new(|| pattern(r"(?is)<analysis>.*?(<summary>|\[summary\])"));
+/// Where a summary stands: what is tried first wins.
+static MARKED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
+    [
+        pattern(r"(?is)\[summary\](.*?)\[/summary\]"),
+        pattern(r"(?is)\[summary\](.*)$"),
+        pattern(r"(?is)<summary>(.*?)</summary>"),
+        pattern(r"(?is)<summary>(.*)$"),
+    ]
+});
+static FIRST_SECTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^1\."));
+static LINE_BREAK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)</?br\s*/?>|</(?:p|div|h[1-6]|li|tr)>"));
+static MARKUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)</?[A-Za-z][^<>]*>|<!--.*?-->"));
+static ANGLES: LazyLock<Regex> = LazyLock::new(|| pattern(r"<[^>]+>"));
+static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\n{3,}"));
 
 /// The summary: between its markers, else from its marker on, else from section one on,
-/// else all of it; without analysis and without HTML.
-pub fn parse(reply: &str) -> String {
-    let reply = ANALYSIS.replace_all(reply, "");
-    let reply = OPEN_ANALYSIS.replace(&reply, "$1");
-    let body = if let Some(found) = CLOSED.captures(&reply) {
-        found.get(1).or_else(|| found.get(2)).map_or("", |text| text.as_str())
-    } else if let Some(found) = OPEN.captures(&reply) {
-        found.get(1).map_or("", |text| text.as_str())
-    } else if let Some(found) = FIRST_SECTION.find(&reply) {
-        &reply[found.start()..]
-    } else {
-        &reply
+/// else all of it; without analysis and without HTML. Square markers win over pointed ones.
+pub fn parse(reply: &str, rules: &Rules) -> String {
+    let reply = match rules.reading {
+        Reading::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),
+        Reading::Strict => ANALYSIS.replace(reply, ""),
     };
+    let reply = OPEN_ANALYSIS.replace(&reply, "$1");
+    let marked = MARKED.iter().find_map(|marked| Some(marked.captures(&reply)?.get(1)?.as_str()));
+    let section = || Some(&reply[FIRST_SECTION.find(&reply)?.start()..]);
+    let body = marked.or_else(section).unwrap_or(&reply);
     let text = LINE_BREAK.replace_all(body, "\n");
-    let text = MARKUP.replace_all(&text, "");
-    BLANK_LINES.replace_all(text.trim(), "\n").trim().to_owned()
+    let text = match rules.reading {
+        Reading::Tolerant => MARKUP.replace_all(&text, ""),
+        Reading::Strict => ANGLES.replace_all(&text, ""),
+    };
+    BLANK_LINES.replace_all(&text, "\n\n").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -47,13 +59,33 @@ mod tests {
             ("ok\n[SUMMARY]\n1. Scene: pier\n[/SUMMARY]\nbye", "1. Scene: pier"),
             ("<analysis>x</analysis><summary>Calm.</summary>", "Calm."),
             ("<analysis>never closed <summary>Storm.</summary>", "Storm."),
+            ("<summary>angle</summary>[SUMMARY]bracket[/SUMMARY]", "bracket"),
+            ("[SUMMARY]open <summary>x</summary>", "open x"),
             ("<summary>\n1. Cut off mid", "1. Cut off mid"),
-            ("Here:\n1. Deck\n\n2. Two", "1. Deck\n2. Two"),
+            ("Here:\n1. Deck\n\n2. Two", "1. Deck\n\n2. Two"),
+            ("Here:\n1. Deck\n\n\n\n2. Two", "1. Deck\n\n2. Two"),
+            ("Intro\n  1. Indented\n2. B", "Intro\n  1. Indented\n2. B"),
             ("<p>One.</p><p><b>Two</b><br/>Three</p>", "One.\nTwo\nThree"),
-            ("5 < 6 and 7 > 6", "5 < 6 and 7 > 6"),
+            ("<h1>T</h1><ul><li>a</li><li>b</li></ul>", "T\na\nb"),
+            ("<div>One</div>Two</br>Three", "One\nTwo\nThree"),
+            ("line one  \nline two", "line one  \nline two"),
+            ("<!-- note -->text", "text"),
             ("  ", ""),
         ] {
-            assert_eq!(parse(reply), expected, "{reply}");
+            assert_eq!(parse(reply, &Rules::default()), expected, "{reply}");
+            assert_eq!(parse(reply, &Rules::smart_memory_1_8()), expected, "{reply}");
+        }
+    }
+
+    #[test]
+    fn a_tolerant_reader_knows_analysis_and_markup_when_it_sees_them() {
+        for (reply, tolerant, strict) in [
+            ("5 < 6 and 7 > 6", "5 < 6 and 7 > 6", "5  6"),
+            ("<analysis>a</analysis><analysis>b</analysis>rest", "rest", "brest"),
+            ("[analysis]x[/analysis]rest", "rest", "[analysis]x[/analysis]rest"),
+        ] {
+            assert_eq!(parse(reply, &Rules::default()), tolerant, "{reply}");
+            assert_eq!(parse(reply, &Rules::smart_memory_1_8()), strict, "{reply}");
         }
     }
 }

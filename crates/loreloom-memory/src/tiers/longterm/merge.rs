@@ -2,9 +2,10 @@
 
 use super::super::Config;
 use crate::{
-    number::{real, real_time},
+    number::real_time,
     record::{Kind, Memory, MemoryId, Retirement},
-    score::{frequencies, utility},
+    score::{frequencies, trim_with_new, utility},
+    text::Words,
 };
 
 /// A new memory and the one it would replace.
@@ -41,8 +42,8 @@ fn rank(memory: &Memory) -> f64 {
 }
 
 /// Takes newcomers in, best first: a few of each kind in one pass, and never more of a kind
-/// than its share of the store. In a full kind a newcomer needs a memory worth less than
-/// itself; one that replaces a memory of its kind takes that place.
+/// than its share of the store. In a full kind a newcomer needs a memory that would come after
+/// it; one that replaces a memory of its kind takes that place.
 pub(super) fn take_in(
     active: Vec<Memory>,
     mut newcomers: Vec<Newcomer>,
@@ -61,13 +62,15 @@ pub(super) fn take_in(
         if accepted_of_kind >= config.hardware.new_per_kind() {
             continue;
         }
-        if is_full(&taken, &new, most_of_kind) && !make_room(&mut taken, &new.memory) {
+        if is_full(&taken, &new, most_of_kind)
+            && !make_room(&mut taken, &new.memory, config.rules.words)
+        {
             continue;
         }
         taken.accepted.push((new.memory.id.clone(), new.replaces));
         taken.current.push(new.memory);
     }
-    trim(&mut taken, config.settings.longterm_max_memories);
+    trim(&mut taken, config.settings.longterm_max_memories, config.rules.words);
     for memory in &mut taken.evicted {
         memory.retired = Some(Retirement::Evicted);
     }
@@ -84,45 +87,43 @@ fn is_full(taken: &Taken, new: &Newcomer, most: usize) -> bool {
     of_kind.count() >= most
 }
 
-/// Evicts the least useful memory of the newcomer's kind if the newcomer is worth more.
-fn make_room(taken: &mut Taken, new: &Memory) -> bool {
-    let pool = frequencies(taken.current.iter().chain(std::iter::once(new)));
+/// Evicts the least useful memory of the newcomer's kind if the newcomer ranks above it. How
+/// often it was shown and how sure it is decide who would go, not whether it goes.
+fn make_room(taken: &mut Taken, new: &Memory, words: Words) -> bool {
+    let of_kind = || taken.current.iter().enumerate().filter(|(_, m)| m.kind == new.kind);
+    let pool = frequencies(of_kind().map(|(_, memory)| memory), words);
     let worth = |memory: &Memory| utility(memory, &pool);
-    let least = taken
-        .current
-        .iter()
-        .enumerate()
-        .filter(|(_, memory)| memory.kind == new.kind)
+    let least = of_kind()
+        .filter(|(_, memory)| !memory.pinned)
         .min_by(|(_, a), (_, b)| worth(a).total_cmp(&worth(b)))
-        .map(|(at, memory)| (at, worth(memory)));
-    match least {
-        Some((at, value)) if worth(new) > value => {
-            evict(taken, at);
-            true
-        }
-        _ => false,
+        .filter(|(_, memory)| rank(new) > rank(memory))
+        .map(|(at, _)| at);
+    if let Some(at) = least {
+        evict(taken, at);
     }
+    least.is_some()
 }
 
-/// Drops the least useful memories beyond `max`, keeping the order of the others.
-fn trim(taken: &mut Taken, max: usize) {
-    let is_replaced = |taken: &Taken, memory: &Memory| {
-        taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id))
-    };
-    loop {
-        let counted: Vec<usize> = (0..taken.current.len())
-            .filter(|at| !is_replaced(taken, &taken.current[*at]))
-            .collect();
-        if counted.len() <= max {
-            return;
-        }
-        let pool = frequencies(&taken.current);
-        let worth = |at: usize| utility(&taken.current[at], &pool) - real(at) * 1e-9;
-        let Some(least) = counted.into_iter().min_by(|a, b| worth(*a).total_cmp(&worth(*b))) else {
-            return;
-        };
-        evict(taken, least);
+/// Drops the least useful memories beyond `max`; what stays is then ordered by use.
+fn trim(taken: &mut Taken, max: usize, words: Words) {
+    let is_replaced =
+        |memory: &Memory| taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id));
+    let (mut replaced, counted): (Vec<Memory>, Vec<Memory>) =
+        std::mem::take(&mut taken.current).into_iter().partition(is_replaced);
+    if counted.len() <= max {
+        taken.current = counted;
+        taken.current.append(&mut replaced);
+        return;
     }
+    let is_new = |memory: &Memory| taken.accepted.iter().any(|(id, _)| *id == memory.id);
+    let kept = trim_with_new(&counted, is_new, max, words);
+    let place = |memory: &Memory| kept.iter().position(|id| *id == memory.id);
+    taken.current = counted;
+    taken.current.sort_by_key(|memory| place(memory).unwrap_or(kept.len()));
+    while taken.current.len() > kept.len() {
+        evict(taken, kept.len());
+    }
+    taken.current.append(&mut replaced);
 }
 
 fn evict(taken: &mut Taken, at: usize) {

@@ -4,23 +4,20 @@ mod merge;
 mod pass;
 mod prompt;
 
-use super::{Candidate, parse_lines};
-use crate::record::{Expiration, Kind};
+use super::{Candidate, consolidation::Tier, parse_lines};
+use crate::rules::Rules;
 
 pub use self::{
     pass::{Input, Outcome, run},
     prompt::{prompt_for, update_prompt},
 };
 
-/// The shortest statement that is read at all.
-const SHORTEST_LINE: usize = 5;
-
 /// Words that show a model guessing.
 const HEDGES: &[&str] = &["maybe", "might be", "possibly", "i think", "perhaps", "seems like"];
 
 /// Reads the model's reply.
-pub fn parse(reply: &str) -> Vec<Candidate> {
-    parse_lines(reply, &Kind::LONG_TERM, SHORTEST_LINE, Expiration::Permanent)
+pub fn parse(reply: &str, rules: &Rules) -> Vec<Candidate> {
+    parse_lines(reply, Tier::LongTerm, rules)
 }
 
 /// Whether a statement is worth keeping for good: not too short, not too long, no guess.

@@ -6,14 +6,13 @@ use super::{
     parse, parse_update, prompt_for, update_prompt,
 };
 use crate::{
-    entities,
     ids::Ids,
     pass::{Need, Script},
     record::{CharacterMemory, Entity, Memory, MemoryId, Relationships, TimeScope},
     tiers::{
         Config, Source,
         memories::{
-            Numbered, assemble, confirm_and_decay, faded, revive, screened, split, supersede,
+            Numbered, assemble, confirm_and_decay, faded, link, revive, screened, split, supersede,
         },
         relationships, triggers,
     },
@@ -53,12 +52,15 @@ pub struct Outcome {
 /// Runs a pass.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
+    if source.messages().is_empty() {
+        return Ok(unchanged(input));
+    }
     let (mut active, mut retired) = split(&input.memory.memories);
     let shown: Vec<&Memory> = active.iter().collect();
     let reply = script.ask(prompt_for(source, input.character, &shown))?.unwrap_or_default();
     let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates = screened(parse(reply), &mut ids, is_fit);
+    let candidates = screened(parse(reply, rules), &mut ids, is_fit);
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }
@@ -79,7 +81,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let mut relationships = input.memory.relationship_history.clone();
     if any_new {
         triggers::complete(&mut taken.current, |_| true, config, script)?;
-        relationships::update(&mut relationships, source, input.card, script)?;
+        relationships::update(&mut relationships, source, input.card, rules, script)?;
     }
     let mut registry = input.memory.entities.clone();
     link(&mut registry, &candidates, &mut taken.current, source.position(), &mut ids);
@@ -169,21 +171,4 @@ fn link_contradictions(memories: &mut [Memory]) {
             other.contradicts.push(by);
         }
     }
-}
-
-/// Links accepted memories to the entities they were tagged with, then all to all by name.
-fn link(
-    registry: &mut Vec<Entity>,
-    candidates: &[Numbered],
-    current: &mut [Memory],
-    position: i64,
-    ids: &mut Ids,
-) {
-    for new in candidates {
-        if let Some(memory) = current.iter_mut().find(|memory| memory.id.0 == new.id) {
-            memory.entities =
-                entities::resolve(registry, &memory.id, &new.candidate.entities, position, ids);
-        }
-    }
-    entities::reconcile(registry, current);
 }

@@ -13,6 +13,7 @@ use loreloom_memory::{
     pass::{Answers, Need, Script},
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
+    service::smart_memory_settings,
     settings::Settings,
     similarity::Vectors,
     tiers::{Config, Source},
@@ -46,7 +47,7 @@ impl<'case> Fixture<'case> {
         let store = input.get("characters_store").and_then(|store| store.get(owner));
         Ok(Self {
             input,
-            settings: optional(input.get("settings"))?.unwrap_or_default(),
+            settings: settings(input.get("settings"))?,
             rules: Rules::named(rules).ok_or_else(|| format!("there are no rules `{rules}`"))?,
             hardware: optional(input.get("profile"))?.unwrap_or_default(),
             labels: labels(),
@@ -132,6 +133,16 @@ impl<'case> Fixture<'case> {
             }
         }
     }
+}
+
+/// The settings of a case: ours by their names, the peer's by those of the importer.
+fn settings(given: Option<&Value>) -> Result<Settings, String> {
+    let Some(given) = given.and_then(Value::as_object) else { return Ok(Settings::default()) };
+    let mut all = given.clone();
+    if let Some(Value::Object(imported)) = smart_memory_settings(given).get("settings") {
+        all.extend(imported.clone());
+    }
+    serde_json::from_value(Value::Object(all)).map_err(|error| error.to_string())
 }
 
 fn optional<T: DeserializeOwned>(value: Option<&Value>) -> Result<Option<T>, String> {

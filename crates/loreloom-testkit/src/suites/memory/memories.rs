@@ -9,7 +9,7 @@ use loreloom_memory::{
         TurnContext, hybrid, order_for_turn, prioritize, protected, timeline, trim_by_priority,
         utility,
     },
-    text::{Frequencies, normal},
+    text::{Frequencies, Words, normal},
     tiers::{arcs, consolidation},
     verify::{Neighbour, verify},
 };
@@ -19,29 +19,32 @@ use serde_json::{Value, json};
 use super::fixture::Fixture;
 
 pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
-    let memories = || case.get::<Vec<Memory>>("memories");
-    let nothing = Frequencies::default();
+    let words = case.rules.words;
+    let memories = || Ok::<_, String>(plain(case.get::<Vec<Memory>>("memories")?));
+    let memory = || Ok::<_, String>(plain(vec![case.get::<Memory>("memory")?]).remove(0));
+    let nothing = Frequencies::none(words);
     Ok(Some(match feature {
         "batch_verify" => batch_verify(case)?,
-        "utility_score" => json!(utility(&case.get("memory")?, &nothing)),
+        "utility_score" => json!(utility(&memory()?, &nothing)),
         "hybrid_score" => {
             let context: Context = case.get("context")?;
-            let memory: Memory = case.get("memory")?;
-            context.with(|turn| json!(hybrid(&memory, &nothing, turn)))
+            let memory = memory()?;
+            context.with(words, |turn| json!(hybrid(&memory, &nothing, turn)))
         }
         "hybrid_order" => {
             let context: Context = case.get("context")?;
             let memories = memories()?;
             let all: Vec<&Memory> = memories.iter().collect();
-            context.with(|turn| texts(&order_for_turn(&all, &nothing, turn, &context.floor_types)))
+            context.with(words, |turn| texts(&order_for_turn(&all, turn, &context.floor_types)))
         }
-        "prioritize" => texts(&prioritize(&memories()?.iter().collect::<Vec<_>>())),
+        "prioritize" => texts(&prioritize(&memories()?.iter().collect::<Vec<_>>(), words)),
         "protected" => {
             let kinds: Vec<Kind> = case.get("types")?;
-            texts(&protected(&memories()?.iter().collect::<Vec<_>>(), &kinds))
+            texts(&protected(&memories()?.iter().collect::<Vec<_>>(), &kinds, words))
         }
         "trim_by_priority" => {
-            texts(&trim_by_priority(&memories()?.iter().collect::<Vec<_>>(), case.get("max")?))
+            let (memories, max) = (memories()?, case.get("max")?);
+            texts(&trim_by_priority(&memories.iter().collect::<Vec<_>>(), max, words))
         }
         "timeline" => texts(&timeline(&memories()?.iter().collect::<Vec<_>>())),
         "reconcile" => reconcile(case)?,
@@ -54,6 +57,17 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         }
         _ => return Ok(None),
     }))
+}
+
+/// Memories as the peer's bare functions see them: what is usual for a kind is filled in when
+/// its store is read, which these cases do not do.
+fn plain(memories: Vec<Memory>) -> Vec<Memory> {
+    let plain = |memory: Memory| Memory {
+        persona_relevance: memory.persona_relevance.or(Some(1.0)),
+        intimacy_relevance: memory.intimacy_relevance.or(Some(1.0)),
+        ..memory
+    };
+    memories.into_iter().map(plain).collect()
 }
 
 fn texts(memories: &[&Memory]) -> Value {
@@ -123,9 +137,8 @@ impl Default for Context {
 }
 
 impl Context {
-    fn with<T>(&self, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
-        let arcs: Vec<&str> =
-            self.arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect();
+    fn with<T>(&self, words: Words, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
+        let arcs: Vec<&str> = self.arcs.iter().map(|arc| arc.content.as_str()).collect();
         let likeness = self
             .turn_similarities
             .iter()
@@ -138,6 +151,7 @@ impl Context {
             turn_weight: self.w5,
             likeness,
             recent_text: self.recent_text.clone(),
+            words,
         })
     }
 }
@@ -145,9 +159,9 @@ impl Context {
 fn reconcile(case: &Fixture<'_>) -> Result<Value, String> {
     let base: Vec<Memory> = case.get("base")?;
     let pool: Option<Vec<Memory>> = case.maybe("pool")?;
-    let pool: Vec<&Memory> = pool.as_ref().unwrap_or(&base).iter().collect();
-    let merged =
-        consolidation::reconcile(&base, case.get("promoted")?, case.get("threshold")?, &pool);
+    let pool: Vec<&Memory> = pool.iter().flatten().collect();
+    let (promoted, threshold) = (case.get("promoted")?, case.get("threshold")?);
+    let merged = consolidation::reconcile(&base, promoted, threshold, &pool, &case.vectors()?);
     let mut list: Vec<Memory> = base.clone();
     for new in merged {
         match new.replaces {

@@ -13,17 +13,19 @@ use super::fixture::Fixture;
 
 pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
     let text = || case.get::<String>("text");
+    let rules = &case.rules;
     Ok(Some(match feature {
-        "parse_longterm" => candidates(&longterm::parse(&text()?), TimeScope::Global),
-        "parse_session" => candidates(&session::parse(&text()?), TimeScope::Session),
+        "parse_longterm" => candidates(&longterm::parse(&text()?, rules), TimeScope::Global),
+        "parse_session" => candidates(&session::parse(&text()?, rules), TimeScope::Session),
         "parse_arcs" => {
             let existing: Vec<String> = case.get("existing")?;
             let existing: Vec<&str> = existing.iter().map(String::as_str).collect();
-            let change = arcs::parse(&text()?, &existing);
+            let mut change = arcs::parse(&text()?, &existing, rules);
+            change.resolve.sort_unstable();
             json!({"add": change.add, "resolve": change.resolve})
         }
-        "parse_contradictions" => json!(continuity::parse(&text()?)),
-        "parse_epistemic" => epistemic::parse(&text()?)
+        "parse_contradictions" => json!(continuity::parse(&text()?, rules)),
+        "parse_epistemic" => epistemic::parse(&text()?, rules)
             .into_iter()
             .map(|told| {
                 json!({
@@ -36,7 +38,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
             .collect(),
         "parse_epistemic_retire" => json!(epistemic::parse_retired(&text()?)),
         "parse_profiles" => json!(profiles::parse(&text()?)),
-        "parse_relationship_delta" => relationships::parse(&text()?)
+        "parse_relationship_delta" => relationships::parse(&text()?, rules)
             .into_iter()
             .map(|delta| {
                 json!({
@@ -47,9 +49,9 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
                 })
             })
             .collect(),
-        "parse_state_cards" => json!(ledger::parse(&text()?)),
-        "parse_triggers" => json!(triggers::parse(&text()?, &case.get::<String>("memory")?)),
-        "format_summary" => json!(compaction::parse(&text()?)),
+        "parse_state_cards" => json!(ledger::parse(&text()?, rules)),
+        "parse_triggers" => json!(triggers::parse(&text()?, &case.get::<String>("memory")?, rules)),
+        "format_summary" => json!(compaction::parse(&text()?, rules)),
         "filter_triggers" => {
             let (words, memories) =
                 (case.get::<Vec<String>>("triggers")?, case.get::<Vec<String>>("memories")?);

@@ -47,7 +47,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "total_budget" => total_budget(case)?,
         "turn_mentions" => {
             let messages: Vec<String> = case.get("messages")?;
-            json!(mentions(messages.iter().map(String::as_str)))
+            json!(mentions(messages.iter().map(String::as_str), case.rules.words))
         }
         "stable_window" => texts(case, stable_window(&case.chat, case.get("size")?)),
         "smart_window" => {

@@ -1,0 +1,184 @@
+//! What stands in a slot: which tiers speak, what gives way, and in which order lines stand.
+
+use loreloom_core::units::Tokens;
+use loreloom_memory::{
+    inject::{Input, Labels, Slot, slots},
+    record::{CharacterMemory, ChatMemory},
+    rules::Rules,
+    settings::Settings,
+    text::QuarterEstimate,
+};
+use serde_json::{Value, json};
+
+use crate::story::path;
+
+/// The text of a slot without its label, for what a character and a chat remember.
+fn told(slot: Slot, settings: &Settings, rules: &Rules, remembered: &Value, said: &str) -> String {
+    let character: CharacterMemory = serde_json::from_value(remembered.clone()).unwrap_or_default();
+    let chat: ChatMemory = serde_json::from_value(remembered.clone()).unwrap_or_default();
+    let path = path(&[said.to_owned()]);
+    let labels = Labels {
+        longterm: String::new(),
+        session: "noted:".into(),
+        relationships: String::new(),
+        ..Labels::default()
+    };
+    let filled = slots(&Input {
+        settings,
+        rules,
+        labels: &labels,
+        counter: &QuarterEstimate,
+        character: &character,
+        chat: &chat,
+        path: path.items(),
+        owner: "Mara",
+        responding: "Mara",
+        group: &[],
+        turn: None,
+        recalled: &[],
+    });
+    filled.get(slot).map(|text| text.text.clone()).unwrap_or_default()
+}
+
+/// Everything that a character and a chat can remember.
+fn full() -> Value {
+    json!({
+        "memories": [{"id": "1", "type": "fact", "content": "Odo sails"}],
+        "canon": {"text": "Mara."},
+        "relationship_history": {"Mara→Odo": {"descriptors": [{"word": "warm"}]}},
+        "epistemic_knowledge": [{"type": "knows", "subject": "Mara", "content": "x"}],
+        "summary": "So far.",
+        "sessionMemories": [{"id": "2", "type": "detail", "content": "rope"}],
+        "sceneHistory": [{"summary": "A scene."}],
+        "storyArcs": [{"content": "Find the bell"}],
+        "profiles": {"Mara": {"character_state": "calm"}},
+        "state_ledger": {"odo|character": {"_name": "Odo", "location": "quay"}},
+    })
+}
+
+#[test]
+fn a_tier_that_is_off_says_nothing() {
+    let on = Settings { state_ledger_enabled: true, ..Settings::default() };
+    for (slot, off) in [
+        (Slot::LongTerm, Settings { longterm_enabled: false, ..on.clone() }),
+        (Slot::Triggered, Settings { longterm_enabled: false, ..on.clone() }),
+        (Slot::Canon, Settings { canon_enabled: false, ..on.clone() }),
+        (Slot::Relationships, Settings { relationships_enabled: false, ..on.clone() }),
+        (Slot::Epistemic, Settings { epistemic_enabled: false, ..on.clone() }),
+        (Slot::Summary, Settings { compaction_enabled: false, ..on.clone() }),
+        (Slot::Session, Settings { session_enabled: false, ..on.clone() }),
+        (Slot::Scenes, Settings { scene_enabled: false, ..on.clone() }),
+        (Slot::Arcs, Settings { arcs_enabled: false, ..on.clone() }),
+        (Slot::Profiles, Settings { profiles_enabled: false, ..on.clone() }),
+        (Slot::Ledger, Settings { state_ledger_enabled: false, ..on.clone() }),
+    ] {
+        let told = |settings| told(slot, settings, &Rules::default(), &full(), "Odo sails on");
+        assert_ne!(told(&on), "", "{slot:?}");
+        assert_eq!(told(&off), "", "{slot:?}");
+    }
+}
+
+#[test]
+fn session_memories_stand_as_they_came_and_the_state_is_of_what_is_left() {
+    let memory = |kind: &str, content: &str, importance: u8, ts: i64| json!({"id": content, "type": kind, "content": content, "importance": importance, "ts": ts});
+    for (budget, memories, expected) in [
+        (
+            400,
+            [
+                memory("detail", "rope on floor", 1, 3),
+                memory("scene", "Lamp room", 3, 5),
+                memory("detail", "bell cracked", 2, 1),
+            ],
+            "Lamp room|rope on floor|- bell cracked\n- rope on floor\n- Lamp room",
+        ),
+        (
+            8,
+            [
+                memory("scene", "Lamp room aaaa", 3, 1),
+                memory("detail", "newest minor detail here", 1, 9),
+                memory("development", "They fell out", 1, 2),
+            ],
+            "Lamp room aaaa|They fell out|- Lamp room aaaa\n- They fell out",
+        ),
+    ] {
+        let mut settings = Settings::default();
+        settings.budgets.session = Tokens(budget);
+        let remembered = json!({"sessionMemories": memories});
+        let text = told(Slot::Session, &settings, &Rules::default(), &remembered, "");
+        let (state, lines) = text.split_once("\nnoted:\n").unwrap();
+        let state: Vec<&str> =
+            state.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.1)).collect();
+        assert_eq!(format!("{}|{lines}", state.join("|")), expected);
+    }
+}
+
+#[test]
+fn the_best_of_three_kinds_stay_over_any_budget() {
+    let mut settings = Settings::default();
+    settings.budgets.longterm = Tokens(5);
+    let memory =
+        |kind: &str, content: &str| json!({"id": content, "type": kind, "content": content});
+    let remembered = json!({"memories": [
+        memory("event", "The mill burnt down to its stones"),
+        memory("fact", "The lamp has been dark since spring"),
+        memory("relationship", "Lis and Odo are bound by an oath"),
+        memory("fact", "Gulls nest there"),
+    ]});
+    let text = told(Slot::LongTerm, &settings, &Rules::default(), &remembered, "");
+    assert_eq!(text, "- Lis and Odo are bound by an oath\n- The lamp has been dark since spring");
+}
+
+#[test]
+fn hearsay_is_counted_without_its_mark_and_keeps_its_place_when_it_is_left_out() {
+    let memory = |id: &str, importance: u8, witness: &str| {
+        json!({"id": id, "type": "event", "content": format!("{id}{id}{id}{id} {id}"),
+               "importance": importance, "witnessed_by": [witness]})
+    };
+    let remembered = json!({"memories": [memory("abc", 3, "Odo"), memory("def", 2, "Odo"), memory("ghi", 1, "Mara")]});
+    let mut settings = Settings::default();
+    settings.budgets.longterm = Tokens(10);
+    let told = |settings: &Settings| {
+        told(Slot::LongTerm, settings, &Rules::default(), &remembered, "").replace('\n', "|")
+    };
+    assert_eq!(told(&settings), "- [hearsay] abcabcabcabc abc|- [hearsay] defdefdefdef def");
+    settings.epistemic_secondhand_framing = false;
+    assert_eq!(told(&settings), "");
+    settings.budgets.longterm = Tokens(100);
+    assert_eq!(told(&settings), "", "two of a kind are the most, seen or not");
+}
+
+#[test]
+fn words_that_say_nothing_bring_nothing_to_mind() {
+    for (content, said, expected) in [
+        ("Odo would sail", "When would they go?", "- Odo would sail"),
+        ("Odo went into exile there", "Go into it over there", ""),
+        ("Odo ruft die Möwen", "DIE MÖWEN!", "- Odo ruft die Möwen"),
+    ] {
+        let remembered = json!({"memories": [{"id": "1", "type": "fact", "content": content}]});
+        let settings = Settings::default();
+        let text = told(Slot::Triggered, &settings, &Rules::default(), &remembered, said);
+        assert_eq!(text, expected, "{said}");
+    }
+}
+
+#[test]
+fn feelings_are_told_where_a_name_is_a_word_and_line_by_line() {
+    let remembered = json!({"relationship_history": {
+        "Ann→Odo": {"descriptors": [{"word": "warm", "magnitude": "high"}]},
+        "Odo→Ann": {"descriptors": [{"word": "w", "magnitude": "high"}]},
+        "Odo→Lis": {"descriptors": []},
+    }});
+    let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
+    for (rules, said, budget, expected) in [
+        (&ours, "Odo waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)"),
+        (&theirs, "Odo waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)\nOdo→Lis: "),
+        (&ours, "Annette waves.", 250, ""),
+        (&theirs, "Annette waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)"),
+        (&ours, "Odo waves.", 9, "Ann→Odo: warm(high)"),
+    ] {
+        let mut settings = Settings::default();
+        settings.budgets.relationships = Tokens(budget);
+        let text = told(Slot::Relationships, &settings, rules, &remembered, said);
+        assert_eq!(text, expected, "{said} {budget}");
+    }
+}
