@@ -161,7 +161,7 @@ impl Scanner<'_> {
         let (keys, secondary) = if seat.is_sent() {
             let mode = KeyMode::of(entry, self.rules);
             let unfiled = |keys: &[Key]| -> Vec<CompiledKey> {
-                keys.iter().map(|key| CompiledKey::unfiled(key.raw(), mode)).collect()
+                keys.iter().map(|key| CompiledKey::unfiled(key, mode)).collect()
             };
             (unfiled(&entry.activation.keys), unfiled(&second.keys))
         } else {
