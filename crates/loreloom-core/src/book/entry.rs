@@ -62,7 +62,7 @@ impl Entry {
     }
 
     /// The text between what the entry puts before and behind it. Texts are joined by line
-    /// breaks, so that the one at the end of what stands behind, NovelAI's separator, would
+    /// breaks, so that the one at the end of what stands behind, `NovelAI`'s separator, would
     /// be one too many. An entry without a text sends nothing.
     pub(crate) fn enclosed<'body>(&self, body: &'body str) -> Cow<'body, str> {
         let suffix = self.suffix.strip_suffix('\n').unwrap_or(&self.suffix);
@@ -152,6 +152,7 @@ impl Entry {
 /// When an entry fires.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[expect(clippy::struct_excessive_bools, reason = "four independent flags that files have")]
 pub struct Activation {
     /// Whether the entry takes part at all.
     pub enabled: bool,
