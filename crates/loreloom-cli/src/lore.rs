@@ -371,14 +371,9 @@ pub(crate) fn read_book(path: &Path, id: &str, name: &str) -> anyhow::Result<Imp
     ReadingArguments::default().read(path, id, name)
 }
 
-/// The same for a file that has another name than its own, as copies that git hands out.
-pub(crate) fn read_book_called(
-    path: &Path,
-    called: &Path,
-    id: &str,
-    name: &str,
-) -> anyhow::Result<Imported> {
-    read(path, &ReadingArguments::default().options(called, id, name))
+/// How a file of that name is read.
+pub(crate) fn reading(called: &Path, id: &str, name: &str) -> ImportOptions {
+    ReadingArguments::default().options(called, id, name)
 }
 
 fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {

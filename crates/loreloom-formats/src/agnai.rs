@@ -111,6 +111,11 @@ fn keyword(raw: String) -> Key {
     if !raw.contains(['*', '?']) && !raw.contains(|c| REMOVED.contains(c)) {
         return Key::Literal(raw);
     }
+    if raw.chars().all(|character| REMOVED.contains(character)) {
+        // Two word borders and nothing between them would be found in every text.
+        let pattern = "[]".to_owned();
+        return Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() });
+    }
     let mut pattern = String::from("\\b");
     for character in raw.chars() {
         match character {
@@ -136,6 +141,8 @@ mod tests {
             ("har?or*", Some(r"\bhar\wor\w*\b")),
             ("*", Some(r"\b\w*\b")),
             ("a.b", Some(r"\bab\b")),
+            ("...", Some("[]")),
+            ("/bell/", None),
         ] {
             let key = keyword(raw.to_owned());
             assert_eq!(key.raw(), raw);

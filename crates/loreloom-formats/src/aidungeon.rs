@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONTENT, Fields, KEYS},
+    tolerant::{CONTENT, Fields, KEYS, Patterns},
 };
 
 /// A list of cards.
@@ -52,7 +52,7 @@ impl Schema for StoryCards {
         let is_named = !kind.is_empty() && !kind.eq_ignore_ascii_case(UNTYPED);
         entry.rest.tags = if is_named { vec![kind] } else { Vec::new() };
         let keys = fields.either("keys", &KEYS);
-        let keys = fields.joined_keys(&[keys]);
+        let keys = fields.joined_keys(&[keys], Patterns::Unknown);
         if fields.flag(&["isNot"]).unwrap_or(false) {
             entry.activation.constant = true;
             entry.activation.exclude_any = vec![keys];

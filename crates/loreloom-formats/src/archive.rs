@@ -83,6 +83,28 @@ impl<'bytes> Archive<'bytes> {
     }
 }
 
+/// A file as an archive lists it.
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) checksum: u32,
+}
+
+/// All files in an archive. Nothing is unpacked; what is no
+/// archive has none.
+pub(crate) fn files(bytes: &[u8]) -> Vec<Listed> {
+    let Ok(mut zip) = ZipArchive::new(Cursor::new(bytes)) else { return Vec::new() };
+    let mut found = Vec::new();
+    for at in 0..zip.len() {
+        let Ok(file) = zip.by_index_raw(at) else { continue };
+        if let (false, Ok(name)) = (file.is_dir(), file.name()) {
+            let (size, checksum) = (file.size(), file.crc32());
+            found.push(Listed { name: name.into_owned(), size, checksum });
+        }
+    }
+    found
+}
+
 /// The archive with some files replaced or added; all others are copied as they are
 /// packed, and so is what stands before the archive (a picture, a program).
 pub(crate) fn with_files(

@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONTENT, Fields, KEYS},
+    tolerant::{CONTENT, Fields, KEYS, Patterns},
 };
 
 /// `loreItems` of a character.
@@ -33,15 +33,18 @@ impl Schema for LoreItems {
     }
 
     fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
-        let name = Fields::of(node, notes).text(&["displayName", "name"]);
+        let mut fields = Fields::of(node, notes);
+        let name = fields.text(&["displayName", "name"]);
         if !name.is_empty() {
             book.name = name;
         }
+        book.extensions = fields.others(&["loreItems"]);
     }
 
-    /// The name is the character's, which is not ours to change.
-    fn write_book(&self, _book: &Book) -> Map<String, Value> {
-        Map::new()
+    /// The name is the character's, which is not ours to change; so is all else that the file
+    /// says about it, but whoever writes it anew must know it.
+    fn write_book(&self, book: &Book) -> Map<String, Value> {
+        book.extensions.clone()
     }
 
     fn original_id(&self, _row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
@@ -52,7 +55,7 @@ impl Schema for LoreItems {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
         let (keys, content) = (fields.either("key", &KEYS), fields.either("value", &CONTENT));
-        entry.activation.keys = fields.joined_keys(&[keys]);
+        entry.activation.keys = fields.joined_keys(&[keys], Patterns::Unknown);
         entry.content = to_macros(&fields.text(&[content]));
         #[expect(clippy::cast_precision_loss, reason = "a place in a file of limited size")]
         let order = row.at as f64;

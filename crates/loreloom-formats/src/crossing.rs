@@ -162,11 +162,19 @@ impl Way {
             }
             link
         };
+        if origin != target && has_same_rows(origin, target) {
+            // In another container, but at home: its words and its id stay.
+            let home = Some(own(link(origin, &entry.extensions)));
+            return Self { keys: entry.extensions.clone(), home, carried: None };
+        }
         Self::of(&entry.extensions, own, origin, target)
     }
 
     /// The way of a book as a whole.
     pub(crate) fn of_book(book: &Book, origin: &str, target: &str) -> Self {
+        if has_same_rows(origin, target) && !(is_risu_list(origin) ^ is_risu_list(target)) {
+            return Self { keys: book.extensions.clone(), home: None, carried: None };
+        }
         Self::of(&book.extensions, |link| link, origin, target)
     }
 
@@ -202,6 +210,23 @@ impl Way {
         let id = self.home.as_ref()?.get("id").filter(|id| !id.is_null())?;
         Some(id.clone())
     }
+}
+
+/// Whether two formats have the same rows, in other containers. Those of cards are left to
+/// what is carried: their standards are read by different programs.
+fn has_same_rows(origin: &str, target: &str) -> bool {
+    const KINDS: [&[Format]; 3] = [
+        &[Format::Novelai, Format::NovelaiPng],
+        &[Format::Risu, Format::RisuModule, Format::RisuModuleJson],
+        &[Format::Byaf, Format::ByafCharacter],
+    ];
+    let has = |kind: &&&[Format], name: &str| kind.iter().any(|format| format.as_str() == name);
+    origin != target && KINDS.iter().any(|kind| has(&kind, origin) && has(&kind, target))
+}
+
+/// Whether a file is Risu's list, which says less about itself than a module.
+fn is_risu_list(format: &str) -> bool {
+    format == Format::Risu.as_str()
 }
 
 /// The keys that only a format has, under its name.

@@ -197,7 +197,7 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
         Some(Format::Risu)
     } else if says("type", "risuModule") {
         Some(Format::RisuModuleJson)
-    } else if has("worldinfo_v2") && !root.get("worldinfo").is_some_and(Node::is_array) {
+    } else if has("worldinfo_v2") && !root.get("worldinfo").is_some_and(has_rows) {
         Some(Format::KoboldUnited)
     } else if has("worldinfo") || has("wifolders_d") {
         Some(Format::KoboldLite)
@@ -219,6 +219,11 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
     } else {
         None
     }
+}
+
+/// Whether a list has rows: a save of the newer kind leaves the older list empty.
+fn has_rows(list: &Node<'_>) -> bool {
+    !list.items().is_empty()
 }
 
 /// Whether any row has this key.
@@ -315,6 +320,11 @@ mod tests {
             (r#"{"type":"risuModule","lorebook":[]}"#, Some(Format::RisuModuleJson)),
             (r#"{"worldinfo_v2":{"entries":{}}}"#, Some(Format::KoboldUnited)),
             (r#"{"worldinfo":[],"actions":[]}"#, Some(Format::KoboldLite)),
+            (r#"{"worldinfo":[],"worldinfo_v2":{"entries":{}}}"#, Some(Format::KoboldUnited)),
+            (
+                r#"{"worldinfo":[{"key":"a"}],"worldinfo_v2":{"entries":{}}}"#,
+                Some(Format::KoboldLite),
+            ),
             (r#"{"folders":{},"entries":{"0":{"title":"x"}}}"#, Some(Format::KoboldUnited)),
             (r#"{"loreItems":[]}"#, Some(Format::ByafCharacter)),
             (r#"[{"keys":"a","value":"b"}]"#, Some(Format::Aidungeon)),

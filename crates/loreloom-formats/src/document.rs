@@ -76,13 +76,13 @@ pub(crate) fn open<'bytes>(
         return picture(bytes, options, notes);
     }
     if bytes.starts_with(&risum::MARK) {
-        let (json, _) = risum::unpack(bytes)?;
-        return Ok(module(&json, None, None, notes));
+        return module(bytes, None, options, notes);
     }
     if bytes.starts_with(b"PK\x03\x04") || ends_in_archive(bytes) {
         return archive(bytes, options, notes);
     }
-    if bytes.starts_with(&JPEG) || bytes.starts_with(b"RIFF") && bytes[8..].starts_with(b"WEBP") {
+    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    if bytes.starts_with(&JPEG) || is_webp {
         return comment(bytes, options, notes);
     }
     let limit = options.limits.text_bytes;
@@ -91,8 +91,11 @@ pub(crate) fn open<'bytes>(
     }
     let text = text::decode(bytes, notes);
     let body = text::without_bom(&text);
-    if yaml::is_called_yaml(options.file_name.as_deref()) && !body.trim_start().starts_with('{') {
-        return yaml_card(body, options);
+    // JSON is YAML too, but only as JSON it can be written back with its own blanks.
+    if yaml::is_called_yaml(options.file_name.as_deref())
+        && json::parse(body, &options.limits).is_err()
+    {
+        return yaml_card(body, options, notes);
     }
     let text = if options.relaxed { relaxed(text, notes) } else { text };
     Ok(Document { format: None, text, part: Part::Whole, card: None })
@@ -108,8 +111,12 @@ fn relaxed<'bytes>(text: Cow<'bytes, str>, notes: &mut Notes) -> Cow<'bytes, str
 }
 
 /// A card as YAML.
-fn yaml_card<'bytes>(text: &str, options: &ImportOptions) -> Result<Document<'bytes>, FormatError> {
-    let text = yaml::to_json(text)?.to_string();
+fn yaml_card<'bytes>(
+    text: &str,
+    options: &ImportOptions,
+    notes: &mut Notes,
+) -> Result<Document<'bytes>, FormatError> {
+    let text = yaml::to_json(text, notes)?.to_string();
     let parsed = json::parse(&text, &options.limits)?;
     let root = &parsed.root;
     let has = |name: &str| root.get(name).is_some_and(|value| !value.is_null());
@@ -143,17 +150,21 @@ fn picture<'bytes>(
 ) -> Result<Document<'bytes>, FormatError> {
     let mut first_fault = None;
     for payload in png::payloads(bytes, &options.limits)? {
-        if payload.bytes.starts_with(b"rcc||") {
-            return Err(FormatError::Encrypted);
-        }
-        let text = text::decode(&payload.bytes, notes).into_owned();
-        let found = json::parse(text::without_bom(&text), &options.limits)
-            .and_then(|parsed| in_picture(&parsed.root));
+        let found = payload.bytes.and_then(|bytes| {
+            if bytes.starts_with(b"rcc||") {
+                return Err(FormatError::Encrypted);
+            }
+            let text = text::decode(&bytes, notes).into_owned();
+            let parsed = json::parse(text::without_bom(&text), &options.limits)?;
+            Ok((in_picture(&parsed.root)?, text))
+        });
         match found {
-            Ok(format) => {
+            Ok((format, text)) => {
                 let format = Some(format);
                 return Ok(Document { format, text: text.into(), part: Part::Chunk, card: None });
             }
+            // Whoever locked the card has not meant its older copy to be read instead.
+            Err(fault @ FormatError::Encrypted) => return Err(fault),
             Err(fault) => {
                 notes.warn(payload.keyword, format!("{fault}: the next chunk was tried"));
                 first_fault.get_or_insert(fault);
@@ -217,12 +228,18 @@ fn archive<'bytes>(
     let mut archive = Archive::open(bytes, &options.limits, notes)?;
     if archive.has(CARD) {
         let card = text::decode(&archive.read(CARD)?, notes).into_owned();
+        check_card(&card, options)?;
         if archive.has(MODULE) {
-            let (json, _) = risum::unpack(&archive.read(MODULE)?)?;
-            let found = module(&json, Some(MODULE), Some(card.clone()), notes);
-            if has_lorebook(&found.text, options) {
-                notes.info(MODULE, "the module's book is used instead of the card's");
-                return Ok(found);
+            let unpacked = archive.read(MODULE);
+            let found = unpacked.and_then(|bytes| module(&bytes, Some(MODULE), options, notes));
+            match found {
+                Ok(found) if has_lorebook(&found.text, options) => {
+                    notes.info(MODULE, "the module's book is used instead of the card's");
+                    let format = Some(Format::Charx);
+                    return Ok(Document { format, card: Some(card), ..found });
+                }
+                Ok(_) => {}
+                Err(fault) => notes.warn(MODULE, format!("{fault}: the card's book is used")),
             }
         }
         let part = Part::File(CARD.to_owned());
@@ -236,8 +253,7 @@ fn archive<'bytes>(
         return Ok(Document { format, text: text.into(), part: Part::File(name), card: None });
     }
     if archive.has(MODULE) {
-        let (json, _) = risum::unpack(&archive.read(MODULE)?)?;
-        return Ok(module(&json, Some(MODULE), None, notes));
+        return module(&archive.read(MODULE)?, Some(MODULE), options, notes);
     }
     Err(FormatError::NoLore {
         problem: "the archive has no `card.json`, `manifest.json` or `module.risum`".to_owned(),
@@ -270,14 +286,40 @@ fn first_character(
     })
 }
 
+/// What a packed module says.
 fn module<'bytes>(
-    json: &[u8],
+    bytes: &[u8],
     file: Option<&str>,
-    card: Option<String>,
+    options: &ImportOptions,
     notes: &mut Notes,
-) -> Document<'bytes> {
-    let text = text::decode(json, notes).into_owned();
-    let format = if card.is_some() { Format::Charx } else { Format::RisuModule };
+) -> Result<Document<'bytes>, FormatError> {
+    let (json, _) = risum::unpack(bytes)?;
+    let text = text::decode(&json, notes).into_owned();
+    let parsed = json::parse(text::without_bom(&text), &options.limits)?;
+    let root = &parsed.root;
+    let is_module = ["module", "lorebook"].iter().any(|name| root.get(name).is_some())
+        || root.get("type").and_then(Node::as_str) == Some("risuModule");
+    if !is_module {
+        return Err(FormatError::Unknown {
+            looked_for: "`module` or `lorebook` in the module",
+            found: detect::shown_keys(root),
+        });
+    }
     let part = Part::Module(file.map(str::to_owned));
-    Document { format: Some(format), text: text.into(), part, card }
+    Ok(Document { format: Some(Format::RisuModule), text: text.into(), part, card: None })
+}
+
+/// An archive's name for its card does not make one of any file.
+fn check_card(text: &str, options: &ImportOptions) -> Result<(), FormatError> {
+    let parsed = json::parse(text::without_bom(text), &options.limits)?;
+    let root = &parsed.root;
+    let is_named = root.get("data").is_some_and(|data| data.get("name").is_some());
+    let is_card = detect::of_json(root).is_ok_and(|format| format.card().is_some());
+    if is_card || is_named {
+        return Ok(());
+    }
+    Err(FormatError::Unknown {
+        looked_for: "a character in `card.json`",
+        found: detect::shown_keys(root),
+    })
 }

@@ -5,14 +5,33 @@
 use crate::png;
 
 /// The eight bytes that name a comment's character set; files without them exist.
-const SETS: [&[u8]; 4] = [b"ASCII\0\0\0", b"UNICODE\0", b"JIS\0\0\0\0\0", &[0; 8]];
+const SETS: [&[u8]; 4] = [b"ASCII\0\0\0", UNICODE, b"JIS\0\0\0\0\0", &[0; 8]];
+/// Said of UTF-16, and by some writers of UTF-8.
+const UNICODE: &[u8] = b"UNICODE\0";
 
 /// The user's comment of a JPEG, WebP or PNG picture, without the mark of its character set.
 pub(crate) fn user_comment(bytes: &[u8]) -> Option<Vec<u8>> {
     let comment = comment_in(tiff_of(bytes)?)?;
+    let decoded = comment.strip_prefix(UNICODE).and_then(out_of_utf16);
+    let comment = decoded.as_deref().map_or(comment, str::as_bytes);
     let text = SETS.iter().find_map(|set| comment.strip_prefix(*set)).unwrap_or(comment);
     let end = text.iter().rposition(|byte| !matches!(byte, 0 | b' ')).map_or(0, |last| last + 1);
     Some(text[..end].to_vec()).filter(|text| !text.is_empty())
+}
+
+/// The text of UTF-16. What a card begins with is ASCII, so that the place of its first zero
+/// tells the byte order, also where the block's own order says otherwise.
+fn out_of_utf16(bytes: &[u8]) -> Option<String> {
+    let (bytes, unit): (_, fn([u8; 2]) -> u16) = match bytes {
+        [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => (rest, u16::from_be_bytes),
+        [first, 0, ..] if *first != 0 => (bytes, u16::from_le_bytes),
+        [0, second, ..] if *second != 0 => (bytes, u16::from_be_bytes),
+        _ => return None,
+    };
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let decoded = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
+    Some(decoded.map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 /// The EXIF block of a picture.
@@ -148,6 +167,23 @@ mod tests {
             }
         }
         assert_eq!(user_comment(&jpeg(&tiff(b"e30=", true))).as_deref(), Some(&b"e30="[..]));
+    }
+
+    #[test]
+    fn a_comment_in_utf_16_is_read_in_either_order() {
+        let little: Vec<u8> = "{\"é\":1}\0".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = "{\"é\":1}\0".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for (text, is_little) in [
+            (&little, true),
+            (&big, false),
+            (&little, false),
+            (&"{\"é\":1}".as_bytes().to_vec(), true),
+            (&[&[0xFF, 0xFE], &little[..]].concat(), true),
+        ] {
+            let picture = webp(&tiff(&[b"UNICODE\0", &text[..]].concat(), is_little));
+            let found = user_comment(&picture).map(String::from_utf8);
+            assert_eq!(found, Some(Ok("{\"é\":1}".to_owned())), "{text:?} {is_little}");
+        }
     }
 
     #[test]

@@ -97,13 +97,15 @@ pub struct Imported {
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let document = document::open(bytes, options, &mut notes)?;
-    let Read { mut book, card, format, version } = read(&document, options, &mut notes)?;
+    let Read { mut book, card, format, version, is_named } = read(&document, options, &mut notes)?;
+    let assumed_name = (!is_named && !book.name.is_empty()).then(|| book.name.clone());
     book.origin = Some(Origin {
         format: format.as_str().to_owned(),
         version,
         container: document.part.container(),
         style: text::style(&document.text),
         source: Some(Arc::from(document.text.as_ref())),
+        assumed_name,
     });
     Ok(Imported { book, card, format, notes: notes.finish() })
 }
@@ -115,6 +117,8 @@ pub(crate) struct Read {
     pub(crate) format: Format,
     /// The version that the file states.
     pub(crate) version: Option<String>,
+    /// Whether the book's name is the file's.
+    pub(crate) is_named: bool,
 }
 
 /// Reads an opened document.
@@ -134,7 +138,8 @@ pub(crate) fn read(
     let body = text::without_bom(&document.text);
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;
-        return Ok(Read { book, card: None, format: Format::Perchance, version: None });
+        let format = Format::Perchance;
+        return Ok(Read { book, card: None, format, version: None, is_named: false });
     }
     let parsed = json::parse(body, &options.limits)?;
     let root = &parsed.root;
@@ -146,7 +151,12 @@ pub(crate) fn read(
     let Some(schema) = schema_of(format, &document.part) else {
         return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
     };
-    let mut book = tree::read(schema, root, body, options, notes)?;
+    let nameless = ImportOptions { name: None, ..options.clone() };
+    let mut book = tree::read(schema, root, body, &nameless, notes)?;
+    let is_named = !book.name.is_empty();
+    if !is_named {
+        book.name = options.name.clone().unwrap_or_default();
+    }
     let card = match (card_version(format, root), &document.card) {
         (Some(version), Some(text)) => {
             let parsed = json::parse(text::without_bom(text), &options.limits)?;
@@ -161,7 +171,7 @@ pub(crate) fn read(
     if format == Format::CardV2 && root.get("spec").is_none() {
         notes.warn("spec", "is missing: read as a V2 card because it has a `character_book`");
     }
-    Ok(Read { book, card, format, version: version(root) })
+    Ok(Read { book, card, format, version: version(root), is_named })
 }
 
 /// The version of its format that a file states.

@@ -1,7 +1,7 @@
 //! `JanitorAI` lorebooks: a list of entries, keys both as a list and as one text.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId, SelectiveLogic},
+    book::{Book, Entry, OriginalId},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::{
     rows::Row,
     schema::{Reading, Schema},
     sillytavern::{logic_number, raw_keys},
-    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, Patterns, known_logic},
 };
 
 /// A list of entries.
@@ -72,19 +72,14 @@ impl Schema for JanitorBook {
         when.enabled = fields.enabled();
         let constant = fields.either("constant", &CONSTANT);
         when.constant = fields.flag(&[constant]).unwrap_or(false);
-        let own = ["key", "keysRaw", "keywordsRaw"].into_iter();
-        let own = own.into_iter().find(|name| fields.get(name).is_some()).unwrap_or("key");
+        let own = filled(row.node, &["key", "keysRaw", "keywordsRaw"]);
         let keys = fields.either(own, &KEYS);
-        when.keys = fields.joined_keys(&[keys]);
-        when.secondary.keys = fields.joined_keys(&["keysecondary", "keysecondaryRaw"]);
+        when.keys = fields.joined_keys(&[keys], Patterns::Slashed);
+        let second = filled(row.node, &["keysecondary", "keysecondaryRaw"]);
+        when.secondary.keys = fields.joined_keys(&[second], Patterns::Slashed);
         when.secondary.active = !when.secondary.keys.is_empty();
-        when.secondary.logic = match fields.count(&["selectiveLogic"]) {
-            None | Some(0) => SelectiveLogic::AndAny,
-            Some(1) => SelectiveLogic::NotAll,
-            Some(2) => SelectiveLogic::NotAny,
-            Some(3) => SelectiveLogic::AndAll,
-            Some(_) => SelectiveLogic::Unknown,
-        };
+        let logic = fields.number(&["selectiveLogic"]);
+        when.secondary.logic = known_logic(logic, "selectiveLogic", fields.notes());
         when.case_sensitive = fields.flag(&["case_sensitive"]);
         when.whole_words = fields.flag(&["matchWholeWords"]);
         when.probability = fields.number(&["probability"]);
@@ -105,7 +100,7 @@ impl Schema for JanitorBook {
     /// A known fault of imports on the site: 1 per cent where 100 was meant.
     fn review(&self, book: &Book, notes: &mut Notes) {
         let is_one = |entry: &Entry| entry.activation.probability == Some(1.0);
-        if book.entries.len() > 1 && book.entries.iter().all(is_one) {
+        if !book.entries.is_empty() && book.entries.iter().all(is_one) {
             notes.warn("probability", "is 1 in every entry, perhaps 100 was meant: kept as 1");
         }
     }
@@ -163,4 +158,16 @@ impl Schema for JanitorBook {
     fn skeleton(&self) -> Value {
         json!([])
     }
+}
+
+/// The first of these names that says something: the site fills either the list or the text.
+fn filled(row: &Node<'_>, names: &[&'static str]) -> &'static str {
+    let says = |node: &Node<'_>| match node.as_str() {
+        Some(text) => !text.trim().is_empty(),
+        None => !(node.is_null() || node.is_array() && node.items().is_empty()),
+    };
+    let mut known = names.iter().copied();
+    known
+        .find(|name| row.get(name).is_some_and(says))
+        .unwrap_or(names.first().copied().unwrap_or_default())
 }

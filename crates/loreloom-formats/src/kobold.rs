@@ -13,7 +13,7 @@ use crate::{
     rows::Row,
     schema::{Reading, Schema},
     sillytavern::raw_keys,
-    tolerant::{CONSTANT, CONTENT, DISABLED, Fields, KEYS, NAME},
+    tolerant::{CONSTANT, CONTENT, DISABLED, Fields, KEYS, NAME, Patterns},
 };
 
 /// Which program wrote it.
@@ -105,9 +105,9 @@ impl Schema for Kobold {
         entry.activation.secondary.active = selective;
         let (keys, constant) = (fields.either("key", &KEYS), fields.either("constant", &CONSTANT));
         entry.activation.constant = fields.flag(&[constant]).unwrap_or(false);
-        entry.activation.keys = fields.joined_keys(&[keys]);
-        entry.activation.secondary.keys = fields.joined_keys(&["keysecondary"]);
-        let anti = fields.joined_keys(&["keyanti"]);
+        entry.activation.keys = fields.joined_keys(&[keys], Patterns::Unknown);
+        entry.activation.secondary.keys = fields.joined_keys(&["keysecondary"], Patterns::Unknown);
+        let anti = fields.joined_keys(&["keyanti"], Patterns::Unknown);
         if selective && !anti.is_empty() {
             entry.activation.exclude_any = vec![anti];
         }

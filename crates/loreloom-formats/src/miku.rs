@@ -13,7 +13,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONSTANT, CONTENT, Fields, KEYS},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, Patterns},
 };
 
 /// A list of entries, alone or under `entries`.
@@ -59,7 +59,7 @@ impl Schema for KeywordList {
         entry.content = fields.text(&[content]);
         let (keys, constant) =
             (fields.either("keywords", &KEYS), fields.either("constant", &CONSTANT));
-        entry.activation.keys = fields.keys(&[keys]);
+        entry.activation.keys = fields.keys(&[keys], Patterns::Slashed);
         entry.activation.enabled = fields.enabled();
         entry.activation.constant = fields.flag(&[constant]).unwrap_or(false);
         entry.extensions = fields.others(&ENTRY);

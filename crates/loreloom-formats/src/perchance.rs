@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::EntryId,
 };
 
-use crate::{error::FormatError, import::ImportOptions, limits::Limit};
+use crate::{error::FormatError, import::ImportOptions, json, limits::Limit};
 
 /// Extensions of files that are not plain text.
 const PROMISING: [&str; 14] = [
@@ -22,17 +22,35 @@ pub(crate) fn is_plain(text: &str, file_name: Option<&str>) -> bool {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         !PROMISING.iter().any(|known| extension.eq_ignore_ascii_case(known))
     });
-    let looks_like_json = text.trim_start().starts_with(['{', '[', '"']);
-    let is_binary = text.chars().any(|character| {
-        character == char::REPLACEMENT_CHARACTER
-            || character.is_control() && !matches!(character, '\n' | '\r' | '\t')
-    });
+    let looks_like_json = looks_like_json(text.trim_start());
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    // A text of another encoding has some letters that were replaced; of what has more than
+    // that, nobody could read the rest.
+    let replaced = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    let is_binary = text.chars().any(is_control) || replaced * 4 > text.chars().count();
     // Without a name, one word is anything: a broken file, a password, a word.
     let says_something = match file_name {
         Some(_) => !text.trim().is_empty(),
         None => text.trim().contains(char::is_whitespace),
     };
     is_text_file && !looks_like_json && !is_binary && says_something
+}
+
+/// Whether a text begins as JSON does: not as a macro, a name in brackets or somebody's
+/// words. A single brace is JSON whatever follows, or a broken file would become lore.
+fn looks_like_json(text: &str) -> bool {
+    let word_of_json = |rest: &str| {
+        let is_letter = |c: char| c.is_alphabetic();
+        let end = rest.find(|c| !is_letter(c)).unwrap_or(rest.len());
+        end == 0 || ["true", "false", "null"].contains(&&rest[..end])
+    };
+    match text.split_at_checked(1) {
+        Some(("{", rest)) => !rest.starts_with('{'),
+        Some(("[", rest)) => word_of_json(rest.trim_start()),
+        // No format is a text in quotes: only whether the whole is one has to be told.
+        Some(("\"", _)) => json::parse(text, usize::MAX).is_ok(),
+        _ => false,
+    }
 }
 
 /// Reads the paragraphs. They have no keys, so they are found by their meaning.
@@ -101,7 +119,7 @@ pub(crate) fn write(book: &Book, newline: &str, source: Option<&str>) -> String 
 }
 
 /// An entry as a paragraph: without blank lines inside, which would split it.
-fn paragraph<'entry>(entry: &'entry Entry, newline: &str) -> Cow<'entry, str> {
+pub(crate) fn paragraph<'entry>(entry: &'entry Entry, newline: &str) -> Cow<'entry, str> {
     let is_blank = |line: &str| line.trim().is_empty();
     let content = &entry.content;
     let is_unedited = entry.raw.as_deref() == Some(content);
@@ -163,6 +181,15 @@ mod tests {
             ("The harbor is grey.", Some("lore.txt"), true),
             ("The harbor is grey.", Some("lore.json"), false),
             ("{ broken", Some("lore.txt"), false),
+            ("{{char}} likes tea.", Some("lore.txt"), true),
+            ("[Harbor] is grey.", Some("lore.txt"), true),
+            ("[true", Some("lore.txt"), false),
+            ("[1, 2", Some("lore.txt"), false),
+            ("[{", Some("lore.txt"), false),
+            ("\"Hello,\" she said.", Some("lore.txt"), true),
+            ("\"Hello\"", Some("lore.txt"), false),
+            ("Caf\u{fffd}.", Some("lore.txt"), true),
+            ("\u{fffd}\u{fffd}a", Some("lore.txt"), false),
             ("The harbor is grey.", Some("lore.perchance"), true),
             ("word", None, false),
             ("word", Some("lore.txt"), true),

@@ -34,7 +34,7 @@ pub(crate) struct Payload {
     /// The keyword in lower case.
     pub(crate) keyword: &'static str,
     /// What it holds, out of its base64.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Result<Vec<u8>, FormatError>,
 }
 
 fn chunks(bytes: &[u8]) -> impl Iterator<Item = Result<Chunk<'_>, FormatError>> {
@@ -74,19 +74,34 @@ pub(crate) fn payloads(bytes: &[u8], limits: &Limits) -> Result<Vec<Payload>, Fo
         let Some((keyword, rest)) = keyword_of(&chunk) else { continue };
         let known = KEYWORDS.iter().find(|known| known.as_bytes().eq_ignore_ascii_case(keyword));
         let Some(known) = known else { continue };
-        // Only what may be lore is unpacked: a picture may hold any amount of other texts.
-        let Some(text) = text_of(chunk.kind, rest, &left)? else { continue };
-        let payload = out_of_base64(&text);
-        let too_large = FormatError::TooLarge {
-            which: Limit::Text,
-            limit: left.text_bytes,
-            found: payload.len(),
+        // Only what may be lore is unpacked: a picture may hold any amount of other texts. One
+        // that cannot be is no reason not to read the next.
+        let bytes = match text_of(chunk.kind, rest, &left) {
+            Ok(Some(text)) => Ok(out_of_base64(&text)),
+            Ok(None) => continue,
+            Err(fault) => Err(fault),
         };
-        left.text_bytes = left.text_bytes.checked_sub(payload.len()).ok_or(too_large)?;
-        found.push(Payload { keyword: known, bytes: payload });
+        let length = bytes.as_ref().map_or(0, Vec::len);
+        let too_large =
+            FormatError::TooLarge { which: Limit::Text, limit: left.text_bytes, found: length };
+        left.text_bytes = left.text_bytes.checked_sub(length).ok_or(too_large)?;
+        found.push(Payload { keyword: known, bytes });
     }
     found.sort_by_key(|payload| KEYWORDS.iter().position(|known| *known == payload.keyword));
     Ok(found)
+}
+
+/// The names and sizes of the files that a card's picture carries in its texts.
+pub(crate) fn assets(bytes: &[u8]) -> Vec<(String, usize)> {
+    const MARK: &[u8] = b"chara-ext-asset_";
+    let texts = chunks(bytes).map_while(Result::ok);
+    let named = texts.filter_map(|chunk| {
+        let (keyword, rest) = keyword_of(&chunk)?;
+        let name = keyword.strip_prefix(MARK)?;
+        let name = String::from_utf8_lossy(name.strip_prefix(b":").unwrap_or(name)).into_owned();
+        Some((name, rest.len()))
+    });
+    named.collect()
 }
 
 /// The EXIF data of a picture.
@@ -151,9 +166,16 @@ pub(crate) fn out_of_base64(text: &[u8]) -> Vec<u8> {
     let config =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let engine = GeneralPurpose::new(&alphabet::STANDARD, config);
-    let compact: Vec<u8> =
-        text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    engine.decode(&compact).unwrap_or_else(|_| text.to_vec())
+    let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    // Some writers use the alphabet of web addresses.
+    let standard = |byte: &u8| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => *byte,
+    };
+    let compact = text[..end].iter().filter(|byte| !byte.is_ascii_whitespace());
+    let compact: Vec<u8> = compact.map(standard).collect();
+    engine.decode(&compact).unwrap_or_else(|_| text[..end].to_vec())
 }
 
 /// The picture with these texts instead of the lore it holds. Every other chunk stays as
@@ -253,7 +275,7 @@ mod tests {
         let found = payloads(bytes, &Limits::default()).unwrap();
         found
             .into_iter()
-            .map(|payload| (payload.keyword, String::from_utf8(payload.bytes).unwrap()))
+            .map(|payload| (payload.keyword, String::from_utf8(payload.bytes.unwrap()).unwrap()))
             .collect()
     }
 
@@ -277,6 +299,29 @@ mod tests {
             ("chara", "{\"a\":1}".into()),
         ];
         assert_eq!(read(&bytes), expected);
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_unpacked_hides_no_other() {
+        let bytes = picture(&[
+            (*b"zTXt", b"ccv3\0\0not packed".to_vec()),
+            (*b"tEXt", b"chara\0e30=".to_vec()),
+        ]);
+        let found = payloads(&bytes, &Limits::default()).unwrap();
+        let told: Vec<_> = found.iter().map(|one| (one.keyword, one.bytes.is_ok())).collect();
+        assert_eq!(told, [("ccv3", false), ("chara", true)]);
+    }
+
+    #[test]
+    fn base64_of_web_addresses_and_zeros_at_the_end_are_read() {
+        for (text, expected) in [
+            (&b"eyJhIjoiPz8_In0="[..], &b"{\"a\":\"???\"}"[..]),
+            (b"eyJhIjoiPj4-In0", b"{\"a\":\">>>\"}"),
+            (b"e30=\0\0", b"{}"),
+            (b"{\"a_b\":1}\0", b"{\"a_b\":1}"),
+        ] {
+            assert_eq!(out_of_base64(text), expected);
+        }
     }
 
     #[test]
@@ -307,7 +352,8 @@ mod tests {
         let error = payloads(&bytes[..bytes.len() - 20], &Limits::default()).unwrap_err();
         assert_eq!(error.to_string(), "not a usable PNG: cut off in the chunk at byte 33");
         let bomb = [b"chara\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();
-        let error = payloads(&picture(&[(*b"zTXt", bomb)]), &Limits::default()).unwrap_err();
+        let mut found = payloads(&picture(&[(*b"zTXt", bomb)]), &Limits::default()).unwrap();
+        let error = found.remove(0).bytes.unwrap_err();
         assert!(matches!(error, FormatError::Exploding { ratio: 100, .. }), "{error}");
         // Texts that are no lore are not unpacked, and all lore together has one limit.
         let other = [b"Title\0\0".to_vec(), packed(&vec![b'a'; 50 << 20])].concat();

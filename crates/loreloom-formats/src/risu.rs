@@ -12,7 +12,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONSTANT, CONTENT, Fields, KEYS, NAME, ORDER},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, NAME, ORDER, Patterns},
 };
 
 /// Where the rows stand.
@@ -99,8 +99,12 @@ impl Schema for Risu {
         entry.name = fields.text(&[name]);
         entry.content = fields.text(&[content]);
         let keys = fields.either("key", &KEYS);
-        entry.activation.keys = fields.joined_keys(&[keys]);
-        entry.activation.secondary.keys = fields.joined_keys(&["secondkey"]);
+        let patterns = match fields.flag(&["useRegex"]) {
+            Some(true) => Patterns::Slashed,
+            Some(false) | None => Patterns::Unknown,
+        };
+        entry.activation.keys = fields.joined_keys(&[keys], patterns);
+        entry.activation.secondary.keys = fields.joined_keys(&["secondkey"], patterns);
         entry.activation.secondary.active = fields.flag(&["selective"]).unwrap_or(false);
         let is_constant = row.node.get("mode").and_then(Node::as_str) == Some("constant");
         let constant = fields.either("alwaysActive", &CONSTANT);

@@ -18,6 +18,15 @@ pub(crate) trait Schema: Sync {
     /// exist, the keys under which a new file would have them.
     fn path(&self, root: &Node<'_>) -> Vec<&'static str>;
 
+    /// The keys that lead to what the file says about the book as a whole; `None` where the
+    /// rows stand in nothing that says anything.
+    fn holder<'path>(&self, path: &'path [&'static str]) -> Option<&'path [&'static str]> {
+        path.split_last().map(|(_, parents)| parents)
+    }
+
+    /// Reports a book that stands elsewhere than it should, or is none.
+    fn look_around(&self, _root: &Node<'_>, _path: &[&str], _notes: &mut Notes) {}
+
     /// Reads what the file says about the book as a whole.
     fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes);
 

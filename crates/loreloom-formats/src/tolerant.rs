@@ -8,7 +8,7 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
-use loreloom_core::book::{Extensions, Key};
+use loreloom_core::book::{Extensions, Key, SelectiveLogic};
 
 use crate::{
     json::{Json, Node, js},
@@ -29,6 +29,25 @@ pub(crate) const ORDER: [&str; 4] = ["order", "insertion_order", "insertorder", 
 pub(crate) const CONSTANT: [&str; 3] = ["constant", "alwaysActive", "forceActivation"];
 /// Names of the flag that an entry is switched off.
 pub(crate) const DISABLED: [&str; 3] = ["disable", "disabled", "widisabled"];
+
+/// Whether a program knows keys that are patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patterns {
+    /// Keys between slashes are.
+    Slashed,
+    /// It looks for every key as it is written: a pattern would hit what its author never
+    /// saw hit.
+    Unknown,
+}
+
+impl Patterns {
+    pub(crate) fn key(self, raw: String) -> Key {
+        match self {
+            Self::Slashed => Key::parse(&raw),
+            Self::Unknown => Key::Literal(raw),
+        }
+    }
+}
 
 /// An object whose fields are read.
 pub(crate) struct Fields<'tree, 'text, 'notes> {
@@ -161,15 +180,18 @@ impl<'tree, 'text, 'notes> Fields<'tree, 'text, 'notes> {
     }
 
     /// A list of keys, or one text with commas where the format has it so.
-    pub(crate) fn keys(&mut self, names: &[&str]) -> Vec<Key> {
-        self.list(names).iter().map(|key| Key::parse(key)).collect()
+    pub(crate) fn keys(&mut self, names: &[&str], patterns: Patterns) -> Vec<Key> {
+        self.list(names).into_iter().map(|key| patterns.key(key)).collect()
     }
 
     /// Keys that the format keeps as one text with commas.
-    pub(crate) fn joined_keys(&mut self, names: &[&str]) -> Vec<Key> {
+    pub(crate) fn joined_keys(&mut self, names: &[&str], patterns: Patterns) -> Vec<Key> {
         match self.first(names) {
-            Some((_, node)) if node.is_array() => self.keys(names),
-            _ => keys::split(&self.text(names)).iter().map(|key| Key::parse(key)).collect(),
+            Some((_, node)) if node.is_array() => self.keys(names, patterns),
+            _ => {
+                let split = keys::split(&self.text(names));
+                split.into_iter().map(|key| patterns.key(key)).collect()
+            }
         }
     }
 
@@ -192,6 +214,21 @@ pub(crate) fn meant_as_true(node: &Node<'_>) -> bool {
         }
         None => js::truthy(node),
     }
+}
+
+/// How secondary keys combine, by SillyTavern's numbers.
+pub(crate) fn known_logic(number: Option<f64>, name: &str, notes: &mut Notes) -> SelectiveLogic {
+    let Some(number) = number else { return SelectiveLogic::AndAny };
+    match whole(number) {
+        _ if number < 0.0 || number.fract() != 0.0 => {}
+        0 => return SelectiveLogic::AndAny,
+        1 => return SelectiveLogic::NotAll,
+        2 => return SelectiveLogic::NotAny,
+        3 => return SelectiveLogic::AndAll,
+        _ => {}
+    }
+    notes.warn(name, format!("{number} is no known logic: read as the default one"));
+    SelectiveLogic::AndAny
 }
 
 /// The nearest count.

@@ -39,8 +39,9 @@ pub(crate) fn read(
     let mut book = Book::new(options.book_id.clone(), name);
     let path = schema.path(root);
     check_outside(root, at_path(root, &path), &options.limits)?;
-    if let Some((_, parents)) = path.split_last()
-        && let Some(node) = at_path(root, parents)
+    schema.look_around(root, &path, notes);
+    if let Some(holder) = schema.holder(&path)
+        && let Some(node) = at_path(root, holder)
     {
         schema.read_book(node, &mut book, notes);
         crossing::restore_book(&mut book);

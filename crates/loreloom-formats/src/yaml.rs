@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::error::FormatError;
+use crate::{error::FormatError, note::Notes};
 
 /// Events that aliases may repeat: a few lines must not unfold to gigabytes.
 const MOST_REPEATED: usize = 10_000;
@@ -15,10 +15,21 @@ pub(crate) fn is_called_yaml(file_name: Option<&str>) -> bool {
     extension.is_some_and(|one| one.eq_ignore_ascii_case("yaml") || one.eq_ignore_ascii_case("yml"))
 }
 
-/// The document as JSON.
-pub(crate) fn to_json(text: &str) -> Result<Value, FormatError> {
+/// The document as JSON. Of a key that stands twice the last counts, as in JSON.
+pub(crate) fn to_json(text: &str, notes: &mut Notes) -> Result<Value, FormatError> {
+    let value = read(text, serde_saphyr::DuplicateKeyPolicy::LastWins)?;
+    if read(text, serde_saphyr::DuplicateKeyPolicy::Error).is_err() {
+        notes.warn("", "the same key stands twice in one mapping: the last one was used");
+    }
+    Ok(value)
+}
+
+fn read(
+    text: &str,
+    duplicate_keys: serde_saphyr::DuplicateKeyPolicy,
+) -> Result<Value, FormatError> {
     let options = serde_saphyr::options! {
-        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
+        duplicate_keys: duplicate_keys,
         strict_booleans: true,
         alias_limits: serde_saphyr::alias_limits! {
             max_total_replayed_events: MOST_REPEATED,
@@ -79,8 +90,18 @@ mod tests {
             "deep": {"x": [1, 2.5, true, {}]},
             "": "",
         });
-        assert_eq!(to_json(&write(&card)).unwrap(), card);
-        assert_eq!(to_json(&write(&json!({}))).unwrap(), json!({}));
+        let read = |text: &str| to_json(text, &mut Notes::default()).unwrap();
+        assert_eq!(read(&write(&card)), card);
+        assert_eq!(read(&write(&json!({}))), json!({}));
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_reported() {
+        for (text, warned) in [("name: a\nname: b", true), ("name: a\nother: {name: b}", false)] {
+            let mut notes = Notes::default();
+            assert!(to_json(text, &mut notes).is_ok());
+            assert_eq!(!notes.finish().is_empty(), warned, "{text}");
+        }
     }
 
     #[test]
@@ -90,6 +111,6 @@ mod tests {
             let items = vec![format!("*a{}", level - 1); 10].join(", ");
             bomb.extend([format!("a{level}: &a{level} [{items}]\n")]);
         }
-        assert!(matches!(to_json(&bomb), Err(FormatError::NotYaml { .. })));
+        assert!(matches!(to_json(&bomb, &mut Notes::default()), Err(FormatError::NotYaml { .. })));
     }
 }

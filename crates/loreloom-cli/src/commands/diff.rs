@@ -1,18 +1,23 @@
 //! Comparing lorebooks.
 
-use std::{collections::HashSet, io::Write, path::PathBuf};
+use std::{
+    collections::HashSet,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
+use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
 };
 use loreloom_formats::{
-    diff::{BookDiff, Change, FieldChange, diff},
+    diff::{BookDiff, Change, FieldChange, diff, diff_around},
     own_word,
 };
 
-use crate::{is_broken_pipe, lore};
+use crate::{files, is_broken_pipe, lore};
 
 /// Compare two versions of a lorebook by what they mean.
 ///
@@ -40,7 +45,13 @@ impl Diff {
             lore::read_book(&self.old, "book", "book")?,
             lore::read_book(&self.new, "book", "book")?,
         );
-        let changes = diff(&old.book, &new.book);
+        let mut changes = diff(&old.book, &new.book);
+        let reading = |path: &Path| lore::reading(path, "book", "book");
+        let around = diff_around(
+            (&files::read(&self.old)?, &reading(&self.old)),
+            (&files::read(&self.new)?, &reading(&self.new)),
+        );
+        changes.file = around.with_context(|| format!("`{}`", self.new.display()))?;
         let told = if self.json {
             writeln!(out, "{}", serde_json::to_string(&changes)?).map_err(anyhow::Error::from)
         } else {
@@ -80,6 +91,7 @@ fn print(
         let word = |field: &str| own_word(new, Some(&entry.new), field);
         print_fields(out, &entry.title, &entry.fields, word)?;
     }
+    print_fields(out, "around the book", &changes.file, str::to_owned)?;
     if changes.reordered {
         writeln!(out, "the entries stand in another order")?;
     }

@@ -11,7 +11,11 @@ use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
 };
-use loreloom_formats::{ExportOptions, Imported, diff::merge, export, own_word};
+use loreloom_formats::{
+    ExportOptions,
+    diff::{mark_conflicts, merge, merge_around},
+    export, import, own_word,
+};
 use serde_json::Value;
 
 use crate::{files, limits::limits, lore, wording::counted};
@@ -47,25 +51,41 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let options = lore::reading(self.name.as_deref().unwrap_or(&self.ours), "book", "book");
+        let (base, ours) = (files::read(&self.base)?, files::read(&self.ours)?);
+        let theirs = files::read(&self.theirs)?;
+        // First what stands around the book: the lore is then merged into that.
+        let around = merge_around(&base, &ours, &theirs, &options)
+            .with_context(|| format!("`{}`", self.ours.display()))?;
+        let original = around.bytes.unwrap_or(ours);
+        let imported = |bytes: &[u8], path: &Path| {
+            import(bytes, &options).with_context(|| format!("`{}`", path.display()))
+        };
         // Git hands in an empty base for a file that both sides added.
-        let base = if files::read(&self.base)?.is_empty() {
+        let base = if base.is_empty() {
             Book::new("book", "book")
         } else {
-            self.read(&self.base)?.book
+            imported(&base, &self.base)?.book
         };
-        let ours = self.read(&self.ours)?;
-        let theirs = self.read(&self.theirs)?;
-        let merged = merge(&base, &ours.book, &theirs.book);
-        let original = files::read(&self.ours)?;
+        let ours = imported(&original, &self.ours)?;
+        let theirs = imported(&theirs, &self.theirs)?;
+        let mut merged = merge(&base, &ours.book, &theirs.book);
+        mark_conflicts(&mut merged.book, &around.conflicts);
+        merged.conflicts.splice(0..0, around.conflicts);
         let options = ExportOptions {
             card: ours.card.as_ref(),
             original: Some(&original),
             limits: limits(),
             ..ExportOptions::default()
         };
-        let exported = export(&merged.book, ours.format, &options)
-            .with_context(|| format!("`{}`", self.ours.display()))?;
-        files::write(self.output.as_ref().unwrap_or(&self.ours), &exported.bytes)?;
+        // Some files can only be read: they stay as they are while nothing is new.
+        let bytes = if merged.book == ours.book {
+            original
+        } else {
+            let exported = export(&merged.book, ours.format, &options);
+            exported.with_context(|| format!("`{}`", self.ours.display()))?.bytes
+        };
+        files::write(self.output.as_ref().unwrap_or(&self.ours), &bytes)?;
         for conflict in &merged.conflicts {
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(conflict)?)?;
@@ -91,11 +111,6 @@ impl Merge {
             name.display()
         );
         Ok(())
-    }
-
-    fn read(&self, version: &Path) -> anyhow::Result<Imported> {
-        let called = self.name.as_deref().unwrap_or(version);
-        lore::read_book_called(version, called, "book", "book")
     }
 }
 

@@ -1,5 +1,7 @@
 //! One entry of a book, its rules grouped by what they decide.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Book, Extensions, Key, Placement};
@@ -57,6 +59,29 @@ impl Entry {
     pub fn former_id(&self) -> Option<String> {
         let from = self.extensions.get("extensions")?.pointer("/loreloom/from/id")?;
         from.as_str().map(str::to_owned).or_else(|| from.as_i64().map(|id| id.to_string()))
+    }
+
+    /// The text between what the entry puts before and behind it. Texts are joined by line
+    /// breaks, so that the one at the end of what stands behind, `NovelAI`'s separator, would
+    /// be one too many. An entry without a text sends nothing.
+    pub(crate) fn enclosed<'body>(&self, body: &'body str) -> Cow<'body, str> {
+        let suffix = self.suffix.strip_suffix('\n').unwrap_or(&self.suffix);
+        if body.trim().is_empty() || self.prefix.is_empty() && suffix.is_empty() {
+            return Cow::Borrowed(body);
+        }
+        Cow::Owned([&self.prefix, body, suffix].concat())
+    }
+
+    /// Whether the entry stands behind the character where it states no position. In books
+    /// of cards SillyTavern takes that for the place behind, everywhere else for the one
+    /// before; a book of the V3 standard's own kind of file it does not read at all. Whence
+    /// an entry crossed counts, not the file it was carried through.
+    pub fn unstated_is_after(&self, origin: &str) -> bool {
+        let extensions = self.extensions.get("extensions");
+        let from = extensions.and_then(|inner| inner.pointer("/loreloom/from/format")?.as_str());
+        let format = from.unwrap_or(origin);
+        let others = ["pygmalion", "charx", "character-book"];
+        format.starts_with("card-") || others.contains(&format)
     }
 
     /// An entry with the defaults of a new SillyTavern entry.
@@ -127,6 +152,7 @@ impl Entry {
 /// When an entry fires.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[expect(clippy::struct_excessive_bools, reason = "four independent flags that files have")]
 pub struct Activation {
     /// Whether the entry takes part at all.
     pub enabled: bool,
@@ -148,6 +174,9 @@ pub struct Activation {
     /// All keys of a list together stop the entry (`@@exclude_keys_all`).
     #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<String>>))]
     pub exclude_all: Vec<Vec<Key>>,
+    /// The keys are said to be patterns, also those without slashes.
+    #[serde(default)]
+    pub use_regex: bool,
     /// `None` leaves it to the engine.
     pub case_sensitive: Option<bool>,
     /// `None` leaves it to the engine.
@@ -181,6 +210,7 @@ impl Default for Activation {
             require: Vec::new(),
             exclude_any: Vec::new(),
             exclude_all: Vec::new(),
+            use_regex: false,
             case_sensitive: None,
             whole_words: None,
             scan: ScanRange::default(),

@@ -40,6 +40,21 @@ impl Key {
         }
     }
 
+    /// How the key's text became what it is.
+    pub(crate) fn taken(&self) -> Taken {
+        let slashed = split_regex(self.raw().trim_matches(is_js_space));
+        match (self, slashed) {
+            (Self::Literal(_), None) => Taken::BySlashes,
+            (Self::Literal(_), Some(_)) => Taken::Plain,
+            (Self::Regex(regex), Some((pattern, flags)))
+                if regex.flags == flags && regex.pattern == pattern.replace("\\/", "/") =>
+            {
+                Taken::BySlashes
+            }
+            (Self::Regex(_), _) => Taken::Pattern,
+        }
+    }
+
     /// The key as it stands in the file.
     pub fn raw(&self) -> &str {
         match self {
@@ -47,6 +62,19 @@ impl Key {
             Self::Regex(regex) => &regex.raw,
         }
     }
+}
+
+/// How the text of a key became what the key is. Most programs tell patterns by their
+/// slashes; the reader of a file of any other has said what its keys are, and nobody may
+/// guess it again from their text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Taken {
+    /// As [`Key::parse`] does it.
+    BySlashes,
+    /// Plain text, whatever it looks like: the program has no patterns.
+    Plain,
+    /// A pattern, though it does not look like that one.
+    Pattern,
 }
 
 /// JavaScript's white space: what `String.prototype.trim` removes.
@@ -102,6 +130,26 @@ mod tests {
             let expected = parts.map(|(pattern, flags)| (pattern.to_owned(), flags.to_owned()));
             assert_eq!(found, expected, "{raw}");
             assert_eq!(Key::parse(raw).raw(), raw);
+            assert_eq!(Key::parse(raw).taken(), Taken::BySlashes, "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_a_reader_said_is_told_from_what_slashes_say() {
+        let regex = |raw: &str, pattern: &str, flags: &str| {
+            let (raw, pattern) = (raw.to_owned(), pattern.to_owned());
+            Key::Regex(RegexKey { raw, pattern, flags: flags.to_owned() })
+        };
+        for (key, taken) in [
+            (Key::Literal("bell".to_owned()), Taken::BySlashes),
+            (Key::Literal("/bell/".to_owned()), Taken::Plain),
+            (Key::Literal(" /bell/i ".to_owned()), Taken::Plain),
+            (regex("/bell/i", "bell", "i"), Taken::BySlashes),
+            (regex("har?or", r"\bhar\wor\b", "i"), Taken::Pattern),
+            (regex("/har?or/", r"\b/har\wor/\b", "i"), Taken::Pattern),
+            (regex("b.ll", "b.ll", ""), Taken::Pattern),
+        ] {
+            assert_eq!(key.taken(), taken, "{key:?}");
         }
     }
 }

@@ -11,6 +11,7 @@ mod placement;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::key::Taken;
 pub use self::{
     entry::{
         Activation, BudgetRules, Entry, EntryRest, Filters, Force, Gates, Group, Inject, InjectOp,

@@ -173,7 +173,7 @@ impl Reading<'_> {
             role: said.role.or(entry.placement.role).unwrap_or(rules.role),
             inject: self.inject(said),
             hide_prompts: [entry.rest.hide_prompts.clone(), said.hide_prompts.clone()].concat(),
-            body: self.block.body.into(),
+            body: entry.enclosed(self.block.body).into(),
             problems: said.problems.clone(),
         }
     }
@@ -240,13 +240,10 @@ impl Reading<'_> {
         inject
     }
 
-    /// Whether keys without slashes are patterns: the reader of the file has marked them.
+    /// Whether the entry says that its keys are patterns. Keys that are some in their own
+    /// right (with slashes, or of a program that has wildcards) do not say it for others.
     fn uses_patterns(&self, said: &Directives) -> bool {
-        let unslashed = |key: &Key| match key {
-            Key::Regex(regex) => matches!(Key::parse(&regex.raw), Key::Literal(_)),
-            Key::Literal(_) => false,
-        };
-        said.use_regex || self.entry.activation.keys.iter().any(unslashed)
+        said.use_regex || self.entry.activation.use_regex
     }
 
     fn whole_words(&self, said: &Directives) -> bool {

@@ -108,39 +108,32 @@ pub fn split(content: &str, grammar: Grammar) -> Block<'_> {
     let mut block = Block::default();
     let mut rest = content;
     let mut started = false;
-    loop {
-        let (line, after) = first_line(rest);
-        let trimmed = line.trim();
-        if trimmed.is_empty() {
-            let may_skip = if started { grammar.inner_blanks } else { grammar.leading_blanks };
-            if after.is_empty() || !may_skip || !next_is_decorator(after, grammar) {
-                break;
-            }
-        } else if is_decorator(trimmed, grammar) {
-            started = true;
-            block.push(trimmed, grammar);
-        } else {
+    while !rest.is_empty() {
+        let may_skip = if started { grammar.inner_blanks } else { grammar.leading_blanks };
+        let from = if may_skip { after_blank_lines(rest) } else { rest };
+        let (line, after) = first_line(from);
+        if !is_decorator(line.trim(), grammar) {
             break;
         }
+        started = true;
+        block.push(line.trim(), grammar);
         rest = after;
-        if after.is_empty() {
-            break;
-        }
     }
     block.body = without_blank_ends(rest);
     block
 }
 
-/// Whether the next line with text belongs to the block.
-fn next_is_decorator(mut rest: &str, grammar: Grammar) -> bool {
-    while !rest.is_empty() {
+/// The text behind the blank lines at its beginning. The whole run is passed at once: to
+/// look for its end from each of its lines would cost their number squared.
+fn after_blank_lines(text: &str) -> &str {
+    let mut rest = text;
+    loop {
         let (line, after) = first_line(rest);
-        if !line.trim().is_empty() {
-            return is_decorator(line.trim(), grammar);
+        if !line.trim().is_empty() || after.is_empty() {
+            return rest;
         }
         rest = after;
     }
-    false
 }
 
 fn is_decorator(line: &str, grammar: Grammar) -> bool {
@@ -156,15 +149,7 @@ fn first_line(text: &str) -> (&str, &str) {
 
 /// The text without blank lines at its ends; a line's own blanks stay.
 fn without_blank_ends(text: &str) -> &str {
-    let text = text.trim_end();
-    let mut rest = text;
-    loop {
-        let (line, after) = first_line(rest);
-        if !line.trim().is_empty() || after.is_empty() {
-            return rest;
-        }
-        rest = after;
-    }
+    after_blank_lines(text.trim_end())
 }
 
 impl<'text> Block<'text> {
@@ -270,6 +255,8 @@ mod tests {
             ("@@a", own, vec![vec!["a"]], ""),
             ("", own, vec![], ""),
             ("\n\n", own, vec![], ""),
+            ("\n \n  one\n@@b", own, vec![], "  one\n@@b"),
+            ("@@a\n\n \n@@@b\n\n\nx", own, vec![vec!["a", "b"]], "x"),
         ] {
             let chains: Vec<Vec<String>> = chains
                 .iter()
@@ -277,6 +264,15 @@ mod tests {
                 .collect();
             assert_eq!(names(content, grammar), (chains, body.to_owned()), "{content:?}");
         }
+    }
+
+    /// Not that it is quick: no test measures time. But squared, this would not end.
+    #[test]
+    fn a_long_run_of_blank_lines_is_passed_once() {
+        let blanks = "\n".repeat(1_000_000);
+        let content = format!("{blanks}@@a{blanks}@@b{blanks}text{blanks}");
+        let expected = (vec![vec!["a".to_owned()], vec!["b".to_owned()]], "text".to_owned());
+        assert_eq!(names(&content, Grammar::default()), expected);
     }
 
     #[test]

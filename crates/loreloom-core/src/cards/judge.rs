@@ -207,7 +207,7 @@ impl<'a> Scanner<'a> {
             return key.probe.clone();
         }
         let (macros, variables) = (&self.macros, &self.effects.state.variables);
-        let known = (key.raw.clone(), key.mode);
+        let known = (key.raw.clone(), key.mode, key.taken);
         let resolved = self.resolved.entry(known);
         resolved
             .or_insert_with(|| keys::resolve(key, &macros.expand_reading(&key.raw, variables)))

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    book::{Key, is_js_space},
+    book::{Key, RegexKey, Taken, is_js_space},
     library::{CompiledKey, Filing, KeyMode, Probe, spans_texts},
     macros,
     scan::{Blanks, Folding, JsRegex},
@@ -51,12 +51,14 @@ impl KeyStyle {
             return None;
         }
         let mode = self.mode(raw);
-        let compiled = |probe| CompiledKey { raw: raw.into(), mode, probe };
-        let is_pattern = self.patterns || matches!(key, Key::Regex(_));
-        if macros::is_dynamic(raw) && !is_pattern {
-            return Some((compiled(Probe::Dynamic), Ok(())));
-        }
-        Some(match probe(trimmed, mode, is_pattern) {
+        let taken = key.taken();
+        let compiled = |probe| CompiledKey { raw: raw.into(), mode, probe, taken };
+        let found = match key {
+            Key::Regex(regex) if taken == Taken::Pattern => foreign(regex, mode),
+            Key::Literal(_) if macros::is_dynamic(raw) && !self.patterns => Ok(Probe::Dynamic),
+            Key::Literal(_) | Key::Regex(_) => probe(trimmed, mode, Form::of(taken, self.patterns)),
+        };
+        Some(match found {
             Ok(Probe::Text { literal, word }) if !spans_texts(&literal) => {
                 let pattern = filing.insert(mode.folding, &literal);
                 (compiled(Probe::Pattern { pattern, word }), Ok(()))
@@ -71,21 +73,46 @@ impl KeyStyle {
 pub(super) fn resolve(key: &CompiledKey, expanded: &str) -> Probe {
     match expanded.trim_matches(is_js_space) {
         "" => Probe::Never,
-        text => probe(text, key.mode, false).unwrap_or(Probe::Never),
+        text => probe(text, key.mode, Form::of(key.taken, false)).unwrap_or(Probe::Never),
     }
 }
 
+/// What a key's text may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Plain text, whatever it looks like.
+    Plain,
+    /// A pattern if it has slashes.
+    Slashed,
+    /// A pattern in any case.
+    Pattern,
+}
+
+impl Form {
+    fn of(taken: Taken, patterns: bool) -> Self {
+        match taken {
+            _ if patterns => Self::Pattern,
+            Taken::Plain => Self::Plain,
+            Taken::BySlashes | Taken::Pattern => Self::Slashed,
+        }
+    }
+}
+
+/// The probe of a pattern that is not its key's text.
+fn foreign(key: &RegexKey, mode: KeyMode) -> Result<Probe, BadPattern> {
+    regex(&key.pattern, mode.flags_of(key))
+}
+
 /// The probe of a trimmed key without macros.
-fn probe(key: &str, mode: KeyMode, is_pattern: bool) -> Result<Probe, BadPattern> {
-    if let Some((pattern, flags)) = slashed(key) {
+fn probe(key: &str, mode: KeyMode, form: Form) -> Result<Probe, BadPattern> {
+    if form != Form::Plain
+        && let Some((pattern, flags)) = slashed(key)
+    {
         return regex(&pattern.replace("\\/", "/"), flags);
     }
-    if is_pattern {
-        let case_counts = matches!(
-            mode.folding,
-            Folding::Exact | Folding::ExactCollapsed | Folding::ExactSquashed
-        );
-        return regex(key, if case_counts { "" } else { "i" });
+    if form == Form::Pattern {
+        let (raw, pattern) = (key.to_owned(), key.to_owned());
+        return foreign(&RegexKey { raw, pattern, flags: String::new() }, mode);
     }
     let literal = mode.folding.apply(key);
     if literal.is_empty() {

@@ -14,7 +14,7 @@ use super::{
     window::Window,
 };
 use crate::{
-    book::Force,
+    book::{Force, Taken},
     chat::Role,
     dice::{Dice, Roll},
     library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
@@ -102,7 +102,7 @@ pub(super) struct Scanner<'a> {
     pub(super) macros: MacroValues<'a>,
     pub(super) state: &'a StoryState,
     pub(super) effects: Effects,
-    pub(super) resolved: FxHashMap<(Box<str>, KeyMode), Probe>,
+    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, Taken), Probe>,
     /// Counted from 1.
     pub(super) pass: u32,
     /// Ranks to look at, ascending.

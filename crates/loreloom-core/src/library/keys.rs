@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    book::{Entry, Key, is_js_space},
+    book::{Entry, Key, RegexKey, Taken, is_js_space},
     macros,
     scan::{Folding, JsRegex, PatternId},
     worldinfo::WorldInfoRules,
@@ -30,6 +30,18 @@ impl KeyMode {
     }
 }
 
+impl KeyMode {
+    /// The flags of a pattern that has no slashes to put any behind: without its own, it
+    /// heeds case as the entry's other keys do.
+    pub(crate) fn flags_of(self, regex: &RegexKey) -> &str {
+        let exact = matches!(
+            self.folding,
+            Folding::Exact | Folding::ExactCollapsed | Folding::ExactSquashed
+        );
+        if regex.flags.is_empty() && !exact { "i" } else { &regex.flags }
+    }
+}
+
 /// A key, ready to be looked for.
 #[derive(Clone, Debug)]
 pub struct CompiledKey {
@@ -39,6 +51,8 @@ pub struct CompiledKey {
     pub mode: KeyMode,
     /// What is looked for.
     pub probe: Probe,
+    /// How its text became what it is.
+    pub(crate) taken: Taken,
 }
 
 /// What is looked for.
@@ -75,29 +89,37 @@ pub enum Probe {
 impl CompiledKey {
     /// Compiles a key; `file` gives the literal its id in the index.
     pub(crate) fn new(
-        raw: &str,
+        key: &Key,
         mode: KeyMode,
         file: impl FnOnce(Folding, &str) -> PatternId,
     ) -> Self {
-        let probe = if raw.is_empty() {
-            Probe::Never
-        } else if macros::is_dynamic(raw) {
-            Probe::Dynamic
-        } else {
-            let probe = Probe::of(raw.trim_matches(is_js_space), mode);
-            if let Probe::Text { literal, word } = &probe
-                && !spans_texts(literal)
-            {
-                Probe::Pattern { pattern: file(mode.folding, literal), word: *word }
-            } else {
-                probe
+        let (raw, taken) = (key.raw(), key.taken());
+        let probe = match key {
+            _ if raw.is_empty() => Probe::Never,
+            // Its text is not what is looked for: macros in it are none.
+            Key::Regex(regex) if taken == Taken::Pattern => Probe::of_pattern(regex, mode),
+            Key::Literal(_) | Key::Regex(_) if macros::is_dynamic(raw) => Probe::Dynamic,
+            Key::Literal(_) | Key::Regex(_) => {
+                let probe = Probe::of(raw.trim_matches(is_js_space), mode, taken);
+                if let Probe::Text { literal, word } = &probe
+                    && !spans_texts(literal)
+                {
+                    Probe::Pattern { pattern: file(mode.folding, literal), word: *word }
+                } else {
+                    probe
+                }
             }
         };
-        Self { raw: raw.into(), mode, probe }
+        Self { raw: raw.into(), mode, probe, taken }
     }
 
     /// Whether it has the form of a regular expression, but is none: `/bel(l/`, `/bell/x`.
     pub(crate) fn is_failed_regex(&self) -> bool {
+        match self.taken {
+            Taken::BySlashes => {}
+            Taken::Plain => return false,
+            Taken::Pattern => return matches!(self.probe, Probe::Never),
+        }
         let plain = matches!(self.probe, Probe::Pattern { .. } | Probe::Text { .. });
         let form = self.raw.trim_matches(is_js_space).strip_prefix('/').and_then(|rest| {
             let (pattern, flags) = rest.rsplit_once('/')?;
@@ -111,8 +133,13 @@ impl CompiledKey {
     }
 
     /// A key that is in no index, exactly as written.
-    pub(crate) fn unfiled(raw: &str, mode: KeyMode) -> Self {
-        Self { raw: raw.into(), mode, probe: Probe::of(raw, mode) }
+    pub(crate) fn unfiled(key: &Key, mode: KeyMode) -> Self {
+        let (raw, taken) = (key.raw(), key.taken());
+        let probe = match key {
+            Key::Regex(regex) if taken == Taken::Pattern => Probe::of_pattern(regex, mode),
+            Key::Literal(_) | Key::Regex(_) => Probe::of(raw, mode, taken),
+        };
+        Self { raw: raw.into(), mode, probe, taken }
     }
 
     /// The probe of this key once its macros are known: `expanded` is the key after them.
@@ -120,7 +147,7 @@ impl CompiledKey {
         if expanded.is_empty() {
             Probe::Never
         } else {
-            Probe::of(expanded.trim_matches(is_js_space), self.mode)
+            Probe::of(expanded.trim_matches(is_js_space), self.mode, self.taken)
         }
     }
 
@@ -128,17 +155,21 @@ impl CompiledKey {
     pub(crate) fn unprepared(&self) -> Cow<'_, Probe> {
         let plain = !matches!(self.probe, Probe::Dynamic | Probe::Never | Probe::Everything)
             && self.raw.trim_matches(is_js_space).len() == self.raw.len();
-        if plain { Cow::Borrowed(&self.probe) } else { Cow::Owned(Probe::of(&self.raw, self.mode)) }
+        if plain || self.taken == Taken::Pattern {
+            return Cow::Borrowed(&self.probe);
+        }
+        Cow::Owned(Probe::of(&self.raw, self.mode, self.taken))
     }
 }
 
 impl Probe {
     /// The probe of a key without macros.
-    fn of(key: &str, mode: KeyMode) -> Self {
+    fn of(key: &str, mode: KeyMode, taken: Taken) -> Self {
         if key.is_empty() {
             return Self::Everything;
         }
-        if let Key::Regex(regex) = Key::parse(key)
+        if taken != Taken::Plain
+            && let Key::Regex(regex) = Key::parse(key)
             && key.trim_matches(is_js_space).len() == key.len()
             && let Some(regex) = JsRegex::new(&regex.pattern, &regex.flags)
         {
@@ -147,6 +178,14 @@ impl Probe {
         let literal = mode.folding.apply(key);
         let word = mode.whole_words && !literal.contains(is_js_space);
         Self::Text { literal: literal.into(), word }
+    }
+
+    /// The probe of a pattern that the file's reader made. One that cannot be used is no
+    /// plain text: its author wrote none.
+    fn of_pattern(regex: &RegexKey, mode: KeyMode) -> Self {
+        let flags = mode.flags_of(regex);
+        JsRegex::new(&regex.pattern, flags)
+            .map_or(Self::Never, |regex| Self::Regex { regex: Arc::new(regex) })
     }
 }
 
@@ -173,8 +212,40 @@ mod tests {
             ("//", false),
             ("/{{char}}(/", false),
         ] {
-            let key = CompiledKey::new(raw, mode, |_, _| PatternId(0));
+            let key = CompiledKey::new(&Key::parse(raw), mode, |_, _| PatternId(0));
             assert_eq!(key.is_failed_regex(), failed, "{raw}");
         }
+    }
+
+    #[test]
+    fn what_the_reader_of_a_file_said_a_key_is_is_looked_for() {
+        let regex = |raw: &str, pattern: &str, flags: &str| {
+            let (raw, pattern) = (raw.to_owned(), pattern.to_owned());
+            Key::Regex(RegexKey { raw, pattern, flags: flags.to_owned() })
+        };
+        let lower = KeyMode { folding: Folding::Lower, whole_words: true };
+        let exact = KeyMode { folding: Folding::Exact, whole_words: true };
+        let seen = |key: &Key, mode, text: &str| {
+            let key = CompiledKey::new(key, mode, |_, _| PatternId(0));
+            match &key.probe {
+                Probe::Regex { regex } => Some(regex.find(text).span().is_some()),
+                Probe::Never
+                | Probe::Everything
+                | Probe::Pattern { .. }
+                | Probe::Text { .. }
+                | Probe::Dynamic => None,
+            }
+        };
+        let wild = regex("har?or", r"\bhar\wor\b", "i");
+        assert_eq!(seen(&wild, lower, "the Harbor"), Some(true));
+        assert_eq!(seen(&wild, lower, "har?or"), Some(false));
+        let bare = regex("b.ll", "b.ll", "");
+        assert_eq!(seen(&bare, lower, "BALL"), Some(true));
+        assert_eq!(seen(&bare, exact, "BALL"), Some(false));
+        assert_eq!(seen(&Key::Literal("/bell/".to_owned()), lower, "bell"), None);
+        assert_eq!(seen(&Key::parse("/bell/"), lower, "bell"), Some(true));
+        let broken = regex("b(ll", "b(ll", "");
+        let broken = CompiledKey::new(&broken, lower, |_, _| PatternId(0));
+        assert!(matches!(broken.probe, Probe::Never) && broken.is_failed_regex());
     }
 }

@@ -399,6 +399,7 @@ impl<'rules> Compiler<'rules> {
 
     fn compile(&mut self, ix: EntryIx, slot: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
         let decorated = split_decorators(&entry.content, self.rules.quirks);
+        let body = entry.enclosed(decorated.body);
         let characters = entry.scan_characters(book);
         let keys = self.keys(entry, &entry.activation.keys);
         let secondary = self.keys(entry, &entry.activation.secondary.keys);
@@ -423,13 +424,10 @@ impl<'rules> Compiler<'rules> {
             groups: group_names(&entry.group.names),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters,
-            plain: !always
-                && is_plain(entry)
-                && characters.is_none()
-                && !macros::is_dynamic(decorated.body),
+            plain: !always && is_plain(entry) && characters.is_none() && !macros::is_dynamic(&body),
             always,
-            dynamic: macros::is_dynamic(decorated.body),
-            body: decorated.body.into(),
+            dynamic: macros::is_dynamic(&body),
+            body: body.into(),
             card: None,
         }
     }
@@ -484,9 +482,7 @@ impl<'rules> Compiler<'rules> {
         let filing = &mut self.world_info;
         keys.iter()
             .map(|key| {
-                CompiledKey::new(key.raw(), mode, |folding, literal| {
-                    filing.insert(folding, literal)
-                })
+                CompiledKey::new(key, mode, |folding, literal| filing.insert(folding, literal))
             })
             .collect()
     }

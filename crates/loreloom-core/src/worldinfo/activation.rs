@@ -216,7 +216,7 @@ impl Scanner<'_> {
 
     /// The probe of a key with macros, resolved once a scan.
     pub(super) fn resolve(&mut self, key: &CompiledKey) -> Probe {
-        let known = (key.raw.clone(), key.mode);
+        let known = (key.raw.clone(), key.mode, key.taken);
         let (macros, variables) = (&self.macros, &self.effects.state.variables);
         let expand = || key.resolve(&macros.expand_reading(&key.raw, variables));
         self.resolved.entry(known).or_insert_with(expand).clone()

@@ -141,7 +141,7 @@ impl Scanner<'_> {
         let entry = seat.entry(self.library);
         let fields = fields_of(
             (self.library.book(seat.ix), entry),
-            bucket_of(&entry.placement).as_ref(),
+            bucket_of(entry, self.library.book(seat.ix)).as_ref(),
             &trigger,
             self.counter.count(text),
             self.turn,

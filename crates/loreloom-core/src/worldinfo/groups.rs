@@ -162,7 +162,7 @@ impl Scanner<'_> {
             let unset = self.rules.quirks.unset_logic_scores_nothing && leaves_logic_open(entry);
             let mode = KeyMode::of(entry, self.rules);
             let unfiled = |keys: &[Key]| -> Vec<CompiledKey> {
-                keys.iter().map(|key| CompiledKey::unfiled(key.raw(), mode)).collect()
+                keys.iter().map(|key| CompiledKey::unfiled(key, mode)).collect()
             };
             (unfiled(&entry.activation.keys), unfiled(&second.keys), unset)
         } else {

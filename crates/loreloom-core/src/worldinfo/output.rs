@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Activated;
 use crate::{
-    book::{DepthFrom, Placement, Position},
+    book::{Book, DepthFrom, Entry, Position},
     chat::Role,
     library::{EntryIx, Library},
     macros::MacroValues,
@@ -68,7 +68,7 @@ pub fn place<'scan>(
     });
     let mut placed = Vec::with_capacity(walk.len());
     for one in walk {
-        let Some(bucket) = bucket_of(&one.entry(library).placement) else { continue };
+        let Some(bucket) = bucket_of(one.entry(library), library.book(one.ix)) else { continue };
         let text = rewrite(one.text(library), &bucket, scripts, macros);
         if !text.is_empty() {
             let text = match &one.wrapping {
@@ -81,9 +81,12 @@ pub fn place<'scan>(
     in_reading_order(placed)
 }
 
-/// Where a placement goes; `None` if nowhere.
-pub(super) fn bucket_of(placement: &Placement) -> Option<Bucket> {
+/// Where an entry goes; `None` if nowhere.
+pub(super) fn bucket_of(entry: &Entry, book: &Book) -> Option<Bucket> {
+    let placement = &entry.placement;
+    let origin = book.origin.as_ref().map_or("", |origin| origin.format.as_str());
     Some(match &placement.position {
+        Position::Default if entry.unstated_is_after(origin) => Bucket::After,
         Position::Default | Position::BeforeCharacter => Bucket::Before,
         // World Info has no places inside the card: its far side is nearest.
         Position::AfterCharacter
@@ -117,7 +120,7 @@ pub(crate) fn sent_text(
     } else {
         Arc::clone(&compiled.body)
     };
-    match bucket_of(&library.entry(ix).placement) {
+    match bucket_of(library.entry(ix), library.book(ix)) {
         Some(bucket) => rewrite(&text, &bucket, scripts, macros),
         None => text,
     }

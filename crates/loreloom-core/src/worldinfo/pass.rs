@@ -12,7 +12,7 @@ use super::{
     timed::Effects,
 };
 use crate::{
-    book::Entry,
+    book::{Entry, Taken},
     dice::Dice,
     library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
     macros::MacroValues,
@@ -153,7 +153,7 @@ pub(super) struct Scanner<'a> {
     pub(super) effects: Effects,
     pub(super) forced: FxHashMap<EntryIx, &'a Forced>,
     pub(super) near: Nearness,
-    pub(super) resolved: FxHashMap<(Box<str>, KeyMode), Probe>,
+    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, Taken), Probe>,
     /// Ranks to look at, ascending.
     live: Vec<u32>,
     pub(super) phase: ScanPhase,

@@ -7,7 +7,7 @@ use loreloom_core::{
     book::{
         Activation, Book, BudgetRules, DepthFrom, Entry, EntryRest, Filters, Group, Key,
         MatchSources, OriginalId, Placement, Position, Recursion, RegexKey, ScanRange, Secondary,
-        SelectiveLogic, Timed,
+        Timed,
     },
     chat::Role,
     ids::EntryId,
@@ -22,7 +22,8 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, whole},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, known_logic, whole},
+    tree,
 };
 
 /// Where the book stands.
@@ -93,15 +94,61 @@ pub(super) const EXTENSION_FIELDS: [&str; 31] = [
     "ignore_budget",
 ];
 
+impl CardBook {
+    /// Where the rows may stand: the usual place first, then where files in the wild have
+    /// them all the same.
+    fn places(self, root: &Node<'_>) -> &'static [&'static [&'static str]] {
+        let has_data = root.get("data").is_some_and(Node::is_object);
+        match self {
+            Self::InCard if has_data => &[
+                &["data", "character_book", "entries"],
+                &["data", "character_book"],
+                &["character_book", "entries"],
+                &["character_book"],
+                &["data", "embedded_lorebook", "entries"],
+                &["embedded_lorebook", "entries"],
+            ],
+            Self::InCard => &[
+                &["character_book", "entries"],
+                &["character_book"],
+                &["embedded_lorebook", "entries"],
+            ],
+            Self::Bare => &[&["entries"]],
+            Self::Standalone => &[&["data", "entries"], &["data"], &["entries"]],
+        }
+    }
+}
+
 impl Schema for CardBook {
     fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
-        match self {
-            Self::InCard if root.get("data").is_some_and(Node::is_object) => {
-                vec!["data", "character_book", "entries"]
-            }
-            Self::InCard => vec!["character_book", "entries"],
-            Self::Bare => vec!["entries"],
-            Self::Standalone => vec!["data", "entries"],
+        let places = self.places(root);
+        let usual = places.first().map_or(&[][..], |place| *place);
+        let found = places.iter().find(|place| {
+            let is_list = |node: &Node<'_>| {
+                // Without a key of its own, only a list can be the rows.
+                node.is_array() || node.is_object() && place.ends_with(&["entries"])
+            };
+            tree::at_path(root, place).is_some_and(is_list)
+        });
+        found.copied().unwrap_or(usual).to_vec()
+    }
+
+    fn holder<'path>(&self, path: &'path [&'static str]) -> Option<&'path [&'static str]> {
+        path.split_last().filter(|(last, _)| **last == "entries").map(|(_, parents)| parents)
+    }
+
+    fn look_around(&self, root: &Node<'_>, path: &[&str], notes: &mut Notes) {
+        let places = self.places(root);
+        let Some(usual) = places.first() else { return };
+        if *path != **usual {
+            let usual = usual.join(".");
+            notes.warn(&path.join("."), format!("the book stands here, not in `{usual}`: used"));
+        }
+        let book = usual.split_last().and_then(|(_, parents)| tree::at_path(root, parents));
+        let odd = book.filter(|book| !book.is_object() && !book.is_array() && !book.is_null());
+        if let (Self::InCard, Some(book)) = (self, odd) {
+            let found = book.shown();
+            notes.warn("character_book", format!("must be a book, found {found}: read as empty"));
         }
     }
 
@@ -120,7 +167,9 @@ impl Schema for CardBook {
 
     fn write_book(&self, book: &Book) -> Map<String, Value> {
         let mut map = Map::new();
-        map.insert("name".into(), json!(book.name));
+        if !book.name.is_empty() {
+            map.insert("name".into(), json!(book.name));
+        }
         if !book.description.is_empty() {
             map.insert("description".into(), json!(book.description));
         }
@@ -143,8 +192,8 @@ impl Schema for CardBook {
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
-        let mut reader = EntryReader { row, fields: Fields::of(row.node, reading.notes) };
-        reader.read(id)
+        let fields = Fields::of(row.node, reading.notes);
+        EntryReader { row, fields, use_regex: false }.read(id)
     }
 
     fn write_entry(&self, entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value> {
@@ -171,10 +220,13 @@ impl Schema for CardBook {
 struct EntryReader<'row, 'tree, 'text, 'notes> {
     row: &'row Row<'tree, 'text>,
     fields: Fields<'tree, 'text, 'notes>,
+    /// Whether the entry's keys are patterns, also those without slashes.
+    use_regex: bool,
 }
 
 impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
     fn read(&mut self, id: EntryId) -> Entry {
+        self.use_regex = self.use_regex();
         let mut extensions = self.fields.others(&ENTRY_FIELDS);
         if let Some(inner) = self.extensions() {
             let others = inner.others(&EXTENSION_FIELDS);
@@ -244,9 +296,10 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
             keys: self.keys(&KEYS),
             secondary: Secondary {
                 active: self.fields.flag(&["selective"]).unwrap_or(false),
-                logic: self.logic(logic),
+                logic: known_logic(logic, "extensions.selectiveLogic", self.fields.notes()),
                 keys: self.keys(&["secondary_keys", "keysecondary"]),
             },
+            use_regex: self.use_regex,
             case_sensitive: self
                 .extra_flag("case_sensitive")
                 .or_else(|| self.fields.flag(&["case_sensitive"]))
@@ -274,34 +327,20 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
 
     /// With `use_regex` a key without slashes is a pattern too, unless SillyTavern wrote
     /// the entry: it sets the flag on all of them.
+    fn use_regex(&mut self) -> bool {
+        let is_set = self.fields.flag(&["use_regex"]).unwrap_or(false);
+        is_set && !book_write::by_sillytavern(self.row.node)
+    }
+
     fn keys(&mut self, names: &[&str]) -> Vec<Key> {
-        let use_regex = self.row.node.get("use_regex").is_some_and(js::truthy);
-        let by_sillytavern = self.extensions().is_some_and(|fields| {
-            fields.get("position").is_some() || fields.get("display_index").is_some()
-        });
         let texts = self.fields.list(names);
         let read = |text: String| match Key::parse(&text) {
-            Key::Literal(raw) if use_regex && !by_sillytavern => {
+            Key::Literal(raw) if self.use_regex => {
                 Key::Regex(RegexKey { pattern: raw.clone(), raw, flags: String::new() })
             }
             key @ (Key::Literal(_) | Key::Regex(_)) => key,
         };
         texts.into_iter().map(read).collect()
-    }
-
-    fn logic(&mut self, number: Option<f64>) -> SelectiveLogic {
-        let Some(number) = number else { return SelectiveLogic::AndAny };
-        match whole(number) {
-            _ if number < 0.0 || number.fract() != 0.0 => {}
-            0 => return SelectiveLogic::AndAny,
-            1 => return SelectiveLogic::NotAll,
-            2 => return SelectiveLogic::NotAny,
-            3 => return SelectiveLogic::AndAll,
-            _ => {}
-        }
-        let text = format!("{number} was read as a logic that never passes");
-        self.fields.notes().warn("extensions.selectiveLogic", text);
-        SelectiveLogic::Unknown
     }
 
     fn sources(&mut self) -> MatchSources {
@@ -368,7 +407,10 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
 
     fn position(&mut self) -> Position {
         if let Some(number) = self.extra_number("position") {
+            // The cast would make the first position of what is below it.
+            let known = number >= 0.0 && number.fract() == 0.0;
             return match whole(number) {
+                _ if !known => self.no_position(number),
                 0 => Position::BeforeCharacter,
                 1 => Position::AfterCharacter,
                 2 => Position::NoteTop,
@@ -377,11 +419,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                 5 => Position::ExamplesTop,
                 6 => Position::ExamplesBottom,
                 7 => Position::Outlet(self.extra_text("outlet_name")),
-                _ => {
-                    let text = format!("{number} is no known position: read as the default one");
-                    self.fields.notes().warn("extensions.position", text);
-                    Position::Default
-                }
+                _ => self.no_position(number),
             };
         }
         match self.fields.text(&["position"]).as_str() {
@@ -394,6 +432,12 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                 Position::Default
             }
         }
+    }
+
+    fn no_position(&mut self, number: f64) -> Position {
+        let text = format!("{number} is no known position: read as the default one");
+        self.fields.notes().warn("extensions.position", text);
+        Position::Default
     }
 
     fn role(&mut self) -> Option<Role> {

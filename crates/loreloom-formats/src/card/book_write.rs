@@ -4,8 +4,9 @@ use loreloom_core::book::{Entry, Key, Position};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    json::{Node, js, layout::number},
+    json::{Node, layout::number},
     sillytavern::{logic_number, outlet_name, position_number, raw_keys, role_number},
+    tolerant::meant_as_true,
 };
 
 /// The fields of an entry. `use_regex` stays as the row has it where that is true: to
@@ -59,10 +60,23 @@ pub(super) fn entry(entry: &Entry, row: Option<&Node<'_>>) -> Map<String, Value>
 fn uses_regex(entry: &Entry, row: Option<&Node<'_>>) -> bool {
     let when = &entry.activation;
     let is_pattern = |key: &Key| matches!(key, Key::Regex(_));
+    if when.use_regex {
+        return true;
+    }
     let Some(row) = row else { return when.keys.iter().any(is_pattern) };
     let mut all = when.keys.iter().chain(&when.secondary.keys);
-    let was_set = row.get("use_regex").is_some_and(js::truthy);
+    // SillyTavern sets it on all entries, and means nothing by it.
+    let was_set = row.get("use_regex").is_some_and(meant_as_true) && by_sillytavern(row);
     was_set || !when.keys.is_empty() && all.all(is_pattern)
+}
+
+/// Whether SillyTavern wrote a row.
+pub(super) fn by_sillytavern(row: &Node<'_>) -> bool {
+    let has = |name: &str| {
+        let extensions = row.get("extensions").and_then(|extensions| extensions.get(name));
+        extensions.is_some_and(|value| !value.is_null())
+    };
+    has("position") || has("display_index")
 }
 
 /// Whether a row has SillyTavern's number of the position: with it, keys are read as that

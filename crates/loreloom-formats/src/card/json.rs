@@ -103,6 +103,9 @@ pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> 
         assets: assets(data, fields.notes()),
         extensions: fields.others(&known(version)),
     };
+    if let Some(assets) = odd_assets(data, notes) {
+        card.extensions.insert("assets".to_owned(), assets);
+    }
     crossing::restore(&mut card);
     card
 }
@@ -134,7 +137,20 @@ fn depth_prompt(fields: &mut Fields<'_, '_, '_>) -> Option<DepthPrompt> {
         prompt: inner.text(&["prompt"]),
         depth: inner.count(&["depth"]).unwrap_or(4),
         role: if role.is_empty() { "system".to_owned() } else { role },
+        others: inner.others(&["prompt", "depth", "role"]),
     })
+}
+
+/// Assets as the file has them, where we cannot say them again: no list, or rows that are no
+/// objects.
+fn odd_assets(data: &Node<'_>, notes: &mut Notes) -> Option<Value> {
+    let node = data.get("assets").filter(|node| !node.is_null())?;
+    if node.is_array() && node.items().iter().all(Node::is_object) {
+        return None;
+    }
+    let found = if node.is_array() { "other rows".to_owned() } else { node.shown() };
+    notes.warn("assets", format!("must be a list of objects, found {found}: kept, not used"));
+    Some(node.to_value())
 }
 
 fn assets(data: &Node<'_>, notes: &mut Notes) -> Vec<Asset> {
@@ -148,6 +164,7 @@ fn assets(data: &Node<'_>, notes: &mut Notes) -> Vec<Asset> {
                 uri: fields.text(&["uri"]),
                 name: fields.text(&["name"]),
                 ext: fields.text(&["ext"]),
+                others: fields.others(&["type", "uri", "name", "ext"]),
             }
         })
         .collect()

@@ -86,6 +86,9 @@ pub struct DepthPrompt {
     pub depth: u32,
     /// `system`, `user` or `assistant`.
     pub role: String,
+    /// Everything else that is said about it.
+    #[serde(flatten)]
+    pub others: Extensions,
 }
 
 /// A file that belongs to a card.
@@ -100,4 +103,7 @@ pub struct Asset {
     pub name: String,
     /// The file's extension.
     pub ext: String,
+    /// Everything else that is said about it.
+    #[serde(flatten)]
+    pub others: Extensions,
 }

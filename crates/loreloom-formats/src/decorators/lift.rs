@@ -92,6 +92,7 @@ fn key_lists(entry: &mut Entry, said: &Directives) {
         field.extend(written.iter().map(parsed));
     }
     if said.use_regex {
+        when.use_regex = true;
         when.keys = when.keys.iter().map(as_pattern).collect();
     }
     entry.rest.hide_prompts.extend(said.hide_prompts.iter().cloned());

@@ -53,10 +53,27 @@ pub fn merge(base: &Book, ours: &Book, theirs: &Book) -> Merged {
     book.extensions =
         merging.fields("extensions", &base.extensions, &ours.extensions, &theirs.extensions);
     book.entries = merging.entries(base, ours, theirs);
-    for conflict in &merging.conflicts {
-        mark(&mut book, conflict);
-    }
+    merging.order(&mut book.entries, [base, ours, theirs]);
+    mark_conflicts(&mut book, &merging.conflicts);
     Merged { book, conflicts: merging.conflicts }
+}
+
+/// Marks what could not be merged, where it belongs to.
+pub fn mark_conflicts(book: &mut Book, conflicts: &[Conflict]) {
+    for conflict in conflicts {
+        mark(book, conflict);
+    }
+}
+
+/// Merges three trees that are no lore, member by member.
+pub(super) fn merge_trees(
+    base: &Map<String, Value>,
+    ours: &Map<String, Value>,
+    theirs: &Map<String, Value>,
+) -> (Map<String, Value>, Vec<Conflict>) {
+    let mut merging = Merging { conflicts: Vec::new(), entry: None };
+    let merged = merging.tree("", base, ours, theirs);
+    (merged, merging.conflicts)
 }
 
 /// The key under which a file keeps what could not be merged.
@@ -141,6 +158,42 @@ impl Merging {
         merged
     }
 
+    /// Puts the entries into the order that one side gave them, ours if both did.
+    fn order(&mut self, merged: &mut Vec<Entry>, [base, ours, theirs]: [&Book; 3]) {
+        let by_theirs = pairs(base, theirs);
+        let is_moved = |pairs: &[(usize, usize)]| {
+            let mut sorted = pairs.to_vec();
+            sorted.sort_unstable_by_key(|(_, new)| *new);
+            !sorted.is_sorted_by_key(|(old, _)| *old)
+        };
+        // Whether both stand alike is asked of what both have.
+        if !is_moved(&by_theirs) || !is_moved(&pairs(ours, theirs)) {
+            return;
+        }
+        if is_moved(&pairs(base, ours)) {
+            let titles = |book: &Book| book.entries.iter().map(Entry::title).collect::<Value>();
+            self.conflicts.push(Conflict {
+                entry: None,
+                field: "order".to_owned(),
+                base: titles(base),
+                ours: titles(ours),
+                theirs: titles(theirs),
+            });
+            return;
+        }
+        let place_of: FxHashMap<&EntryId, usize> =
+            pairs(ours, theirs).iter().map(|(o, t)| (&ours.entries[*o].id, *t)).collect();
+        // What they do not have stays behind what it stood behind.
+        let mut last = 0;
+        let mut placed: Vec<(usize, Entry)> = Vec::with_capacity(merged.len());
+        for entry in merged.drain(..) {
+            last = place_of.get(&entry.id).copied().unwrap_or(last);
+            placed.push((last, entry));
+        }
+        placed.sort_by_key(|(place, _)| *place);
+        merged.extend(placed.into_iter().map(|(_, entry)| entry));
+    }
+
     /// One side removed what the other changed.
     fn removed(&mut self, base: &Entry, ours: Option<&Entry>, theirs: Option<&Entry>) {
         let value = |entry: Option<&Entry>| {
@@ -193,6 +246,34 @@ impl Merging {
         merged
     }
 
+    fn tree(
+        &mut self,
+        prefix: &str,
+        base: &Map<String, Value>,
+        ours: &Map<String, Value>,
+        theirs: &Map<String, Value>,
+    ) -> Map<String, Value> {
+        let (mut merged, nothing) = (ours.clone(), Map::new());
+        let mut keys: Vec<&String> = ours.keys().collect();
+        keys.extend(theirs.keys().filter(|key| !ours.contains_key(*key)));
+        for key in keys {
+            let field = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            let values = [base.get(key), ours.get(key), theirs.get(key)];
+            let value = match values {
+                [base, Some(Value::Object(ours)), Some(Value::Object(theirs))] => {
+                    let base = base.and_then(Value::as_object).unwrap_or(&nothing);
+                    Some(Value::Object(self.tree(&field, base, ours, theirs)))
+                }
+                values => self.value(&field, values),
+            };
+            match value {
+                Some(value) => merged.insert(key.clone(), value),
+                None => merged.shift_remove(key),
+            };
+        }
+        merged
+    }
+
     fn value(&mut self, field: &str, [base, ours, theirs]: [Option<&Value>; 3]) -> Option<Value> {
         if ours == theirs || base == theirs {
             return ours.cloned();
@@ -212,7 +293,7 @@ impl Merging {
                 return Some(Value::Array(set(b, o, t)));
             }
             (Some(Value::String(b)), Some(Value::String(o)), Some(Value::String(t)))
-                if TEXTS.contains(&field) =>
+                if is_text(field) =>
             {
                 if let Some(text) = lines::merged(b, o, t) {
                     return Some(Value::String(text));
@@ -251,6 +332,22 @@ fn by_new(pairs: &[(usize, usize)]) -> FxHashMap<usize, usize> {
 
 fn same(a: &Entry, b: &Entry) -> bool {
     crossing::meaning(a) == crossing::meaning(b) && a.extensions == b.extensions
+}
+
+/// Whether a field is merged by line: the texts of entries and of characters.
+fn is_text(field: &str) -> bool {
+    const OF_CARDS: [&str; 8] = [
+        "description",
+        "personality",
+        "scenario",
+        "first_mes",
+        "mes_example",
+        "creator_notes",
+        "system_prompt",
+        "post_history_instructions",
+    ];
+    let of_card = field.strip_prefix("data.").is_some_and(|name| OF_CARDS.contains(&name));
+    TEXTS.contains(&field) || of_card
 }
 
 /// Ours, without what they removed, with what they added.
@@ -318,6 +415,33 @@ mod tests {
             .collect();
         assert_eq!(found, [r#"content: "x" "ours" "theirs""#, "placement.order: 1.0 2.0 3.0"]);
         assert_eq!(merged.conflicts[0].entry.as_ref().map(EntryId::as_str), Some("b/0"));
+    }
+
+    #[test]
+    fn the_order_that_one_side_changed_counts() {
+        let version = |names: &[&str]| {
+            let mut book = Book::new("b", "B");
+            for name in names {
+                let mut entry = Entry::new(format!("b/{name}"));
+                (*name).clone_into(&mut entry.name);
+                book.entries.push(entry);
+            }
+            book
+        };
+        let base = version(&["a", "b", "c"]);
+        for (ours, theirs, expected, conflicts) in [
+            (&["a", "b", "c"][..], &["c", "b", "a"][..], &["c", "b", "a"][..], 0),
+            (&["c", "b", "a"], &["a", "b", "c"], &["c", "b", "a"], 0),
+            (&["c", "b", "a"], &["c", "b", "a"], &["c", "b", "a"], 0),
+            (&["a", "new", "b", "c"], &["c", "b", "a"], &["c", "b", "a", "new"], 0),
+            (&["b", "a", "c"], &["c", "b", "a"], &["b", "a", "c"], 1),
+        ] {
+            let merged = merge(&base, &version(ours), &version(theirs));
+            let order: Vec<&str> = merged.book.entries.iter().map(Entry::title).collect();
+            assert_eq!(order, expected, "{ours:?} {theirs:?}");
+            let fields: Vec<&str> = merged.conflicts.iter().map(|one| one.field.as_str()).collect();
+            assert_eq!(fields, vec!["order"; conflicts], "{ours:?} {theirs:?}");
+        }
     }
 
     #[test]

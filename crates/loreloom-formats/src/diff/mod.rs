@@ -4,24 +4,26 @@
 //! by identity, keys are compared as sets and texts by line, so that only what changes
 //! the lore is shown.
 
+mod around;
 mod lines;
 mod merge;
 mod pairing;
 mod version;
 
 use loreloom_core::{
-    book::{Book, Entry},
+    book::{Book, Extensions},
     ids::EntryId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use self::{lines::changes, pairing::pairs};
 pub use self::{
+    around::{Around, diff_around, merge_around},
     lines::{LineChange, changes as line_changes},
-    merge::{Conflict, Merged, marked_conflicts, merge},
+    merge::{Conflict, Merged, mark_conflicts, marked_conflicts, merge},
     version::as_versions_of,
 };
+use self::{lines::changes, pairing::pairs};
 use crate::crossing;
 
 /// What differs between two versions of a book.
@@ -37,6 +39,10 @@ pub struct BookDiff {
     pub changed: Vec<EntryDiff>,
     /// Entries in both whose order among each other changed.
     pub reordered: bool,
+    /// What the files say besides their books, where somebody compared that too
+    /// ([`diff_around`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file: Vec<FieldChange>,
 }
 
 impl BookDiff {
@@ -98,6 +104,12 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
         fields: compare(&crossing::book_meaning(old), &crossing::book_meaning(new)),
         ..BookDiff::default()
     };
+    // What one format says about books besides its entries, another does not know.
+    let format = |book: &Book| book.origin.as_ref().map(|origin| origin.format.clone());
+    if format(old) == format(new) {
+        let foreign = (foreign(&old.extensions), foreign(&new.extensions));
+        found.fields.extend(foreign_changes(&foreign.0, &foreign.1));
+    }
     let paired_old: Vec<usize> = pairs.iter().map(|(old, _)| *old).collect();
     let paired_new: Vec<usize> = pairs.iter().map(|(_, new)| *new).collect();
     found.reordered = !paired_old.is_sorted();
@@ -105,12 +117,7 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
     found.added = unpaired(new, &paired_new);
     for (old, new) in pairs.iter().map(|(o, n)| (&old.entries[*o], &new.entries[*n])) {
         let mut fields = compare(&crossing::meaning(old), &crossing::meaning(new));
-        fields.extend(
-            compare(&foreign(old), &foreign(new)).into_iter().map(|change| FieldChange {
-                field: format!("extensions.{}", change.field),
-                ..change
-            }),
-        );
+        fields.extend(foreign_changes(&foreign(&old.extensions), &foreign(&new.extensions)));
         if !fields.is_empty() {
             found.changed.push(EntryDiff {
                 old: old.id.clone(),
@@ -123,10 +130,19 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
     found
 }
 
-/// What a file says about an entry that is not ours to understand. What we noted there on a
-/// crossing tells where the entry came from, not what it says.
-fn foreign(entry: &Entry) -> Map<String, Value> {
-    let mut foreign = entry.extensions.clone();
+fn foreign_changes(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<FieldChange> {
+    let changes = compare(old, new).into_iter();
+    let inside = |change: FieldChange| FieldChange {
+        field: format!("extensions.{}", change.field),
+        ..change
+    };
+    changes.map(inside).collect()
+}
+
+/// What a file says about an entry or book that is not ours to understand. What we noted
+/// there on a crossing tells where it came from, not what it says.
+fn foreign(extensions: &Extensions) -> Map<String, Value> {
+    let mut foreign = extensions.clone();
     crossing::remove_ours(&mut foreign);
     foreign.retain(|_, value| value.as_object().is_none_or(|object| !object.is_empty()));
     foreign
@@ -280,7 +296,10 @@ mod tests {
         let found = diff(&version(false), &version(true));
         assert_eq!(
             json!(found.changed[0].fields),
-            json!([{"field": "activation.keys", "set": {"added": ["/fog|mist/"], "removed": ["fog|mist"]}}])
+            json!([
+                {"field": "activation.keys", "set": {"added": ["/fog|mist/"], "removed": ["fog|mist"]}},
+                {"field": "activation.use_regex", "value": {"old": false, "new": true}},
+            ])
         );
     }
 

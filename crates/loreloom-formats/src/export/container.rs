@@ -55,12 +55,17 @@ const CHARACTER: &str = "characters/character/character.json";
 
 /// What else the schema of a Backyard character asks for, at the least.
 pub(super) fn complete_character(character: &mut Value, book: &Book) {
-    character["id"] = json!("character");
-    character["name"] = json!(book.name);
-    character["displayName"] = json!(book.name);
-    character["isNSFW"] = json!(false);
-    character["persona"] = json!("");
-    character["images"] = json!([]);
+    let Value::Object(character) = character else { return };
+    for (name, value) in [
+        ("id", json!("character")),
+        ("name", json!(book.name)),
+        ("displayName", json!(book.name)),
+        ("isNSFW", json!(false)),
+        ("persona", json!("")),
+        ("images", json!([])),
+    ] {
+        character.entry(name).or_insert(value);
+    }
 }
 
 /// A new Backyard archive: the smallest that its schema allows.

@@ -1,7 +1,9 @@
 //! Writes a book in a format that it did not come from.
 
+use std::borrow::Cow;
+
 use loreloom_core::{
-    book::{Book, Entry, OriginalId, TextStyle},
+    book::{Book, Entry, OriginalId, Position, TextStyle},
     ids::EntryId,
 };
 use rustc_hash::FxHashMap;
@@ -16,6 +18,7 @@ use crate::{
     error::FormatError,
     import::OddValues,
     json::layout,
+    perchance,
     schema::Schema,
     tree,
 };
@@ -174,6 +177,10 @@ fn book_fields(
     losses: &mut Vec<Loss>,
 ) -> Map<String, Value> {
     let mut shell = Book { entries: Vec::new(), origin: None, ..book.clone() };
+    let assumed = book.origin.as_ref().and_then(|origin| origin.assumed_name.as_ref());
+    if assumed == Some(&book.name) {
+        shell.name.clear();
+    }
     let way = Way::of_book(book, origin_of(book), format);
     let from = way.carried;
     shell.extensions = way.keys;
@@ -183,7 +190,8 @@ fn book_fields(
     if let Ok(parsed) = crate::json::parse(&text, usize::MAX) {
         schema.read_book(&parsed.root, &mut found, &mut crate::note::Notes::default());
     }
-    let rest = crossing::difference(&crossing::book_meaning(book), &crossing::book_meaning(&found));
+    let (said, heard) = (crossing::book_meaning(&shell), crossing::book_meaning(&found));
+    let rest = crossing::difference(&said, &heard);
     if schema.has_extensions() {
         crossing::carry(&mut map, rest, from);
     } else {
@@ -195,7 +203,8 @@ fn book_fields(
 
 /// What a bare list of entries cannot say: everything about the book as a whole.
 fn whole_book_losses(book: &Book, losses: &mut Vec<Loss>) {
-    let nothing = Book::new(book.id.clone(), "");
+    let assumed = book.origin.as_ref().and_then(|origin| origin.assumed_name.as_deref());
+    let nothing = Book::new(book.id.clone(), assumed.unwrap_or_default());
     let (said, unsaid) = (crossing::book_meaning(book), crossing::book_meaning(&nothing));
     lost(None, &crossing::difference(&said, &unsaid), losses);
     lost_keys(None, Way::of_book(book, origin_of(book), "").carried.as_ref(), losses);
@@ -301,7 +310,9 @@ impl CrossedEntry<'_> {
     ) -> Map<String, Value> {
         let way = Way::of_entry(entry, self.origin, self.format);
         let crossing = Entry { extensions: way.keys.clone(), ..entry.clone() };
-        let mut written = row::write(schema, &crossing, None, self.at, OddValues::AsSillyTavern);
+        let said = self.with_position(&crossing, entry);
+        let mut written =
+            row::write_as(schema, &said, &crossing, None, self.at, OddValues::AsSillyTavern);
         if self.lowers {
             let (lowered, rest) = decorators::lower(&crossing, &written.rest);
             written = row::write(schema, &lowered, None, self.at, OddValues::AsSillyTavern);
@@ -322,6 +333,22 @@ impl CrossedEntry<'_> {
         }
         report(&entry.id, &written.rest, losses);
         map
+    }
+}
+
+impl CrossedEntry<'_> {
+    /// World Info has no position that is not stated: what the program makes of none when it
+    /// takes the book out of a card is written.
+    fn with_position<'entry>(&self, crossing: &'entry Entry, entry: &Entry) -> Cow<'entry, Entry> {
+        let is_unstated = entry.placement.position == Position::Default
+            && self.format == Format::Sillytavern.as_str()
+            && entry.unstated_is_after(self.origin);
+        if !is_unstated {
+            return Cow::Borrowed(crossing);
+        }
+        let mut stated = crossing.clone();
+        stated.placement.position = Position::AfterCharacter;
+        Cow::Owned(stated)
     }
 }
 
@@ -346,7 +373,10 @@ fn lost(entry: Option<&EntryId>, rest: &Map<String, Value>, losses: &mut Vec<Los
 
 fn lost_keys(entry: Option<&EntryId>, from: Option<&Value>, losses: &mut Vec<Loss>) {
     let keys = from.and_then(|from| from.get("keys")).and_then(Value::as_object);
-    for (key, value) in keys.into_iter().flatten() {
+    // A place for what others say, with nothing in it.
+    let is_empty = |key: &str, value: &Value| key == "extensions" && *value == json!({});
+    let said = keys.into_iter().flatten().filter(|(key, value)| !is_empty(key, value));
+    for (key, value) in said {
         losses.push(Loss {
             entry: entry.cloned(),
             field: format!("extensions.{key}"),
@@ -419,5 +449,18 @@ pub(super) fn plain_losses(book: &Book, losses: &mut Vec<Loss>) {
             placement.remove("order");
         }
         report(&entry.id, &rest, losses);
+        // Blank lines would make another entry of what follows them, and an entry of nothing
+        // is none.
+        let written = perchance::paragraph(entry, "\n");
+        let (field, value) = match written.trim() {
+            "" => ("entry", entry.title()),
+            text if text == entry.content.trim().replace("\r\n", "\n") => continue,
+            _ => ("content", entry.content.as_str()),
+        };
+        losses.push(Loss {
+            entry: Some(entry.id.clone()),
+            field: field.to_owned(),
+            value: json!(value),
+        });
     }
 }

@@ -8,6 +8,7 @@
 
 mod container;
 mod fresh;
+mod luggage;
 mod patched;
 mod row;
 mod words;
@@ -18,7 +19,7 @@ pub use words::{own_word, own_words};
 use std::borrow::Cow;
 
 use loreloom_core::{
-    book::{Book, Container, Indent, TextStyle},
+    book::{Book, Container, Entry, Indent, TextStyle},
     ids::EntryId,
 };
 use serde::{Deserialize, Serialize};
@@ -97,17 +98,23 @@ pub fn export(
 ) -> Result<Exported, FormatError> {
     let reading = reading(book, format, options);
     if let Some(own) = own_document(book, format, options, &reading) {
-        return patched(book, format, options, &own, &reading);
+        let mut exported = patched(book, format, options, &own, &reading)?;
+        if own.bytes.is_none() && options.original.is_some() {
+            exported.losses.extend(luggage::left_behind(options, format));
+        }
+        return Ok(exported);
     }
     let mut losses = Vec::new();
     if let Some(card) = options.card.filter(|_| format.card().is_none()) {
         fresh::card_losses(card, &mut losses);
     }
+    losses.extend(luggage::left_behind(options, format));
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n", None).into_bytes()
     } else {
-        let lifted = (options.decorators == Decorators::Lift).then(|| lifted(book));
+        let lifts = options.decorators == Decorators::Lift;
+        let lifted = lifts.then(|| lifted(book, &mut losses));
         let book = lifted.as_ref().unwrap_or(book);
         let style = container::style_of(format);
         let text = fresh::text(book, format, options, &style, &mut losses)?;
@@ -124,16 +131,26 @@ pub fn card_losses(card: &Card) -> Vec<Loss> {
 }
 
 /// The book with its decorators as fields.
-fn lifted(book: &Book) -> Book {
-    let entries = book.entries.iter().map(|entry| decorators::lift(entry).entry).collect();
-    Book { entries, ..book.clone() }
+fn lifted(book: &Book, losses: &mut Vec<Loss>) -> Book {
+    let lift = |entry: &Entry| {
+        let decorators::Lifted { entry: lifted, ignored } = decorators::lift(entry);
+        losses.extend(ignored.into_iter().map(|line| Loss {
+            entry: Some(entry.id.clone()),
+            field: "decorators".to_owned(),
+            value: line.into(),
+        }));
+        lifted
+    };
+    Book { entries: book.entries.iter().map(lift).collect(), ..book.clone() }
 }
 
 /// How the book's own file is read again.
 fn reading(book: &Book, format: Format, options: &ExportOptions<'_>) -> ImportOptions {
+    // A name that the file has not given is an edit once it is another.
+    let assumed = book.origin.as_ref().and_then(|origin| origin.assumed_name.clone());
     ImportOptions {
         book_id: book.id.clone(),
-        name: Some(book.name.clone()),
+        name: assumed.or_else(|| Some(book.name.clone())),
         // Some formats are known by their name alone.
         file_name: Some(format!("book.{}", format.file_extension())),
         odd_values: options.odd_values,
@@ -175,6 +192,8 @@ fn own_document<'a>(
         && let Ok(document) = document::open(original, reading, &mut Notes::default())
     {
         let is_same = match document.format {
+            // A card in the data of a picture is none of its own: only its text is written.
+            Some(_) if matches!(document.part, Part::Comment(_)) => false,
             Some(found) => found == format,
             None => document.part == Part::Whole && format.container() == Container::Text,
         };
@@ -192,6 +211,19 @@ fn own_document<'a>(
     };
     let text = origin.source.as_deref()?.into();
     Some(Own { document: Document { format: Some(format), text, part, card: None }, bytes: None })
+}
+
+/// A file with other texts of its book and card.
+pub(crate) fn put_back(
+    document: Document<'_>,
+    bytes: &[u8],
+    format: Format,
+    (text, card): (&str, Option<&str>),
+    limits: Limits,
+) -> Result<Vec<u8>, FormatError> {
+    let own = Own { document, bytes: Some(bytes) };
+    let options = ExportOptions { original: Some(bytes), limits, ..ExportOptions::default() };
+    container::wrap_patched(text, card, format, &own, &options)
 }
 
 fn patched(

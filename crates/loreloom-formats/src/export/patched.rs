@@ -95,8 +95,8 @@ impl Edit<'_> {
         }
     }
 
-    fn book_fields(&self, root: &Node<'_>, path: &[&str], patch: &mut Patch<'_>) {
-        let Some((_, parents)) = path.split_last() else { return };
+    fn book_fields(&self, root: &Node<'_>, path: &[&'static str], patch: &mut Patch<'_>) {
+        let Some(parents) = self.schema.holder(path) else { return };
         let Some(node) = tree::at_path(root, parents) else { return };
         let old = self.schema.write_book(self.was);
         let new = self.schema.write_book(self.book);

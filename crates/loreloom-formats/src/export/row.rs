@@ -26,7 +26,19 @@ pub(super) fn write(
     at: usize,
     odd_values: OddValues,
 ) -> Written {
-    let mut map = schema.write_entry(entry, row);
+    write_as(schema, entry, entry, row, at, odd_values)
+}
+
+/// The same for an entry that the row says otherwise than the entry does.
+pub(super) fn write_as(
+    schema: &dyn Schema,
+    said: &Entry,
+    entry: &Entry,
+    row: Option<&Node<'_>>,
+    at: usize,
+    odd_values: OddValues,
+) -> Written {
+    let mut map = schema.write_entry(said, row);
     let from = crossing::from(&entry.extensions).cloned();
     crossing::remove_ours(&mut map);
     let rest = match read_again(schema, &map, at, odd_values) {

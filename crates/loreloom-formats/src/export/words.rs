@@ -39,6 +39,9 @@ fn found_word(book: &Book, entry: Option<&EntryId>, field: &str) -> Option<Strin
     if let Some(key) = field.strip_prefix("extensions.") {
         return Some(key.to_owned());
     }
+    if let Some(name) = field.strip_prefix("files.") {
+        return Some(format!("file {name}"));
+    }
     let format = book.origin.as_ref().and_then(|origin| Format::from_name(&origin.format))?;
     let schema = format.schema()?;
     let Some(id) = entry else {

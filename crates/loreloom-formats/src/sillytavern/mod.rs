@@ -77,7 +77,9 @@ impl Schema for WorldInfo {
 
     fn write_book(&self, book: &Book) -> Map<String, Value> {
         let mut map = book.extensions.clone();
-        map.insert("name".into(), json!(book.name));
+        if !book.name.is_empty() {
+            map.insert("name".into(), json!(book.name));
+        }
         if !book.description.is_empty() {
             map.insert("description".into(), json!(book.description));
         }

@@ -76,7 +76,10 @@ fn placement(entry: &Entry, map: &mut Map<String, Value>) {
     if let Some(order) = place.order {
         put(map, Field::Order, number(order));
     }
-    put(map, Field::Position, position_number(&place.position));
+    // Carried here from a card's book, which the program reads so.
+    let is_after = place.position == Position::Default && entry.unstated_is_after("");
+    let position = if is_after { Some(1) } else { position_number(&place.position) };
+    put(map, Field::Position, position);
     if let Some(depth) = place.depth {
         put(map, Field::Depth, depth.0);
     }

@@ -61,8 +61,17 @@ pub(crate) fn meaning(entry: &Entry) -> Entry {
 fn edit(entry: &mut Entry, format: Format) {
     "Edited: \"é\"\n\tand {{char}} \\ done".clone_into(&mut entry.content);
     entry.activation.enabled = true;
-    // Keywords of AgnAI have wildcards instead of patterns.
-    let second = if format == Format::Agnai { "other" } else { "/new{1,2}/i" };
+    // Keywords of AgnAI have wildcards instead of patterns, these others have neither.
+    let has_patterns = !matches!(
+        format,
+        Format::Agnai
+            | Format::KoboldLite
+            | Format::KoboldUnited
+            | Format::Aidungeon
+            | Format::Byaf
+            | Format::ByafCharacter
+    );
+    let second = if has_patterns { "/new{1,2}/i" } else { "other" };
     entry.activation.keys = vec![Key::parse("new key"), Key::parse(second)];
 }
 

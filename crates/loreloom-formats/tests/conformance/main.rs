@@ -5,6 +5,7 @@
     reason = "tests read the files that the library is given as bytes"
 )]
 
+mod audited;
 mod conversions;
 mod crossing;
 mod documented;

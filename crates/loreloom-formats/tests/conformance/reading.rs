@@ -108,7 +108,12 @@ fn a_card_and_its_book() -> Outcome {
     assert_eq!(card.nickname.as_deref(), Some("Orl"));
     assert_eq!(card.alternate_greetings, ["Storm tonight."]);
     assert_eq!(card.world.as_deref(), Some("Saltmere"));
-    let note = DepthPrompt { prompt: String::new(), depth: 4, role: "system".into() };
+    let note = DepthPrompt {
+        prompt: String::new(),
+        depth: 4,
+        role: "system".into(),
+        others: loreloom_core::book::Extensions::new(),
+    };
     assert_eq!(card.depth_prompt, Some(note));
     assert_eq!((card.assets[0].kind.as_str(), card.assets[0].uri.as_str()), ("icon", "ccdefault:"));
     assert_eq!(card.extensions["future_field"]["keep"], true);

@@ -182,6 +182,7 @@ mod tests {
             container: Container::Text,
             style: TextStyle::default(),
             source: Some(Arc::from("{\"entries\":{}}")),
+            assumed_name: None,
         });
         book
     }
