@@ -101,6 +101,10 @@ pub struct Rules {
     /// Feelings are told where a name occurs at all, inside another word too, and a pair whose
     /// feelings are gone is told with none.
     pub loose_pairs: bool,
+    /// Nothing takes more than its budget. Else the best memories of some kinds and the last
+    /// part of a profile stay whole whatever they take, and marks of hearsay are not counted,
+    /// while hearsay that is left out is.
+    pub strict_budgets: bool,
 }
 
 impl Default for Rules {
@@ -131,6 +135,7 @@ impl Default for Rules {
             words: Words::All,
             reading: Reading::Tolerant,
             loose_pairs: false,
+            strict_budgets: true,
         }
     }
 }
@@ -167,6 +172,7 @@ impl Rules {
             words: Words::Ascii,
             reading: Reading::Strict,
             loose_pairs: true,
+            strict_budgets: false,
         }
     }
 

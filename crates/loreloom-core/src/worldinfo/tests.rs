@@ -57,6 +57,7 @@ impl Plain<'_> {
                 container: Container::Text,
                 style: TextStyle::default(),
                 source: None,
+                assumed_name: None,
             });
         }
         let rules = Rules { world_info: self.rules.clone(), ..Rules::default() };

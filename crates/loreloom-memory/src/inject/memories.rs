@@ -33,22 +33,22 @@ pub(super) struct View<'view> {
     pub(super) responding: &'view str,
     /// Which letters make words.
     pub(super) words: Words,
+    /// Whether nothing takes more than its budget.
+    pub(super) strict: bool,
     /// Given on turns on which memories are ordered by what is going on.
     pub(super) turn: Option<&'view TurnContext<'view>>,
 }
 
 /// Shows long-term memories: the most useful that fit, not too many of one kind, those the
 /// turn brings to mind last and once more on their own.
-///
-/// What a memory takes is counted without its mark of hearsay, and hearsay that is left out
-/// has had its place: who listens does not change which memories are the most useful.
 pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -> LongTerm {
     const PROTECTED: [Kind; 3] = [Kind::Relationship, Kind::Preference, Kind::Fact];
-    let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
     let is_told = |memory: &&Memory| {
         view.settings.epistemic_secondhand_framing
             || memory.witnessed_by(view.responding, view.words)
     };
+    let active = memories.iter().filter(|memory| memory.is_active());
+    let active: Vec<&Memory> = active.filter(|memory| !view.strict || is_told(memory)).collect();
     let line = |memory: &Memory| {
         if memory.witnessed_by(view.responding, view.words) {
             memory.content.clone()
@@ -63,7 +63,8 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -
     let ordered = ordered(&active, view, &[Kind::Relationship, Kind::Fact]);
     let budget = view.settings.budgets.longterm;
     let safe = protected(&active, &PROTECTED, view.words);
-    let fitting = drop_unprotected(&ordered, &safe, budget, view.counter);
+    let counted = |memory: &Memory| if view.strict { line(memory) } else { memory.content.clone() };
+    let fitting = drop_last(&ordered, &safe, budget, view, counted);
     let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
     let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
         varied.into_iter().partition(|memory| is_triggered(memory, recent, view.words));
@@ -89,23 +90,30 @@ fn ordered<'memory>(
     }
 }
 
-/// Drops the last memory that is not protected while the lines do not fit. Protected ones
-/// stay, even over the budget: without who stands how to whom a reply goes wrong at once.
-fn drop_unprotected<'memory>(
+/// Drops the last memory that is not protected while the lines do not fit. Protected ones go
+/// last and down to one, or not at all where budgets are not strict.
+fn drop_last<'memory>(
     kept: &[&'memory Memory],
     safe: &[&Memory],
     budget: Tokens,
-    counter: &dyn TokenCounter,
+    view: View<'_>,
+    counted: impl Fn(&Memory) -> String,
 ) -> Vec<&'memory Memory> {
     let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
-    let order: Vec<usize> = (0..kept.len()).rev().filter(|at| !is_safe(kept[*at])).collect();
-    let left = |dropped: usize| -> Vec<&'memory Memory> {
+    let (mut order, protected): (Vec<usize>, Vec<usize>) =
+        (0..kept.len()).rev().partition(|at| !is_safe(kept[*at]));
+    if view.strict {
+        order.extend(protected);
+        order.truncate(kept.len().saturating_sub(1));
+    }
+    let lines: Vec<String> = kept.iter().map(|memory| counted(memory)).collect();
+    let left = |dropped: usize| -> Vec<usize> {
         let gone = &order[..dropped];
-        (0..kept.len()).filter(|at| !gone.contains(at)).map(|at| kept[at]).collect()
+        (0..kept.len()).filter(|at| !gone.contains(at)).collect()
     };
     let fits = |dropped: usize| {
-        let lines: Vec<&str> = left(dropped).iter().map(|memory| memory.content.as_str()).collect();
-        counter.count(&dashes(&lines)) <= budget
+        let text: Vec<&str> = left(dropped).into_iter().map(|at| lines[at].as_str()).collect();
+        view.counter.count(&dashes(&text)) <= budget
     };
     // Fewer lines never take more, so the least number to drop is found by halves.
     let (mut least, mut most) = (0, order.len());
@@ -117,7 +125,7 @@ fn drop_unprotected<'memory>(
             least = middle + 1;
         }
     }
-    left(least)
+    left(least).into_iter().map(|at| kept[at]).collect()
 }
 
 /// At most `most` memories of each kind.
@@ -138,7 +146,8 @@ pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
     let safe = protected(&active, &FLOOR, view.words);
     let budget = view.settings.budgets.session;
-    let kept = drop_unprotected(&ordered(&active, view, &FLOOR), &safe, budget, view.counter);
+    let ordered = ordered(&active, view, &FLOOR);
+    let kept = drop_last(&ordered, &safe, budget, view, |memory| memory.content.clone());
     let lines = |memories: &[&Memory]| {
         dashes(&timeline(memories).iter().map(|memory| &memory.content).collect::<Vec<_>>())
     };

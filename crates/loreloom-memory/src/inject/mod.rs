@@ -89,6 +89,7 @@ pub fn slots(input: &Input<'_>) -> Slots {
         counter: input.counter,
         responding: input.responding,
         words: input.rules.words,
+        strict: input.rules.strict_budgets,
         turn: input.turn,
     };
     let recent = recent_texts(input.path, TRIGGERING).join("\n").to_lowercase();
@@ -154,9 +155,7 @@ fn block(
         Slot::Canon => {
             story::canon(&input.character.canon.as_ref()?.text, budgets.canon, labels, counter)
         }
-        Slot::Profiles => {
-            story::profile(chat.profiles.get(input.owner)?, budgets.profiles, labels, counter)
-        }
+        Slot::Profiles => story::profile(chat.profiles.get(input.owner)?, budgets.profiles, view),
         Slot::Summary => summary(input),
         Slot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
         Slot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),

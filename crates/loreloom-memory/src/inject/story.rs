@@ -3,7 +3,7 @@
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
 use super::{
-    Labels,
+    Labels, View,
     fit::{Block, GivesWay, dashes, fit_lines},
 };
 use crate::{
@@ -86,13 +86,10 @@ pub(super) fn canon(
     Block::labelled(&labels.canon, kept, text, counter)
 }
 
-/// A profile; its first blocks give way, and the last one stays whole.
-pub(super) fn profile(
-    profile: &Profile,
-    budget: Tokens,
-    labels: &Labels,
-    counter: &dyn TokenCounter,
-) -> Option<Block> {
+/// A profile; its first blocks give way. The last one is cut, or stays whole where budgets are
+/// not strict.
+pub(super) fn profile(profile: &Profile, budget: Tokens, view: View<'_>) -> Option<Block> {
+    let View { labels, counter, .. } = view;
     let blocks: Vec<String> = [
         (&labels.character_state, &profile.character_state),
         (&labels.world_state, &profile.world_state),
@@ -103,6 +100,10 @@ pub(super) fn profile(
     .map(|(label, text)| format!("{label}\n{}", text.trim()))
     .collect();
     let render = |blocks: &[String]| blocks.join("\n\n");
+    if view.strict {
+        let body = fit_lines(&blocks, budget, GivesWay::First, counter, render);
+        return Block::plain(&body, &render(&blocks), counter);
+    }
     let most = blocks.len().saturating_sub(1);
     let fits = |dropped: &usize| counter.count(&render(&blocks[*dropped..])) <= budget;
     let dropped = (0..most).find(fits).unwrap_or(most);
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_of_a_profile_is_never_cut() {
+    fn the_last_block_of_a_profile_is_cut_where_budgets_are_strict() {
         let labels = Labels {
             character_state: "A:".into(),
             relationship_matrix: "R:".into(),
@@ -162,11 +163,24 @@ mod tests {
             relationship_matrix: "Lis: close friend and ally since spring".into(),
             ..Profile::default()
         };
-        for (budget, expected) in [
-            (40, "A:\ncalm, at the quay, waiting\n\nR:\nLis: close friend and ally since spring"),
-            (5, "R:\nLis: close friend and ally since spring"),
+        let settings = crate::settings::Settings::default();
+        let whole = "A:\ncalm, at the quay, waiting\n\nR:\nLis: close friend and ally since spring";
+        for (budget, strict, expected) in [
+            (40, true, whole),
+            (40, false, whole),
+            (5, true, "R:\nLis: close frien"),
+            (5, false, "R:\nLis: close friend and ally since spring"),
         ] {
-            let block = profile(&drawn, Tokens(budget), &labels, &QuarterEstimate);
+            let view = View {
+                settings: &settings,
+                labels: &labels,
+                counter: &QuarterEstimate,
+                responding: "",
+                words: crate::text::Words::All,
+                strict,
+                turn: None,
+            };
+            let block = profile(&drawn, Tokens(budget), view);
             assert_eq!(block.map(|block| block.text).as_deref(), Some(expected));
         }
     }

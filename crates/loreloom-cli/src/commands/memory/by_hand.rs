@@ -274,9 +274,7 @@ impl Forget {
                     None => desk.service.forget_chat(&desk.tenant, &chat).await?,
                 }
             }
-            (None, Some(name)) => {
-                desk.service.forget_character(&desk.tenant, &owner(name)).await?
-            }
+            (None, Some(name)) => desk.service.forget_character(&desk.tenant, &owner(name)).await?,
             (None, None) => anyhow::bail!("name a chat, or a character with `--character`"),
         };
         desk.wrote(out, "forgotten", &write)
