@@ -38,6 +38,8 @@ export interface components {
             sources: components["schemas"]["MatchSources"];
             /** @description Effects that last for some messages. */
             timed: components["schemas"]["Timed"];
+            /** @description The keys are said to be patterns, also those without slashes. */
+            use_regex?: boolean;
             /** @description Found by meaning instead of by keys. */
             vectorized: boolean;
             /** @description `None` leaves it to the engine. */

@@ -12,7 +12,8 @@ async fn a_turn_says_what_it_decided() {
     let turn = api.get("/chats/inn/turns/2").await.good();
     assert_eq!(turn["reproduced"], true);
     assert_eq!(turn["differences"], json!([]));
-    assert_eq!(turn["counts"], json!({"woven": 2, "cut": 0, "near": 0, "rule": 1, "no_match": 1}));
+    let counts = json!({"woven": 2, "lingering": 0, "cut": 0, "near": 0, "rule": 1, "no_match": 1});
+    assert_eq!(turn["counts"], counts);
     assert_eq!(turn["reply"], "Nobody does.");
     assert_eq!(turn["facts"]["speaker"], "Mira");
     let turns = api.get("/chats/inn/turns").await.good();
@@ -106,7 +107,10 @@ async fn verdicts_are_counted_filtered_and_paged() {
     let named = api.get("/chats/inn/turns/2/verdicts?q=cause").await.good();
     assert_eq!(named["total"], 1);
     let wrong = api.get("/chats/inn/turns/2/verdicts?v=odd").await.refused(422);
-    assert_eq!(wrong.1, "`v` must name `woven`, `cut`, `near`, `rule` or `no_match`, found `odd`");
+    assert_eq!(
+        wrong.1,
+        "`v` must name `woven`, `lingering`, `cut`, `near`, `rule` or `no_match`, found `odd`"
+    );
 }
 
 #[tokio::test]
