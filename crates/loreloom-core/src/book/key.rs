@@ -33,7 +33,7 @@ impl Key {
         match split_regex(raw.trim_matches(is_js_space)) {
             Some((pattern, flags)) => Self::Regex(RegexKey {
                 raw: raw.to_owned(),
-                pattern: pattern.replacen("\\/", "/", 1),
+                pattern: unescaped(pattern),
                 flags: flags.to_owned(),
             }),
             None => Self::Literal(raw.to_owned()),
@@ -47,7 +47,7 @@ impl Key {
             (Self::Literal(_), None) => Taken::BySlashes,
             (Self::Literal(_), Some(_)) => Taken::Plain,
             (Self::Regex(regex), Some((pattern, flags)))
-                if regex.flags == flags && regex.pattern == pattern.replace("\\/", "/") =>
+                if regex.flags == flags && regex.pattern == unescaped(pattern) =>
             {
                 Taken::BySlashes
             }
@@ -62,6 +62,11 @@ impl Key {
             Self::Regex(regex) => &regex.raw,
         }
     }
+}
+
+/// A pattern between slashes without the backslash of the first slash that has one.
+fn unescaped(pattern: &str) -> String {
+    pattern.replacen("\\/", "/", 1)
 }
 
 /// How the text of a key became what the key is. Most programs tell patterns by their

@@ -339,7 +339,7 @@ fn a_key_is_told_in_every_message_that_was_scanned_and_holds_it() {
 
 #[test]
 fn a_key_that_takes_too_many_steps_is_named_in_the_verdict() {
-    let slow = "/(([a-z])+.)+[A-Z]([a-z])+$/";
+    let slow = "/(([a-z])+.)+(?=[A-Z])[A-Z]([a-z])+$/";
     let entries =
         [entry("slow", &[slow], "a", |_| {}), entry("rescued", &[slow, "bell"], "b", |_| {})];
     let text = format!("bell {}", "a".repeat(200));
