@@ -183,8 +183,10 @@ pub struct VaultQuirks {
     /// of what they leave.
     pub zero_priority_is_fifty: bool,
     /// A chosen folder is taken as it is written: one with a slash at an end holds nothing.
+    #[serde(skip_serializing_if = "is_off")]
     pub folders_as_written: bool,
     /// Looking a vault over, titles that differ in case are different titles.
+    #[serde(skip_serializing_if = "is_off")]
     pub inspection_minds_case: bool,
     /// Messages that are not scanned still use up the depth.
     pub hidden_use_depth: bool,
@@ -196,6 +198,7 @@ pub struct VaultQuirks {
     pub existence_needs_context: bool,
     /// Notes of one title and priority stay in the order they came in, whatever their vaults
     /// are called (2.0).
+    #[serde(skip_serializing_if = "is_off")]
     pub vaults_tie: bool,
     /// A title stands for the last note that has it, not for all (2.0).
     pub last_title_wins: bool,
