@@ -38,10 +38,7 @@ export interface components {
             sources: components["schemas"]["MatchSources"];
             /** @description Effects that last for some messages. */
             timed: components["schemas"]["Timed"];
-            /**
-             * @description The keys are said to be patterns, also those without slashes. Left out where they are not,
-             *     so that entries say what they said before there was such a field.
-             */
+            /** @description The keys are said to be patterns, also those without slashes. */
             use_regex?: boolean;
             /** @description Found by meaning instead of by keys. */
             vectorized: boolean;

@@ -174,9 +174,8 @@ pub struct Activation {
     /// All keys of a list together stop the entry (`@@exclude_keys_all`).
     #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<String>>))]
     pub exclude_all: Vec<Vec<Key>>,
-    /// The keys are said to be patterns, also those without slashes. Left out where they are not,
-    /// so that entries say what they said before there was such a field.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// The keys are said to be patterns, also those without slashes.
+    #[serde(default)]
     pub use_regex: bool,
     /// `None` leaves it to the engine.
     pub case_sensitive: Option<bool>,

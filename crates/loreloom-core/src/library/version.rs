@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use memchr::memmem;
 use serde::Serialize;
 
 use super::{Dialect, Volume};
 use crate::{
-    book::{Book, Folder},
+    book::{Book, Entry, Folder},
     digest::Hasher,
     ids::LibraryVersion,
     rules::Rules,
@@ -23,7 +24,7 @@ pub(super) fn of(volumes: &[Volume], notes: &[Arc<Note>], rules: &Rules) -> Libr
     for Volume { book, .. } in volumes {
         hash.add(&Cover::of(book));
         for entry in &book.entries {
-            hash.add(entry);
+            hash.add_entry(entry);
         }
     }
     if !notes.is_empty() {
@@ -81,22 +82,37 @@ struct Fields {
     buffer: Vec<u8>,
 }
 
+/// A field that came later, between its neighbours: where it says nothing, entries are hashed
+/// without it, so that libraries keep the versions that stored turns name. Texts cannot hold
+/// these bytes, because their quotes are escaped.
+const UNSAID: &[u8] = br#","use_regex":false,"case_sensitive":"#;
+const UNSAID_FIELD: usize = br#","use_regex":false"#.len();
+
 impl Fields {
     fn add(&mut self, value: &impl Serialize) {
+        self.write(value);
+        self.hasher = self.hasher.clone().field(&self.buffer);
+    }
+
+    fn add_entry(&mut self, entry: &Entry) {
+        self.write(entry);
+        if let Some(at) = memmem::find(&self.buffer, UNSAID) {
+            self.buffer.drain(at..at + UNSAID_FIELD);
+        }
+        self.hasher = self.hasher.clone().field(&self.buffer);
+    }
+
+    fn write(&mut self, value: &impl Serialize) {
         self.buffer.clear();
         // Our own types have a JSON form, and a vector takes every byte.
         let _written = serde_json::to_writer(&mut self.buffer, value);
-        self.hasher = self.hasher.clone().field(&self.buffer);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        book::{Entry, Key},
-        rules::Profile,
-    };
+    use crate::{book::Key, rules::Profile};
 
     fn book() -> Book {
         let mut book = Book::new("b", "B");
@@ -114,7 +130,8 @@ mod tests {
         let version = |book: &Book| of(&[volume(book.clone())], &[], &rules);
         let same = version(&book());
         assert_eq!(version(&book()), same);
-        let changes: [fn(&mut Book); 6] = [
+        let changes: [fn(&mut Book); 7] = [
+            |book| book.entries[0].activation.use_regex = true,
             |book| book.entries[0].activation.keys.push(Key::parse("tower")),
             |book| book.entries[0].placement.order = Some(7.0),
             |book| book.entries[0].activation.timed.sticky = Some(3),
