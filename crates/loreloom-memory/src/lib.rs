@@ -21,7 +21,6 @@
 //! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
 //! ```
 
-pub mod bell;
 pub mod budget;
 pub mod change;
 pub mod cycle;
