@@ -14,7 +14,7 @@ use http::{
     },
 };
 use loreloom_core::notebook::NoteCutter;
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 

@@ -2,7 +2,7 @@
 //! pages that show what it did.
 //!
 //! The server is handed a store, an upstream and a clock through the traits of
-//! `loreloom-memory`; it names no database and no HTTP client.
+//! `loreloom-ports`; it names no database and no HTTP client.
 
 mod api;
 mod app;
@@ -30,6 +30,7 @@ mod live;
 mod live_features;
 mod looking_back;
 mod lore;
+pub mod lore_vectors;
 mod metrics;
 mod models;
 mod moving;
@@ -37,6 +38,7 @@ mod notices;
 mod noting;
 mod own_connections;
 mod pages;
+pub mod past;
 mod paths;
 mod prompt_map;
 mod proxy;
@@ -52,6 +54,7 @@ mod story;
 mod timings;
 mod trying;
 mod unopened;
+pub mod vault_select;
 mod vaults;
 
 pub use self::{

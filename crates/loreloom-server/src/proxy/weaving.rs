@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
-use loreloom_core::recognise::wire::Known;
+use loreloom_recognise::wire::Known;
 use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::body::{Body, Unreadable};

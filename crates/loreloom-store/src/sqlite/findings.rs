@@ -16,7 +16,7 @@ use std::{
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{Owner, WriteId};
+use loreloom_ports::{Owner, WriteId};
 use rusqlite::Connection;
 
 /// Findings of a kind that are kept: some more stories than are told at once.

@@ -4,7 +4,7 @@ use loreloom_core::{
     ids::{PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Desk as _, StoreError, StoryStore, TurnId};
+use loreloom_ports::{Desk as _, StoreError, StoryStore, TurnId};
 use loreloom_store::{SqliteStore, doctor};
 use rusqlite::Connection;
 use tempfile::tempdir;

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{StoryStore as _, TurnId};
+use loreloom_ports::{StoryStore as _, TurnId};
 use loreloom_store::PostgresStore;
 use loreloom_testkit::postgres::Cluster;
 use rusqlite::{Connection, types::ValueRef};
