@@ -28,7 +28,6 @@ use crate::{
     limits::Limits,
     lore::LoreError,
     notices::{Happened, Notice, Notices},
-    pace::Pace,
     paths::Paths,
     recogniser::Recogniser,
     stacks::Stacks,
@@ -44,8 +43,6 @@ struct Shared {
     api: ApiState,
     paths: Paths,
     known_messages: Mutex<Known>,
-    /// Of all tenants: they share the threads.
-    pace: Arc<Pace>,
 }
 
 /// What an [`App`] is made of.
@@ -136,13 +133,9 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self::at_pace(parts, Arc::default())
-    }
-
-    fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
         let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
         let known_messages = Mutex::default();
-        Self(Arc::new(Shared { parts, api, paths, known_messages, pace }))
+        Self(Arc::new(Shared { parts, api, paths, known_messages }))
     }
 }
 
@@ -160,11 +153,6 @@ impl App {
     /// The stories that were told lately.
     pub(crate) fn paths(&self) -> &Paths {
         &self.0.paths
-    }
-
-    /// How turns have been going.
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.0.pace
     }
 
     /// What the API keeps between calls.
@@ -195,7 +183,7 @@ impl App {
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
         };
-        Ok(Self::at_pace(parts, Arc::clone(&self.0.pace)))
+        Ok(Self::new(parts))
     }
 
     /// What people call a source of text.
