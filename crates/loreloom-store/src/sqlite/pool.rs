@@ -18,7 +18,6 @@ use tokio::{
 use super::{
     checkpoint::Checkpointer,
     connect::{Location, connect, connect_to_read, prepare},
-    findings::{Findings, Touches},
     rows::Doing,
     unit::Unit,
     writer::Writer,
@@ -36,7 +35,6 @@ pub(super) struct Pool {
     writer: Writer,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
-    pub(super) findings: Arc<Findings>,
 }
 
 impl Pool {
@@ -60,10 +58,9 @@ impl Pool {
             Location::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
             Location::Memory => None,
         };
-        let findings = Arc::new(Findings::of(&connection));
-        let writer = Writer::start(connection, checkpointer, Arc::clone(&findings))?;
+        let writer = Writer::start(connection, checkpointer)?;
         let reading = Arc::new(Semaphore::new(readers()));
-        Ok(Self { location, writer, idle: Arc::default(), reading, findings })
+        Ok(Self { location, writer, idle: Arc::default(), reading })
     }
 
     /// Carries out a write; what it returns is on disk.
@@ -71,16 +68,7 @@ impl Pool {
         &self,
         write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_to(Touches::Anything, write).await
-    }
-
-    /// Carries out a write of which is known what it touches.
-    pub(super) async fn write_to<T: Send + 'static>(
-        &self,
-        touches: Touches,
-        write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.write(touches, write).await
+        self.writer.write(write).await
     }
 
     /// Does something on the writing connection that begins its own transactions.
