@@ -75,7 +75,7 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in a file, which is made if it is not there.
     ///
-    /// Fails with [`StoreError::TooNew`] if a newer version made it.
+    /// Fails with [`StoreError::OtherVersion`] if it has another schema.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::at(Location::File(path.into()))
     }
@@ -86,12 +86,8 @@ impl SqliteStore {
     }
 
     fn at(location: Location) -> Result<Self, StoreError> {
-        Ok(Self::of(Pool::open(location)?))
-    }
-
-    fn of(pool: Pool) -> Self {
-        let pool = Arc::new(pool);
-        Self { pool, recent: Arc::default(), told: Arc::default(), states: Arc::default() }
+        let pool = Arc::new(Pool::open(location)?);
+        Ok(Self { pool, recent: Arc::default(), told: Arc::default(), states: Arc::default() })
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, backup::Backup};
+use rusqlite::Connection;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::Semaphore,
@@ -18,7 +18,6 @@ use tokio::{
 use super::{
     checkpoint::Checkpointer,
     connect::{Location, connect, connect_to_read, prepare},
-    rows::Doing,
     unit::Unit,
     writer::Writer,
 };
@@ -38,21 +37,9 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Opens the database and brings it to the newest schema.
+    /// Opens the database, and creates its schema if it is empty.
     pub(super) fn open(location: Location) -> Result<Self, StoreError> {
-        let connection = connect(&location)?;
-        Self::with(connection, location)
-    }
-
-    /// A copy in memory of another database, brought to the newest schema.
-    pub(super) fn copy_of(source: &Connection) -> Result<Self, StoreError> {
-        let doing = "copying the database";
-        let mut copy = connect(&Location::Memory)?;
-        Backup::new(source, &mut copy).and_then(|backup| backup.step(-1)).doing(doing)?;
-        Self::with(copy, Location::Memory)
-    }
-
-    fn with(mut connection: Connection, location: Location) -> Result<Self, StoreError> {
+        let mut connection = connect(&location)?;
         prepare(&mut connection)?;
         let checkpointer = match &location {
             Location::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
