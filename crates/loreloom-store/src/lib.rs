@@ -31,6 +31,7 @@ mod memory_desk;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod recent_states;
+mod schema;
 mod sqlite;
 mod undo;
 

@@ -143,8 +143,8 @@ struct Tree<'archive> {
 impl<'archive> Tree<'archive> {
     fn of(archive: &'archive Archive) -> Result<Self, StoreError> {
         if archive.version > VERSION {
-            let (found, known) = (archive.version.into(), VERSION.into());
-            return Err(StoreError::TooNew { found, known });
+            let (found, expected) = (archive.version.into(), VERSION.into());
+            return Err(StoreError::OtherVersion { found, expected });
         }
         let chat = &archive.chat.id;
         let nodes = archive.nodes.iter().map(|node| (node.prefix, node)).collect();

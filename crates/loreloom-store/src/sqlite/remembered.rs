@@ -12,7 +12,7 @@ use loreloom_ports::{
 use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use rusqlite::Connection;
 
-use super::{SqliteStore, findings::Touches, jobs, memory_log, rows::Doing as _, unit::Unit};
+use super::{SqliteStore, jobs, memory_log, rows::Doing as _, unit::Unit};
 
 /// Events that are read at a glance.
 const FEW: u64 = 64;
@@ -35,7 +35,6 @@ impl SqliteStore {
 
     async fn writing<T: Send + 'static>(
         &self,
-        touches: Touches,
         write: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
     ) -> Result<T, MemoryError> {
         let write = move |transaction: Unit<'_>| {
@@ -46,7 +45,7 @@ impl SqliteStore {
             }
             Ok(written)
         };
-        self.pool.write_to(touches, write).await?
+        self.pool.write(write).await?
     }
 }
 
@@ -55,7 +54,7 @@ impl MemoryLog for SqliteStore {
     async fn write(&self, tenant: &TenantId, write: &Write) -> Result<Written, MemoryError> {
         let (tenant, write) = (tenant.clone(), write.clone());
         let write = move |connection: &Connection| memory_log::write(connection, &tenant, &write);
-        self.writing(Touches::Anything, write).await
+        self.writing(write).await
     }
 
     async fn events(
@@ -76,17 +75,11 @@ impl MemoryLog for SqliteStore {
         if known.is_empty() {
             return Ok(Vec::new());
         }
-        let (findings, stand) = (&self.pool.findings, self.pool.findings.stand());
-        let none = || vec![Vec::new(); known.len()];
-        if findings.are_up_to_date(stand, tenant, known) {
-            return Ok(none());
-        }
         let (owner, asked) = (tenant.clone(), known.to_vec());
         let look = move |connection: &Connection| memory_log::newer(connection, &owner, &asked);
         let newer = self.glancing(look).await?;
         if newer.iter().all(|newer| *newer == 0) {
-            findings.note_up_to_date(stand, tenant, known);
-            return Ok(none());
+            return Ok(vec![Vec::new(); known.len()]);
         }
         let (tenant, known) = (tenant.clone(), known.to_vec());
         let read = move |connection: &Connection| {
@@ -144,7 +137,7 @@ impl MemoryLog for SqliteStore {
         let write = move |connection: &Connection| {
             memory_log::keep_vectors(connection, &tenant, &model, &vectors)
         };
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 }
 
@@ -157,10 +150,7 @@ impl JobQueue for SqliteStore {
         now: Timestamp,
     ) -> Result<JobId, MemoryError> {
         let (tenant, job) = (tenant.clone(), job.clone());
-        self.writing(Touches::Neither, move |connection| {
-            jobs::enqueue(connection, &tenant, &job, now)
-        })
-        .await
+        self.writing(move |connection| jobs::enqueue(connection, &tenant, &job, now)).await
     }
 
     async fn claim(&self, claiming: &Claiming) -> Result<Option<Job>, MemoryError> {
@@ -169,7 +159,7 @@ impl JobQueue for SqliteStore {
             return Ok(None);
         }
         let claiming = claiming.clone();
-        self.writing(Touches::Neither, move |connection| jobs::claim(connection, &claiming)).await
+        self.writing(move |connection| jobs::claim(connection, &claiming)).await
     }
 
     async fn still_at(
@@ -182,13 +172,12 @@ impl JobQueue for SqliteStore {
         let (tenant, worker) = (tenant.clone(), worker.to_owned());
         let write =
             move |connection: &Connection| jobs::still_at(connection, &tenant, job, &worker, until);
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 
     async fn step(&self, tenant: &TenantId, step: &JobStep) -> Result<(), MemoryError> {
         let (tenant, step) = (tenant.clone(), step.clone());
-        self.writing(Touches::Neither, move |connection| jobs::step(connection, &tenant, &step))
-            .await
+        self.writing(move |connection| jobs::step(connection, &tenant, &step)).await
     }
 
     async fn cancel(
@@ -204,7 +193,7 @@ impl JobQueue for SqliteStore {
         let (tenant, list, reason) = (tenant.clone(), jobs.to_vec(), reason.to_owned());
         let write =
             move |connection: &Connection| jobs::cancel(connection, &tenant, &list, &reason, now);
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 
     async fn jobs(
@@ -221,6 +210,6 @@ impl JobQueue for SqliteStore {
     }
 
     async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {
-        self.writing(Touches::Neither, move |connection| jobs::prune(connection, before)).await
+        self.writing(move |connection| jobs::prune(connection, before)).await
     }
 }

@@ -231,7 +231,7 @@ async fn files_that_are_no_databases_are_called_what_they_are() {
         ("notes.txt", format!("file: `{notes}` is no database")),
         (
             "newer.sqlite",
-            "file: the database has schema 99, this version knows up to 5: use a newer loreloom"
+            "file: it has version 99 of the stored format, this loreloom needs version 6"
                 .to_owned(),
         ),
     ] {
