@@ -72,7 +72,12 @@ function put(tree: Tree, path: string, value: unknown): void {
 }
 
 /** The fields that differ, as a merge patch, and how many they are. */
-export function patchOf(view: EntryView, draft: Draft): { patch: Tree; count: number } {
+export interface EntryPatch {
+  patch: Tree;
+  count: number;
+}
+
+export function patchOf(view: EntryView, draft: Draft): EntryPatch {
   const entry = view.entry!;
   const before = draftOf(view);
   const patch: Tree = {};
