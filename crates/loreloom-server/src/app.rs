@@ -1,10 +1,6 @@
 //! What all requests share.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
@@ -14,7 +10,6 @@ use loreloom_core::{
 };
 use loreloom_memory::service::MemoryService;
 use loreloom_ports::{ChatModel, Clock, Store};
-use loreloom_recognise::wire::Known;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -42,7 +37,6 @@ struct Shared {
     parts: AppParts,
     api: ApiState,
     paths: Paths,
-    known_messages: Mutex<Known>,
 }
 
 /// What an [`App`] is made of.
@@ -134,8 +128,7 @@ impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
         let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
-        let known_messages = Mutex::default();
-        Self(Arc::new(Shared { parts, api, paths, known_messages }))
+        Self(Arc::new(Shared { parts, api, paths }))
     }
 }
 
@@ -143,11 +136,6 @@ impl App {
     /// Tells watchers what happened to the data it serves.
     pub(crate) fn tell(&self, what: events::Happened) {
         self.api().events.tell(&self.tenant, what);
-    }
-
-    /// Messages of earlier requests, as they were written.
-    pub(crate) fn known_messages(&self) -> &Mutex<Known> {
-        &self.0.known_messages
     }
 
     /// The stories that were told lately.

@@ -1,16 +1,15 @@
 //! Weaving lore into a request, in bounded time and in no other chat's way.
 
 use std::{
-    sync::{Arc, TryLockError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
-use loreloom_recognise::wire::Known;
 use tokio::{runtime::Handle, task::spawn_blocking};
 
-use super::body::{Body, Unreadable};
+use super::body::Body;
 use crate::{
     app::App,
     caching::{Placed, breakpoints},
@@ -100,20 +99,6 @@ async fn in_time<T>(
     }
 }
 
-/// Reads a body. While another thread reads one, the known messages are not used.
-fn read(app: &App, path: &str, headers: &HeaderMap, came: &[u8]) -> Result<Body, Unreadable> {
-    match app.known_messages().try_lock() {
-        Ok(mut known) => Body::read(path, headers, came, &mut known),
-        Err(TryLockError::Poisoned(known)) => {
-            // A panic may have left half of it behind.
-            let mut known = known.into_inner();
-            *known = Known::default();
-            Body::read(path, headers, came, &mut known)
-        }
-        Err(TryLockError::WouldBlock) => Body::read(path, headers, came, &mut Known::default()),
-    }
-}
-
 /// Reads, recognises, decides and writes.
 async fn prepare(
     app: &App,
@@ -122,7 +107,7 @@ async fn prepare(
     ways: Ways,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
-    let mut body = read(app, path, headers, came).map_err(|error| error.to_string())?;
+    let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
     let model = body.model.as_deref();
     let connection = ways.of(model);
