@@ -9,6 +9,7 @@ use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Role},
     dice::TurnDice,
+    engine::EngineInput,
     ids::{ChatId, EntryId, PrefixHash},
     library::{Dialect, Library, Roster},
     report::{MatchPlace, Outcome, TextSource, Warning},
@@ -195,7 +196,16 @@ fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &s
     let mut cache = TurnCache::default();
     let counter = &ByteEstimate;
     let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library,
+            active: &roster,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules,
+        },
+        &mut instruments,
+    )
 }
 
 #[cfg(test)]

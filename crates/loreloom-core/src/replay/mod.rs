@@ -19,6 +19,7 @@ pub use self::{
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
     dice::TurnDice,
+    engine::EngineInput,
     given::Asked,
     ids::ChatId,
     library::{Attachment, Library, Roster},
@@ -105,7 +106,10 @@ impl<'a> Replay<'a> {
         let turn = asked.turn(&self.path, &self.transcript);
         let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
+        let woven = weave(
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
+            &mut instruments,
+        );
         if asked.generation != GenerationType::Quiet {
             self.here = woven.delta.clone();
         }
@@ -123,11 +127,7 @@ impl<'a> Replay<'a> {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            roster,
-            &turn,
-            &self.settled,
-            rules,
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)

@@ -3,6 +3,7 @@
 use loreloom_core::{
     assemble::{Assembled, Layout},
     dice::TurnDice,
+    engine::EngineInput,
     explain::{Case, Fix, explain},
     given::{Asked, Given},
     ids::EntryId,
@@ -68,7 +69,10 @@ impl Again {
             (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        let mut woven = weave::weave(
+            &EngineInput { library, active: &roster, turn: &turn, state: &past.state, rules },
+            &mut instruments,
+        );
         recollect(&mut woven, &past.record);
         let prompt = given.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
@@ -89,11 +93,7 @@ impl Again {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
+            &EngineInput { library, active: &roster, turn: &turn, state: &past.state, rules },
             &mut instruments,
         );
         Ok(Self { woven, messages, verdicts })

@@ -6,6 +6,7 @@ use daachorse::CharwiseDoubleArrayAhoCorasick;
 use loreloom_core::{
     chat::{GenerationType, Role},
     dice::TurnDice,
+    engine::EngineInput,
     ids::{ChatId, PrefixHash},
     library::{Library, Roster},
     rules::Rules,
@@ -101,7 +102,11 @@ impl Bench {
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
+            let (library, active) = (&self.library, &self.roster);
+            scan(
+                &EngineInput { library, active, turn, state: &state, rules: &self.rules },
+                instruments,
+            )
         })
     }
 
@@ -109,7 +114,16 @@ impl Bench {
     fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
+            weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &self.roster,
+                    turn,
+                    state: &state,
+                    rules: &self.rules,
+                },
+                instruments,
+            )
         })
     }
 

@@ -11,6 +11,7 @@ use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Message, Path, Role},
     dice::TurnDice,
+    engine::EngineInput,
     given::{Asked, Given},
     ids::{ChatId, TenantId},
     library::{Library, Roster, Shelf},
@@ -118,7 +119,16 @@ impl Live {
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&self.library, &self.roster, turn, state, &self.rules, &mut instruments)
+        weave(
+            &EngineInput {
+                library: &self.library,
+                active: &self.roster,
+                turn,
+                state,
+                rules: &self.rules,
+            },
+            &mut instruments,
+        )
     }
 
     /// Stores a reply.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::sort::array_index;
+
 /// The JSON text of a value as `JSON.stringify` gives it: numbers are doubles, and fields that
 /// look like array indexes come first, ascending.
 pub(super) fn json(value: &Value) -> String {
@@ -31,7 +33,7 @@ fn write(value: &Value, out: &mut String) {
 
 fn write_fields(fields: &Map<String, Value>, out: &mut String) {
     let mut order: Vec<(Option<u32>, &String, &Value)> =
-        fields.iter().map(|(name, value)| (index(name), name, value)).collect();
+        fields.iter().map(|(name, value)| (array_index(name), name, value)).collect();
     if order.iter().any(|(index, ..)| index.is_some()) {
         order.sort_by_key(|(index, ..)| (index.is_none(), *index));
     }
@@ -70,12 +72,6 @@ fn number(number: f64) -> String {
             format!("{sign}{first}{dot}{others}e{exponent:+}")
         }
     }
-}
-
-/// The array index that JavaScript takes a property's name for.
-pub(super) fn index(name: &str) -> Option<u32> {
-    let number: u32 = name.parse().ok()?;
-    (number != u32::MAX && number.to_string() == name).then_some(number)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
     chat::{GenerationType, Role},
     dice::TurnDice,
+    engine::EngineInput,
     ids::{ChatId, PrefixHash},
     library::{Library, Roster},
     report::{Outcome, Verdict},
@@ -172,7 +173,10 @@ fn woven_with(
         let mut dice = TurnDice::at(3, &id, None);
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        let woven = weave(&library, &roster, &turn, &state, rules, &mut instruments);
+        let woven = weave(
+            &EngineInput { library: &library, active: &roster, turn: &turn, state: &state, rules },
+            &mut instruments,
+        );
         state.apply(&woven.delta);
         turns.push(woven);
     }

@@ -7,6 +7,7 @@ use crate::{
     book::{Book, Container, Entry, Key, Origin, OriginalId, Position, TextStyle},
     chat::{GenerationType, Role},
     dice::TurnDice,
+    engine::EngineInput,
     ids::{ChatId, EntryId, PrefixHash},
     library::{Library, Roster},
     macros::Variables,
@@ -88,7 +89,16 @@ impl Plain<'_> {
         let (mut dice, mut cache) = (TurnDice::at(1, &chat, None), TurnCache::default());
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&library, &roster, &turn, &self.state, &rules, &mut instruments)
+        weave(
+            &EngineInput {
+                library: &library,
+                active: &roster,
+                turn: &turn,
+                state: &self.state,
+                rules: &rules,
+            },
+            &mut instruments,
+        )
     }
 
     fn fired(&self) -> Vec<String> {

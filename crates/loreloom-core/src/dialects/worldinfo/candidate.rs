@@ -2,49 +2,50 @@
 
 use std::sync::Arc;
 
-use super::{activation::Found, fingerprint::sent_fingerprint};
+use super::fingerprint::sent_fingerprint;
 use crate::{
     book::Entry,
+    engine::cause::EntryMatch,
     library::{CompiledEntry, EntryIx, Library, group_names},
     tokens::Measure,
 };
 
-/// A candidate: an entry of the roster, or an object the host sent in its place.
+/// A candidate: an active entry, or an object that the front end sent in its place.
 #[derive(Clone, Debug)]
-pub(super) struct Seat {
-    pub(super) key: SeatKey,
+pub(super) struct EntryCandidate {
+    pub(super) key: CandidateKey,
     pub(super) ix: EntryIx,
     /// The entry whose result it shares.
     pub(super) slot: EntryIx,
     /// Whether nothing but its keys decides.
     pub(super) plain: bool,
-    pub(super) found: Found,
+    pub(super) found: EntryMatch,
     instead: Option<Arc<Entry>>,
-    /// Whether it is the stored entry to timed effects, which go by fingerprints.
+    /// Whether timed effects recognise it as the stored entry, by its fingerprint.
     pub(super) recognised: bool,
-    /// What it says, where that is not the stored text as it is.
-    pub(super) rendered: Option<Box<Rendered>>,
+    /// Its text, where that is not the stored one.
+    pub(super) rendered: Option<Box<RenderedText>>,
 }
 
-/// What a candidate says.
+/// The text of a candidate.
 #[derive(Clone, Debug)]
-pub(super) struct Rendered {
+pub(super) struct RenderedText {
     /// The text after macros; `None` is the stored text.
     pub(super) text: Option<Arc<str>>,
     /// The measure of the text in its wrapper, if it has one.
     pub(super) wrapped: Option<Measure>,
 }
 
-/// Which candidate a roll belongs to. An object sent by the host is not the stored entry,
-/// so its failed roll is rolled again in the next pass. Either holds the rank.
+/// Which candidate a roll belongs to. An object that the front end sent is not the stored
+/// entry, so its failed roll is rolled again in the next pass. Either holds the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum SeatKey {
+pub(super) enum CandidateKey {
     /// Sorts before all others.
     Sent(u32),
     Rank(u32),
 }
 
-impl SeatKey {
+impl CandidateKey {
     pub(super) fn rank(self) -> u32 {
         match self {
             Self::Sent(rank) | Self::Rank(rank) => rank,
@@ -52,31 +53,30 @@ impl SeatKey {
     }
 }
 
-impl Seat {
+impl EntryCandidate {
     /// The stored entry at a rank.
-    pub(super) fn stored(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
+    pub(super) fn stored(
+        (rank, ix): (u32, EntryIx),
+        compiled: &CompiledEntry,
+        found: EntryMatch,
+    ) -> Self {
         let CompiledEntry { slot, plain, .. } = *compiled;
-        let key = SeatKey::Rank(rank);
+        let key = CandidateKey::Rank(rank);
         Self { key, ix, slot, plain, found, instead: None, recognised: true, rendered: None }
     }
 
-    /// The stored entry at a rank, put before all others.
-    pub(super) fn first(rank: u32, ix: EntryIx, compiled: &CompiledEntry, found: Found) -> Self {
-        let stored = Self::stored(rank, ix, compiled, found);
-        Self { key: SeatKey::Sent(rank), plain: false, ..stored }
+    /// The same, put before all others.
+    #[must_use]
+    pub(super) fn first(self) -> Self {
+        Self { key: CandidateKey::Sent(self.key.rank()), plain: false, ..self }
     }
 
-    /// What the host sent in place of the entry at a rank.
-    pub(super) fn instead(
-        (rank, ix): (u32, EntryIx),
-        compiled: &CompiledEntry,
-        entry: &Arc<Entry>,
-        found: Found,
-    ) -> Self {
+    /// What the front end sent in the place of the stored entry.
+    #[must_use]
+    pub(super) fn instead(self, compiled: &CompiledEntry, entry: &Arc<Entry>) -> Self {
         let print = sent_fingerprint(entry);
         let recognised = print.is_some() && print == compiled.fingerprint;
-        let first = Self::first(rank, ix, compiled, found);
-        Self { instead: Some(Arc::clone(entry)), recognised, ..first }
+        Self { instead: Some(Arc::clone(entry)), recognised, ..self.first() }
     }
 
     /// The entry whose rules hold for this candidate.
@@ -89,17 +89,14 @@ impl Seat {
         !self.plain && self.entry(library).budget.ignore
     }
 
-    pub(super) fn is_sent(&self) -> bool {
-        self.instead.is_some()
-    }
-
-    /// Whether both are the one object that the host sent.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        other.is_sent() && self.slot == other.slot
-    }
-
+    /// What the front end sent in its place.
     pub(super) fn sent(&self) -> Option<&Arc<Entry>> {
         self.instead.as_ref()
+    }
+
+    /// Whether both are the one object that the front end sent.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.sent().is_some() && other.sent().is_some() && self.slot == other.slot
     }
 
     /// The text before macros.
@@ -121,10 +118,8 @@ impl Seat {
 
     /// The inclusion groups it competes in.
     pub(super) fn groups(&self, library: &Library) -> Vec<Box<str>> {
-        if self.plain {
-            return Vec::new();
-        }
         match &self.instead {
+            _ if self.plain => Vec::new(),
             Some(entry) => group_names(&entry.group.names),
             None => library.compiled(self.ix).groups.clone(),
         }
