@@ -151,12 +151,11 @@ impl<'input> Case<'input> {
             regex_scripts: scripts.unwrap_or_default(),
             ..Rules::default()
         };
-        let (state, active) = (self.state.clone(), &roster);
-        let engine_input =
-            EngineInput { library: &library, active, turn: &request, state: &state, rules: &rules };
-        let scan = worldinfo::scan(&engine_input, &mut instruments);
+        let (state, active, turn) = (&self.state.clone(), &roster, &request);
+        let input = EngineInput { library: &library, active, turn, state, rules: &rules };
+        let scan = worldinfo::scan(&input, &mut instruments);
         self.state = scan.state().clone();
-        let mut output = self.output(&engine_input, &scan, due.as_ref());
+        let mut output = self.output(&input, &scan, due.as_ref());
         output.insert("rollsUsed".to_owned(), json!(dice.used));
         output.insert(
             "rollsBeyondList".to_owned(),
