@@ -5,10 +5,11 @@
 
 pub mod assemble;
 pub mod book;
-pub mod cards;
 pub mod chat;
+pub mod dialects;
 pub mod dice;
 pub mod digest;
+pub mod engine;
 pub mod explain;
 pub mod ids;
 pub mod instruct;
@@ -27,11 +28,11 @@ pub mod scan;
 mod sort;
 pub mod stable;
 pub mod state;
-mod texts;
 pub mod tokens;
 pub mod turn;
 pub mod units;
 pub mod vault;
 pub mod weave;
-pub mod worldinfo;
 pub mod wrap;
+
+pub use self::dialects::{cards, worldinfo};

@@ -12,6 +12,7 @@ use std::{
 use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     chat::Path,
+    engine::EngineInput,
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
@@ -228,7 +229,16 @@ impl Lore {
     pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
         let roster = self.roster(&turn.cast());
         self.with(turn, counter, |instruments| {
-            weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
+            weave::weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &roster,
+                    turn,
+                    state,
+                    rules: self.rules(),
+                },
+                instruments,
+            )
         })
     }
 
@@ -245,7 +255,16 @@ impl Lore {
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
+        weave::weave(
+            &EngineInput {
+                library: &self.library,
+                active: &roster,
+                turn,
+                state,
+                rules: self.rules(),
+            },
+            &mut instruments,
+        )
     }
 
     /// The notes that a selecting model may choose from; `None` if none is to choose.
@@ -270,7 +289,11 @@ impl Lore {
     ) -> Vec<Verdict> {
         let (library, roster) = (&self.library, self.roster(&turn.cast()));
         self.with(turn, counter, |instruments| {
-            weave::verdicts(&woven.report, library, &roster, turn, state, self.rules(), instruments)
+            weave::verdicts(
+                &woven.report,
+                &EngineInput { library, active: &roster, turn, state, rules: self.rules() },
+                instruments,
+            )
         })
     }
 

@@ -15,11 +15,11 @@ pub use self::{
 use crate::{
     chat::{Path, Role},
     dice::{Dice, TurnDice},
+    engine::texts::Occurrences,
     ids::{ChatId, MessageId, PrefixHash},
     library::{Cast, Dialect},
     macros::MacroValues,
     scan::{Folding, HitCache},
-    texts::Occurrences,
     tokens::TokenCounter,
     units::MessageCount,
     vault::{Stage, VaultCache},

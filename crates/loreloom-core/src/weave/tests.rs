@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
-    chat::{Message, Path},
+    chat::{Message, Path, Role},
     ids::ChatId,
     library::Shelf,
     report::{Fallback, Reason},
@@ -49,7 +49,16 @@ fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, input: TurnInput) ->
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    weave(&library, &roster, &turn, state, &shelf.rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state,
+            rules: &shelf.rules,
+        },
+        &mut instruments,
+    )
 }
 
 fn texts(woven: &Woven) -> Vec<&str> {

@@ -2,6 +2,7 @@
 
 use loreloom_core::{
     assemble::Assembled,
+    engine::EngineInput,
     explain::{Case, Fix, explain},
     ids::EntryId,
     library::Library,
@@ -65,7 +66,10 @@ impl Again {
         let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        let mut woven = weave::weave(
+            &EngineInput { library, active: &roster, turn: &turn, state: &past.state, rules },
+            &mut instruments,
+        );
         recollect(&mut woven, &past.record);
         let prompt = input.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
@@ -86,11 +90,7 @@ impl Again {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
+            &EngineInput { library, active: &roster, turn: &turn, state: &past.state, rules },
             &mut instruments,
         );
         Ok(Self { woven, messages, verdicts })
