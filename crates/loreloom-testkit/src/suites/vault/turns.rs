@@ -74,6 +74,9 @@ pub(super) fn pipeline(input: &Value) -> Value {
     let mut state = VaultState::default();
     let mut generations = Vec::new();
     for generation in input["generations"].as_array().into_iter().flatten() {
+        if generation.get("rng").is_some() {
+            dice = Rolls::of(generation);
+        }
         let lines = lines(&generation["chat"]);
         let context = generation["context"].as_object().cloned().unwrap_or_default();
         let scene = Scene {
