@@ -4,6 +4,7 @@
 //! time and collation are handed in, so that a recorded turn can be replayed to the byte.
 
 pub mod assemble;
+pub mod bm25;
 pub mod book;
 pub mod cards;
 pub mod chat;
@@ -33,6 +34,7 @@ pub mod tokens;
 pub mod told;
 pub mod turn;
 pub mod units;
+pub mod utf16;
 pub mod vault;
 pub mod weave;
 pub mod worldinfo;

@@ -5,8 +5,7 @@
 //! notes win.
 
 use super::{
-    NotePosition, OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules,
-    truncate::{length, shorten},
+    NotePosition, OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules, truncate::shorten,
 };
 use crate::{
     chat::Role,
@@ -15,6 +14,7 @@ use crate::{
     report::Stop,
     tokens::TokenCounter,
     units::{Depth, Tokens},
+    utf16::length,
 };
 
 /// What fits.

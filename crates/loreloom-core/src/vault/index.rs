@@ -8,7 +8,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-use super::{Note, NoteKind, Search, TitleOrder, VaultRules, resolve_links, truncate};
+use super::{Note, NoteKind, Search, TitleOrder, VaultRules, resolve_links};
 use crate::{
     book::is_js_space,
     ids::EntryId,
@@ -16,6 +16,7 @@ use crate::{
     scan::{Folding, LiteralIndex, Padded, PatternId, Tallies, WordRule},
     tokens::TokenCounter,
     units::Tokens,
+    utf16,
 };
 
 /// Keys are used up to this length.
@@ -394,7 +395,7 @@ impl Compiler {
     fn compile(&mut self, ix: EntryIx, note: &Note, rank: u32) -> CompiledNote {
         let keys = self.probes.len();
         for key in &note.keys {
-            let probe = match truncate::cut(key, LONGEST_KEY) {
+            let probe = match utf16::cut(key, LONGEST_KEY) {
                 key if key.trim_matches(is_js_space).is_empty() => KeyProbe::Never,
                 key => self.probe(key),
             };

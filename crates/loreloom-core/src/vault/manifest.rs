@@ -7,9 +7,9 @@ use super::{
     FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, VaultRules, VaultState,
     fields::{is_empty_value, text_in_list, text_of},
     fit::escape,
-    truncate::{cut, shorten},
+    truncate::shorten,
 };
-use crate::units::Tokens;
+use crate::{units::Tokens, utf16::cut};
 
 /// What stands for a note in the manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

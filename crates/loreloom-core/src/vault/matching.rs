@@ -5,7 +5,6 @@ use std::{borrow::Cow, cmp::Reverse};
 use super::{
     ExcludedNotes, Lines, OrderRules, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState,
     index::KeyProbe,
-    truncate,
     windows::{Findings, Windows},
 };
 use crate::{
@@ -13,6 +12,7 @@ use crate::{
     dice::{Dice, Roll},
     library::EntryIx,
     report::{Reason, Stop},
+    utf16,
 };
 
 /// The notes that the chat brings in.
@@ -306,9 +306,9 @@ impl<'a> Finder<'a> {
         for (at, &ix) in sources.iter().enumerate() {
             left = left.saturating_sub(usize::from(at > 0));
             let text = &vault.note(ix).content;
-            let length = truncate::length(text);
+            let length = utf16::length(text);
             if length > left {
-                let text = truncate::cut(text, left);
+                let text = utf16::cut(text, left);
                 findings.add(&vault.tally(text));
                 parts.push(Cow::Borrowed(text));
                 break;

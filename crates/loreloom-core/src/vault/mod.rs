@@ -9,7 +9,6 @@
 
 mod ai_reply;
 mod ask;
-pub mod bm25;
 mod clusters;
 mod collation;
 mod context;

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    Note,
+use super::{Note, index::index};
+use crate::{
     bm25::{Bm25, DocId},
-    index::index,
+    library::EntryIx,
 };
-use crate::library::EntryIx;
 
 /// Notes by what they are about.
 #[derive(Clone, Debug, Default)]

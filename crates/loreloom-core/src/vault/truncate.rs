@@ -2,31 +2,13 @@
 //!
 //! Lengths are UTF-16 units, as in the lore and the limits that people bring along.
 
+use crate::utf16::{cut, length};
+
 /// Characters that may end a sentence.
 const ENDS: &str = ".!?*\")}`]$。！？”）】’」_";
 
 /// How much of the allowed length a sentence end must keep, else the text is cut hard.
 const KEPT_SHARE: f64 = 0.4;
-
-/// The length of a text.
-pub fn length(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
-}
-
-/// The first `units` of a text, without half a character.
-pub fn cut(text: &str, units: usize) -> &str {
-    if text.is_ascii() {
-        return &text[..units.min(text.len())];
-    }
-    let mut left = units;
-    for (at, character) in text.char_indices() {
-        match left.checked_sub(character.len_utf16()) {
-            Some(rest) => left = rest,
-            None => return &text[..at],
-        }
-    }
-    text
-}
 
 /// Shortens a text to at most `most` units, at the end of a sentence if one is near enough,
 /// else anywhere with `...` behind it.

@@ -10,9 +10,10 @@ mod story;
 use std::time::Duration;
 
 use loreloom_core::{
+    bm25::Bm25,
     dice::TurnDice,
     ids::ChatId,
-    vault::{Lines, Vault, VaultCache, VaultRules, VaultState, bm25::Bm25, find},
+    vault::{Lines, Vault, VaultCache, VaultRules, VaultState, find},
 };
 
 use self::story::{World, lines};

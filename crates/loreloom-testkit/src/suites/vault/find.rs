@@ -1,8 +1,9 @@
 //! Cases about what the chat brings in.
 
 use loreloom_core::{
+    bm25::words,
     report::{Reason, Stop},
-    vault::{Matches, Pick, Vault, VaultCache, VaultState, bm25::words, count_keys, find},
+    vault::{Matches, Pick, Vault, VaultCache, VaultState, count_keys, find},
 };
 use serde_json::{Map, Value, json};
 

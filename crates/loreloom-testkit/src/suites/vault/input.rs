@@ -8,9 +8,10 @@ use loreloom_core::{
     library::EntryIx,
     tokens::TokenCounter,
     units::Tokens,
+    utf16,
     vault::{
         FieldDefinition, FieldKind, Gating, Lines, Mark, Note, NotePosition, Operator, Pick,
-        Tolerance, Vault, VaultRules, depth_of, hash_of, position_of, role_of, rules_of, truncate,
+        Tolerance, Vault, VaultRules, depth_of, hash_of, position_of, role_of, rules_of,
     },
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, TagNames, read_note};
@@ -25,7 +26,7 @@ impl TokenCounter for Quarters {
     }
 
     fn count(&self, text: &str) -> Tokens {
-        Tokens(u32::try_from(truncate::length(text).div_ceil(4)).unwrap_or(u32::MAX))
+        Tokens(u32::try_from(utf16::length(text).div_ceil(4)).unwrap_or(u32::MAX))
     }
 }
 
