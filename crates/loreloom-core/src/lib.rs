@@ -6,10 +6,11 @@
 pub mod assemble;
 pub mod bm25;
 pub mod book;
-pub mod cards;
 pub mod chat;
+pub mod dialects;
 pub mod dice;
 pub mod digest;
+pub mod engine;
 pub mod explain;
 pub mod given;
 pub mod ids;
@@ -29,7 +30,6 @@ pub mod scan;
 mod sort;
 pub mod stable;
 pub mod state;
-mod texts;
 pub mod tokens;
 pub mod told;
 pub mod turn;
@@ -37,5 +37,6 @@ pub mod units;
 pub mod utf16;
 pub mod vault;
 pub mod weave;
-pub mod worldinfo;
 pub mod wrap;
+
+pub use self::dialects::{cards, worldinfo};

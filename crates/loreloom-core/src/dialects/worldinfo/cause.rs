@@ -2,9 +2,9 @@
 
 use super::{activation::Why, pass::Scanner, seat::Seat};
 use crate::{
+    engine::texts::{Location, PartRef, Reach},
     library::{CompiledKey, EntryIx, Library, Probe},
     report::{KeyMatch, ScanPhase, Trigger},
-    texts::{Location, PartRef, Reach},
     turn::Turn,
 };
 

@@ -14,11 +14,11 @@ use super::{
 use crate::{
     book::{Entry, Taken},
     dice::Dice,
+    engine::texts::Texts,
     library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
     macros::MacroValues,
     report::{BudgetUse, ScanPhase, Stop, Trigger},
     state::StoryState,
-    texts::Texts,
     tokens::{Measure, TokenCounter},
     turn::{Forced, Instruments, Turn},
     units::Tokens,

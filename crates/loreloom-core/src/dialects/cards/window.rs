@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{
     chat::Role,
+    engine::texts::{Location, PartRef},
     library::{Library, MOST_MESSAGES},
     report::{MatchPlace, TextSource},
     scan::ScanText,
-    texts::{Location, PartRef},
     turn::{Transcript, TranscriptMessage, Turn},
 };
 

@@ -4,9 +4,9 @@
 use super::{pass::Scanner, seat::Seat};
 use crate::{
     book::{Entry, Force, SelectiveLogic},
+    engine::texts::{Limit, Reach, card_bits},
     library::{CompiledKey, EntryIx, MOST_MESSAGES, Probe, messages},
     report::{Reason, ScanPhase, Stop},
-    texts::{Limit, Reach, card_bits},
     turn::Turn,
     units::MessageCount,
 };

@@ -2,10 +2,10 @@
 
 use super::{WorldInfoRules, pass::Scanner, timed::Effects};
 use crate::{
+    engine::texts::Reach,
     library::{EntryIx, Library, MOST_MESSAGES, Roster},
     report::Stop,
     state::StoryState,
-    texts::Reach,
     turn::{Instruments, Turn},
 };
 

@@ -2,10 +2,10 @@
 
 use super::{compile::Furthest, pass::Scanner, rules::CardRules, terms::Terms, window::Window};
 use crate::{
+    engine::texts::Reach,
     library::{EntryIx, Library, MOST_MESSAGES, Roster},
     report::Stop,
     state::StoryState,
-    texts::Reach,
     turn::{Instruments, Turn},
 };
 

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
     cards::decorators::{InjectDirective, InjectTarget},
+    engine::texts::card_bits,
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
-    texts::card_bits,
     turn::Host,
 };
 

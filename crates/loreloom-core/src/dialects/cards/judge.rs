@@ -13,10 +13,10 @@ use crate::{
     book::Force,
     chat::Role,
     dice::Roll,
+    engine::texts::{Limit, Reach},
     ids::{EntryId, MessageId},
     library::{CompiledKey, EntryIx, Probe},
     report::{Gate, Reason, Stop},
-    texts::{Limit, Reach},
     turn::Turn,
     worldinfo::{check_filters, delayed, passes},
 };
