@@ -35,8 +35,7 @@ pub mod told;
 pub mod turn;
 pub mod units;
 pub mod utf16;
-pub mod vault;
 pub mod weave;
 pub mod wrap;
 
-pub use self::dialects::{cards, worldinfo};
+pub use self::dialects::{cards, vault, worldinfo};
