@@ -10,8 +10,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     place::Provenance,
     recognise::wire::Known,
-    told::Told,
-    turn::Speaker,
+    turn::{Speaker, StoryContext},
     units::Tokens,
 };
 use loreloom_memory::{
@@ -101,13 +100,13 @@ pub struct Defaults {
     /// The seed of all rolls.
     pub seed: u64,
     /// What is told of chats, by their ids; `*` is all of them.
-    pub told: BTreeMap<String, Told>,
+    pub contexts: BTreeMap<String, StoryContext>,
 }
 
 impl Defaults {
     /// What is told of a chat.
-    pub(crate) fn told_in(&self, chat: &ChatId) -> Told {
-        let of = |id: &str| self.told.get(id).cloned().unwrap_or_default();
+    pub(crate) fn context_of(&self, chat: &ChatId) -> StoryContext {
+        let of = |id: &str| self.contexts.get(id).cloned().unwrap_or_default();
         of(chat.as_str()).after(&of("*"))
     }
 }

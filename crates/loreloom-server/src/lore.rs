@@ -11,7 +11,6 @@ use std::{
 
 use loreloom_core::{
     chat::Path,
-    dice::TurnDice,
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
@@ -244,7 +243,7 @@ impl Lore {
         prepare: impl FnOnce(&mut TurnCache),
     ) -> Woven {
         let roster = self.roster(&turn.cast());
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
@@ -292,7 +291,7 @@ impl Lore {
             state,
             rules: self.rules(),
             counter,
-            dice: &TurnDice::at(turn.seed, turn.chat, turn.answers),
+            dice: &turn.dice(),
         };
         explain(&case, entry)
     }
@@ -303,7 +302,7 @@ impl Lore {
         counter: &dyn TokenCounter,
         decide: impl FnOnce(&mut Instruments<'_>) -> R,
     ) -> R {
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut hasher = FxHasher::default();
         turn.chat.as_str().hash(&mut hasher);
         let own = usize::try_from(hasher.finish() % CACHES as u64).unwrap_or_default();

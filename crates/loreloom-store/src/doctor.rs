@@ -111,7 +111,7 @@ impl Examined {
         Ok(())
     }
 
-    /// A turn that says what it was given also needs its books to be decided again.
+    /// A turn with an input also needs its books to be replayed.
     async fn library(
         &mut self,
         store: &dyn StoryStore,
@@ -119,7 +119,7 @@ impl Examined {
         what: &str,
         turn: &TurnRecord,
     ) {
-        if turn.given.is_none() || !self.libraries.insert(turn.library) {
+        if turn.input.is_none() || !self.libraries.insert(turn.library) {
             return;
         }
         let library = format!("library {}", turn.library);

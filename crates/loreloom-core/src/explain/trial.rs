@@ -243,7 +243,7 @@ impl<'a> Trial<'a> {
             };
             !trial.run().as_ref().is_some_and(budget)
         };
-        let most = self.case.turn.context.0.max(1);
+        let most = self.case.turn.input.context.0.max(1);
         if !fits(most) {
             return None;
         }

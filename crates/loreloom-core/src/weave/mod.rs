@@ -16,7 +16,7 @@ use crate::{
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
-    turn::{Instruments, ScannedPrompt, Turn},
+    turn::{Instruments, ScannedPrompt, Turn, TurnInput},
     units::Tokens,
     vault::{Pick, Vault},
     worldinfo::{self, Activated, Bucket, Placed},
@@ -46,8 +46,8 @@ pub fn weave(
 ) -> Woven {
     let Rules { world_info, wrap, .. } = rules;
     let notes = notes::weave(library, turn, state, rules, instruments);
-    let prompts = fed(turn, notes.as_ref(), rules);
-    let turn = &Turn { prompts: &prompts, ..*turn };
+    let input = fed(turn.input, notes.as_ref(), rules);
+    let turn = &Turn { input: &input, ..*turn };
     let scan =
         worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
     let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
@@ -78,7 +78,7 @@ pub fn weave(
     warnings.extend(cards.warnings);
     let mut budgets: Vec<BudgetUse> = scan.budget.into_iter().chain(cards.budgets).collect();
     let mut after = cards.state;
-    if turn.dry_run {
+    if turn.input.dry_run {
         after.variables.clone_from(&state.variables);
     }
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
@@ -93,7 +93,7 @@ pub fn weave(
         hide_prompts: cards.hide_prompts,
         delta: StateDelta::between(state, &after),
         report: Report {
-            facts: facts(library, turn, instruments),
+            facts: TurnFacts::of(turn, library.version(), instruments.counter),
             budgets,
             untouched: untouched_by(&verdicts, library, roster),
             verdicts,
@@ -112,24 +112,24 @@ fn untouched_by(verdicts: &[Verdict], library: &Library, roster: &Roster) -> u32
     u32::try_from(entries.saturating_sub(verdicts.len())).unwrap_or(u32::MAX)
 }
 
-/// What World Info scans beside the chat: prompts that ask for it, and the vault's texts
-/// where the rules say so.
+/// The input with the vault's texts as another scanned prompt, if the rules feed them to
+/// World Info.
 fn fed<'turn>(
-    turn: &Turn<'turn>,
+    input: &'turn TurnInput,
     notes: Option<&notes::Notes>,
     rules: &Rules,
-) -> Cow<'turn, [ScannedPrompt]> {
+) -> Cow<'turn, TurnInput> {
     let Some(notes) = notes.filter(|_| rules.vault.feeds_world_info) else {
-        return Cow::Borrowed(turn.prompts);
+        return Cow::Borrowed(input);
     };
     let texts = notes.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
-    let mut prompts = turn.prompts.to_vec();
-    prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
-    Cow::Owned(prompts)
+    let mut input = input.clone();
+    input.prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
+    Cow::Owned(input)
 }
 
 /// The notes that a selecting model may choose from this turn; `None` if there is no vault
-/// or no model is asked. What it answers goes into [`Host::selection`](crate::turn::Host).
+/// or no model is asked. Put its answer into [`TurnInput::selection`].
 pub fn vault_candidates(
     library: &Library,
     turn: &Turn<'_>,
@@ -228,23 +228,6 @@ fn untouched(
             let rules = &rules.cards;
             cards::judge_untouched(library, roster, turn, state, rules, instruments, rest)
         }
-    }
-}
-
-fn facts(library: &Library, turn: &Turn<'_>, instruments: &Instruments<'_>) -> TurnFacts {
-    TurnFacts {
-        chat: turn.chat.clone(),
-        prefix: turn.prefix,
-        answers: turn.answers,
-        chat_length: turn.length(),
-        generation: turn.generation,
-        speaker: turn.speaker.map(|speaker| speaker.name.clone()),
-        persona: Some(turn.user.to_owned()).filter(|name| !name.is_empty()),
-        tokenizer: instruments.counter.name().to_owned(),
-        context: turn.context,
-        seed: turn.seed,
-        library: library.version(),
-        at: turn.at,
     }
 }
 

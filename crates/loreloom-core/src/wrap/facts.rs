@@ -35,7 +35,7 @@ pub(crate) fn fields_of(
     }
     fields.set(Field::Tokens, tokens.to_string());
     fields.set(Field::ChatLength, turn.length().0.to_string());
-    if let Some(at) = turn.at {
+    if let Some(at) = turn.input.at {
         fields.set(Field::Timestamp, at.0.to_string());
     }
     fields
@@ -129,15 +129,14 @@ mod tests {
 
     use crate::{
         book::{Book, DepthFrom, Entry, Key, OriginalId, Position},
-        chat::{GenerationType, Role},
-        dice::TurnDice,
-        ids::{ChatId, PrefixHash},
+        chat::{Path, Role},
+        ids::ChatId,
         library::{Library, Roster},
         report::{Outcome, Stop},
         rules::Rules,
         state::StoryState,
         tokens::ByteEstimate,
-        turn::{CardTexts, Instruments, Transcript, Turn, TurnCache},
+        turn::{Instruments, Transcript, TurnCache, TurnInput},
         units::{Depth, Timestamp, Tokens},
         weave::{Woven, weave},
         wrap::{Segment, unwrap},
@@ -158,28 +157,18 @@ mod tests {
         book.entries = entries;
         let library = Library::compile([Arc::new(book)], &rules.world_info);
         let roster = Roster::all(&library, rules.world_info.strategy);
-        let chat = ChatId::from("story");
+        let path = Path::new(ChatId::from("story"));
         let mut transcript = Transcript::new(true);
         transcript.push(Role::Assistant, Some("Torvald"), "Rope in hand.");
         transcript.push(Role::User, Some("Mira"), "Ring the bell!");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(context),
-            seed: 0,
             at: Some(Timestamp(1_700)),
-            dry_run: false,
-            host: crate::turn::Host::default(),
+            ..TurnInput::default()
         };
-        let mut dice = TurnDice::at(0, &chat, None);
+        let turn = input.turn(&path, &transcript);
+        let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };

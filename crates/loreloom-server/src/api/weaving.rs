@@ -12,7 +12,7 @@ use loreloom_core::{
     recognise::wire::{CHAT_NAMES, is_chat_name},
     report::{BudgetUse, Warning},
     state::StoryState,
-    turn::Speaker,
+    turn::{Speaker, StoryContext},
     units::Tokens,
 };
 use loreloom_memory::ports::{StoreError, TurnId};
@@ -175,7 +175,7 @@ async fn weave(
         context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
-        told: loreloom_core::told::Told::default(),
+        stated: StoryContext::default(),
         text: false,
         is_story: true,
         // A preview is made at every key that is pressed: no model is asked for it.

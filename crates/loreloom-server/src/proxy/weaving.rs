@@ -208,8 +208,8 @@ async fn prepare(
     let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let told = (&body.told, body.is_text());
-    let decided = app.decide(&mut seen.found, told, &line, waiting).await;
+    let stated = (&body.stated, body.is_text());
+    let decided = app.decide(&mut seen.found, stated, &line, waiting).await;
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let mut layout = seen.found.layout(&body.request, connection.strict_roles);

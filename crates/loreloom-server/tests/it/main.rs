@@ -22,6 +22,7 @@ mod responses;
 mod safety;
 mod slots;
 mod story;
-mod told;
+mod story_context;
+
 mod traffic;
 mod wrap;

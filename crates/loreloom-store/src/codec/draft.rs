@@ -18,7 +18,7 @@ use super::{
     Body, Kept, KeptPath, delta_text, generation_number,
     pack::pack,
     prompt::{self, Drafted, Texts},
-    record::{StoredGiven, StoredInjection},
+    record::{StoredInjection, StoredInput},
 };
 
 /// The columns of a turn that are stored as given.
@@ -67,7 +67,7 @@ pub(crate) struct Draft {
     answers: Option<MessageId>,
     library: loreloom_core::ids::LibraryVersion,
     injections: Vec<StoredInjection>,
-    given: Option<StoredGiven>,
+    input: Option<StoredInput>,
     prompt: Vec<Drafted>,
 }
 
@@ -79,8 +79,8 @@ impl Draft {
         let mut texts = Texts::default();
         let injections = turn.injections.iter();
         let injections = injections.map(|one| StoredInjection::of(one, &mut texts)).collect();
-        let given = turn.given.as_deref().map(|given| StoredGiven::of(given, &mut texts));
-        let given = given.transpose().map_err(|error| not_json(&error))?;
+        let input = turn.input.as_deref().map(|input| StoredInput::of(input, &mut texts));
+        let input = input.transpose().map_err(|error| not_json(&error))?;
         let prompt = prompt::draft(&turn.prompt, &turn.report.spans, items, &mut texts);
         let mut wanted = vec![false; items.len()];
         for item in prompt::items_of(&prompt) {
@@ -101,7 +101,7 @@ impl Draft {
             answers: turn.answers,
             library: turn.library,
             injections,
-            given,
+            input,
             prompt,
         })
     }
@@ -127,7 +127,7 @@ impl Draft {
             answers: None,
             library: loreloom_core::ids::LibraryVersion::default(),
             injections: Vec::new(),
-            given: None,
+            input: None,
             prompt: Vec::new(),
         }
     }
@@ -170,8 +170,8 @@ impl Draft {
             let reason = "a message of the prompt has no number".to_owned();
             StoreError::Damaged { what: "the turn's draft".to_owned(), reason }
         })?;
-        let Self { answers, library, injections, given, .. } = self;
-        let body = Body { answers, library, injections, prompt, given, texts };
+        let Self { answers, library, injections, input, .. } = self;
+        let body = Body { answers, library, injections, prompt, input, texts };
         let body = body.to_bytes().map_err(|error| not_json(&error))?;
         Ok(Finished { columns: self.columns, body, path: Arc::new(path) })
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use loreloom_core::{
     assemble::Seams,
-    chat::{Role, Voices},
-    given::Given,
+    chat::{GenerationType, Role, Voices},
     ids::{ChatId, LibraryVersion, MessageId},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::Report,
     state::{StateDelta, StoryState},
-    units::Tokens,
+    turn::TurnInput,
+    units::{Timestamp, Tokens},
 };
 use loreloom_memory::ports::StoreError;
 use serde::{Deserialize, Serialize};
@@ -32,35 +32,43 @@ pub(crate) struct Body {
     pub(crate) library: LibraryVersion,
     pub(super) injections: Vec<StoredInjection>,
     pub(super) prompt: Vec<Part>,
-    /// What it was given.
+    /// Its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) given: Option<StoredGiven>,
+    pub(super) input: Option<StoredInput>,
     /// Numbers of the texts that pieces refer to by their place in this list.
     pub(crate) texts: Vec<i64>,
 }
 
-/// What a turn was given. Card, persona and the like rarely change from turn to turn, so
-/// they are a text that is stored once; the rest is different every time and short.
+/// A turn's input. Card, persona and the like rarely change from turn to turn, so they are a
+/// text that is stored once; the rest differs every time and is short.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct StoredGiven {
+pub(super) struct StoredInput {
     pub(super) fixed: Piece<i64>,
+    generation: GenerationType,
+    at: Option<Timestamp>,
     voices: Voices,
     pub(super) seams: Seams,
 }
 
-impl StoredGiven {
-    pub(super) fn of(given: &Given, texts: &mut prompt::Texts) -> Result<Self, serde_json::Error> {
-        let (voices, seams) = (given.voices.clone(), given.seams.clone());
-        let (no_voices, no_seams) = (Voices::default(), Seams::default());
-        let fixed = Given { voices: no_voices, seams: no_seams, ..given.clone() };
+impl StoredInput {
+    pub(super) fn of(
+        input: &TurnInput,
+        texts: &mut prompt::Texts,
+    ) -> Result<Self, serde_json::Error> {
+        let mut fixed = input.clone();
+        let generation = std::mem::take(&mut fixed.generation);
+        let at = fixed.at.take();
+        let voices = std::mem::take(&mut fixed.voices);
+        let seams = std::mem::take(&mut fixed.seams);
         let fixed = texts.piece(&serde_json::to_string(&fixed)?);
-        Ok(Self { fixed, voices, seams })
+        Ok(Self { fixed, generation, at, voices, seams })
     }
 
-    fn restore(self, wanted: &Wanted) -> Result<Box<Given>, String> {
-        let fixed = self.fixed.restore(wanted)?;
-        let fixed: Given = serde_json::from_str(&fixed).map_err(|error| error.to_string())?;
-        Ok(Box::new(Given { voices: self.voices, seams: self.seams, ..fixed }))
+    fn restore(self, wanted: &Wanted) -> Result<Box<TurnInput>, String> {
+        let Self { fixed, generation, at, voices, seams } = self;
+        let fixed = fixed.restore(wanted)?;
+        let fixed: TurnInput = serde_json::from_str(&fixed).map_err(|error| error.to_string())?;
+        Ok(Box::new(TurnInput { generation, at, voices, seams, ..fixed }))
     }
 }
 
@@ -81,8 +89,8 @@ pub(crate) struct Restored {
     pub(crate) injections: Vec<Injection>,
     /// The prompt.
     pub(crate) prompt: Vec<PromptMessage>,
-    /// What the turn was given.
-    pub(crate) given: Option<Box<Given>>,
+    /// The turn's input.
+    pub(crate) input: Option<Box<TurnInput>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -155,14 +163,14 @@ impl Body {
         ranges
     }
 
-    /// The injections, the prompt and what was given.
+    /// The injections, the prompt and the input.
     pub(crate) fn restore(self, wanted: &Wanted) -> Result<Restored, String> {
         let prompt =
             prompt::restore(&self.prompt, |number| wanted.told.get(&number), &wanted.texts)?;
         let injections = self.injections.into_iter().map(|injection| injection.restore(wanted));
         let injections = injections.collect::<Result<_, _>>()?;
-        let given = self.given.map(|given| given.restore(wanted)).transpose()?;
-        Ok(Restored { injections, prompt, given })
+        let input = self.input.map(|input| input.restore(wanted)).transpose()?;
+        Ok(Restored { injections, prompt, input })
     }
 }
 

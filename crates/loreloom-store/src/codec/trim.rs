@@ -1,6 +1,6 @@
 //! A turn that gave up what it can do without.
 //!
-//! What stays is what deciding it again needs (what it was given, its books) and what it left
+//! What stays is what a replay needs (its input, its books) and what it left
 //! behind (its delta, which is a column of its own). The prompt, the injections and the
 //! verdicts go: deciding it again gives them back, but for what the front end itself had sent.
 
@@ -29,9 +29,9 @@ pub(crate) fn record(turn: &mut TurnRecord) {
     turn.report.verdicts.clear();
     turn.report.spans.clear();
     turn.report.warnings.clear();
-    if let Some(given) = &mut turn.given {
+    if let Some(input) = &mut turn.input {
         // Seams are places in the prompt.
-        given.seams = Seams::default();
+        input.seams = Seams::default();
     }
 }
 
@@ -40,10 +40,10 @@ pub(crate) fn columns(body: &[u8], report: &[u8]) -> Result<Trimmed, String> {
     let mut body = Body::from_bytes(body)?;
     body.prompt.clear();
     body.injections.clear();
-    if let Some(given) = &mut body.given {
-        given.seams = Seams::default();
+    if let Some(input) = &mut body.input {
+        input.seams = Seams::default();
     }
-    match body.given.as_mut().map(|given| &mut given.fixed) {
+    match body.input.as_mut().map(|input| &mut input.fixed) {
         Some(Piece::Text(place)) => {
             let number = body.texts.get(*place).copied();
             body.texts = number.into_iter().collect();

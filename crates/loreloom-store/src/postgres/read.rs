@@ -229,7 +229,7 @@ impl<'client> Snapshot<'client> {
         let body = Body::from_bytes(row.try_get(4).doing(doing)?).map_err(broken)?;
         let wanted = self.wanted(&body).await?;
         let (answers, library) = (body.answers, body.library);
-        let Restored { injections, prompt, given } = body.restore(&wanted).map_err(broken)?;
+        let Restored { injections, prompt, input } = body.restore(&wanted).map_err(broken)?;
         Ok(Some(TurnRecord {
             chat: self.row.record.id.clone(),
             at: PrefixHash(digest(row, 0)?),
@@ -241,7 +241,7 @@ impl<'client> Snapshot<'client> {
             prompt,
             report: report_from(row.try_get(5).doing(doing)?).map_err(broken)?,
             created: Timestamp(row.try_get(2).doing(doing)?),
-            given,
+            input,
         }))
     }
 

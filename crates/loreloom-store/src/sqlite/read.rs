@@ -80,7 +80,7 @@ impl<'connection> Snapshot<'connection> {
         let body = Body::from_bytes(&row.body).reading(what)?;
         let wanted = self.wanted(&body)?;
         let (answers, library) = (body.answers, body.library);
-        let Restored { injections, prompt, given } = body.restore(&wanted).reading(what)?;
+        let Restored { injections, prompt, input } = body.restore(&wanted).reading(what)?;
         Ok(Some(TurnRecord {
             chat: self.row.record.id.clone(),
             at: row.at,
@@ -92,7 +92,7 @@ impl<'connection> Snapshot<'connection> {
             prompt,
             report: report_from(&row.report).reading(what)?,
             created: row.created,
-            given,
+            input,
         }))
     }
 

@@ -125,7 +125,7 @@ async fn a_database_of_schema_1_opens_and_is_upgraded_whole() {
         .collect();
     assert_eq!(chats, [("second".to_owned(), 2, 1), ("harbour".to_owned(), 5, 3)]);
     let last = store.turn(&tenant, &chat, TurnId(3)).await.unwrap().unwrap();
-    assert_eq!((last.injections.len(), last.prompt.len(), last.given), (2, 7, None));
+    assert_eq!((last.injections.len(), last.prompt.len(), last.input), (2, 7, None));
     let texts: Vec<&str> = last.injections.iter().map(|one| one.text.as_str()).collect();
     assert_eq!(texts, ["The tower leans.", "The bell is cracked."]);
     assert_eq!(store.library(&tenant, last.library).await.unwrap(), None);

@@ -14,7 +14,7 @@ use crate::{
     cards::decorators::{InjectDirective, InjectTarget},
     engine::texts::card_bits,
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
-    turn::Host,
+    turn::TurnInput,
 };
 
 /// A card entry, compiled.
@@ -77,10 +77,10 @@ impl CardEntry {
         self.copy
     }
 
-    /// What holds with this host.
-    pub(super) fn terms(&self, host: &Host<'_>) -> &Terms {
-        let at = usize::from(host.greeting.is_some()) + 2 * usize::from(host.user_icon.is_some());
-        &self.variants[usize::from(host.text)][at]
+    /// The terms that apply to what the front end stated.
+    pub(super) fn terms(&self, input: &TurnInput) -> &Terms {
+        let at = usize::from(input.greeting.is_some()) + 2 * usize::from(input.user_icon.is_some());
+        &self.variants[usize::from(input.text_completion)][at]
     }
 
     /// Whether it may fire though no key is found.

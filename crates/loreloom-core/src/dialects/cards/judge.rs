@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         if terms.force == Some(Force::Suppress) {
             return Err(Stop::Suppressed);
         }
-        if self.turn.forced.iter().any(|forced| forced.entry == entry.id) {
+        if self.turn.input.forced.iter().any(|forced| forced.entry == entry.id) {
             return Ok(Found::by(Reason::Forced, false));
         }
         if let Some(since) = matched.filter(|_| terms.keep) {
@@ -98,7 +98,7 @@ impl<'a> Scanner<'a> {
         let library = self.library;
         // Card rosters hold only entries of card books.
         #[expect(clippy::expect_used, reason = "a card roster holds only card entries")]
-        library.compiled(ix).card.as_ref().expect("a card entry").terms(&self.turn.host)
+        library.compiled(ix).card.as_ref().expect("a card entry").terms(self.turn.input)
     }
 
     /// The earlier turn that an entry matched first in. This turn's own record, left by
@@ -252,14 +252,14 @@ fn check_gates(gates: &Gates, turn: &Turn<'_>, basis: MessageBasis) -> Result<()
         return stop(Gate::Every { wanted, count });
     }
     let user_spoke = || turn.transcript.messages.iter().any(|one| one.role == Role::User);
-    match (gates.greeting, turn.host.greeting) {
+    match (gates.greeting, turn.input.greeting) {
         (Some(Greeting::Only), _) if user_spoke() => return stop(Gate::GreetingOver),
         (Some(Greeting::Index(wanted)), Some(found)) if wanted != found => {
             return stop(Gate::Greeting { wanted, found });
         }
         _ => {}
     }
-    match (&gates.user_icon, turn.host.user_icon) {
+    match (&gates.user_icon, turn.input.user_icon.as_deref()) {
         (Some(wanted), Some(found)) if wanted != found => {
             stop(Gate::UserIcon { wanted: wanted.clone(), found: found.to_owned() })
         }

@@ -83,7 +83,7 @@ pub fn scan(
             warnings: Vec::new(),
         };
     }
-    let window = Window::new(turn.transcript, roster.cards().furthest(turn.host.text));
+    let window = Window::new(turn.transcript, roster.cards().furthest(turn.input.text_completion));
     let mut scanner = Scanner::new((library, roster), turn, &window, state, rules, instruments);
     scanner.effects.state = after;
     scanner.run()
@@ -130,8 +130,8 @@ impl<'a> Scanner<'a> {
     ) -> Self {
         let Instruments { counter, dice, cache } = instruments;
         let pool = (library, roster, Dialect::Cards);
-        let texts = Texts::new(pool, &window.transcript, turn.card, &[], rules.words, cache);
-        let effects = if turn.dry_run {
+        let texts = Texts::new(pool, &window.transcript, &turn.input.card, &[], rules.words, cache);
+        let effects = if turn.input.dry_run {
             Effects::dry(state)
         } else {
             Effects::begin(library, roster, state, turn.length())
@@ -164,7 +164,7 @@ impl<'a> Scanner<'a> {
     fn run(mut self) -> CardScan {
         self.unwritten = self.effects.state.variables.clone();
         self.live.clone_from(&self.roster.cards().always);
-        let forced = self.turn.forced.iter().map(|forced| &forced.entry);
+        let forced = self.turn.input.forced.iter().map(|forced| &forced.entry);
         let remembered = self.state.first_match.keys();
         let entries = forced.chain(remembered).filter_map(|id| self.library.find(id));
         let entries: Vec<EntryIx> = entries.chain(self.effects.sticky_entries()).collect();
@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
                 self.live.extend(self.roster.ranks(ix));
             }
         }
-        let furthest = self.roster.cards().furthest(self.turn.host.text);
+        let furthest = self.roster.cards().furthest(self.turn.input.text_completion);
         self.texts.reach_back(furthest.messages);
         if furthest.characters > 0 {
             self.texts.reach_back_characters(furthest.characters);
@@ -353,7 +353,7 @@ impl<'a> Scanner<'a> {
 
     /// A match is a match whether or not it fits: recorded before the budget.
     fn record_matches(&mut self) {
-        if self.turn.dry_run {
+        if self.turn.input.dry_run {
             return;
         }
         let now = self.turn.answers.unwrap_or_default();
@@ -429,7 +429,7 @@ impl<'a> Scanner<'a> {
     fn add_near(&mut self) {
         let mut near: Vec<(f64, EntryIx)> = self
             .turn
-            .host
+            .input
             .near
             .iter()
             .filter_map(|near| Some((near.score, self.library.find(&near.entry)?)))

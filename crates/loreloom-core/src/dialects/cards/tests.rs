@@ -8,14 +8,13 @@ use super::{CardMode, Directives, Grammar, Known, split};
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
-    dice::TurnDice,
     ids::ChatId,
     library::{Dialect, Library, Roster},
     report::{Outcome, Verdict},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{Instruments, Transcript, TurnCache, TurnInput},
     units::Tokens,
     weave::{self, Woven},
 };
@@ -42,25 +41,10 @@ fn play(book: Book, text: &str, mode: CardMode) -> (Woven, Vec<Verdict>) {
     let roster = Roster::all(&library, rules.world_info.strategy);
     let path = Path::of(ChatId::from("chat"), [Message::new(Role::User, None, text)]);
     let transcript = Transcript::of(&path, false);
-    let card = CardTexts::default();
-    let turn = Turn {
-        chat: path.chat(),
-        prefix: path.prefix(),
-        answers: path.last_user(),
-        transcript: &transcript,
-        generation: crate::chat::GenerationType::Normal,
-        speaker: None,
-        user: "Mira",
-        card: &card,
-        prompts: &[],
-        forced: &[],
-        context: Tokens(8000),
-        seed: 0,
-        at: None,
-        dry_run: false,
-        host: Host::default(),
-    };
-    let mut dice = TurnDice::new(0, path.chat(), &path);
+    let input =
+        TurnInput { user: "Mira".to_owned(), context: Tokens(8000), ..TurnInput::default() };
+    let turn = input.turn(&path, &transcript);
+    let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };

@@ -230,13 +230,13 @@ pub(crate) fn check_filters(turn: &Turn<'_>, entry: &Entry) -> Result<(), Stop> 
         return Err(Stop::Disabled);
     }
     let filters = &activation.filters;
-    let trigger = turn.generation.as_str();
+    let trigger = turn.input.generation.as_str();
     if !filters.triggers.is_empty() && !filters.triggers.iter().any(|wanted| wanted == trigger) {
         let (wanted, found) = (filters.triggers.clone(), trigger.to_owned());
         return Err(Stop::Trigger { wanted, found });
     }
     if !filters.characters.is_empty() {
-        let name = turn.speaker.and_then(|speaker| speaker.filter_name.as_deref());
+        let name = turn.input.speaker.as_ref().and_then(|speaker| speaker.filter_name.as_deref());
         let listed = name.is_some_and(|name| filters.characters.iter().any(|one| one == name));
         if listed == filters.exclude {
             let (listed, exclude) = (filters.characters.clone(), filters.exclude);
@@ -245,7 +245,7 @@ pub(crate) fn check_filters(turn: &Turn<'_>, entry: &Entry) -> Result<(), Stop> 
     }
     // A host that knows no tags cannot filter by them.
     if !filters.tags.is_empty()
-        && let Some(tags) = turn.speaker.and_then(|speaker| speaker.tags.as_deref())
+        && let Some(tags) = turn.input.speaker.as_ref().and_then(|speaker| speaker.tags.as_deref())
     {
         let listed = filters.tags.iter().any(|tag| tags.contains(tag));
         if listed == filters.exclude {

@@ -118,7 +118,7 @@ pub fn scan_wrapping(
     wrap: &WrapFormat,
     instruments: &mut Instruments<'_>,
 ) -> Scan {
-    let effects = if turn.dry_run {
+    let effects = if turn.input.dry_run {
         Effects::dry(state)
     } else {
         Effects::begin(library, roster, state, turn.length())
@@ -190,12 +190,13 @@ impl<'a> Scanner<'a> {
         let texts = Texts::new(
             (library, roster, Dialect::WorldInfo),
             turn.transcript,
-            turn.card,
-            turn.prompts,
+            &turn.input.card,
+            &turn.input.prompts,
             rules.words,
             cache,
         );
         let forced: FxHashMap<EntryIx, &Forced> = turn
+            .input
             .forced
             .iter()
             .filter_map(|one| library.find(&one.entry).map(|ix| (library.compiled(ix).slot, one)))
@@ -207,7 +208,7 @@ impl<'a> Scanner<'a> {
         // Entries that share a slot are all replaced by what the host sent.
         let sharing = forced.keys().copied().filter(ours).flat_map(|slot| library.sharing(slot));
         live.extend(sharing.flat_map(|ix| roster.ranks(ix)));
-        let near = Nearness::judge(turn.host.near, library, roster, rules);
+        let near = Nearness::judge(&turn.input.near, library, roster, rules);
         live.extend(near.entries().flat_map(|ix| roster.ranks(ix)));
         let mut levels: Vec<u32> = roster.levels().to_vec();
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
@@ -231,7 +232,7 @@ impl<'a> Scanner<'a> {
             levels,
             skew: 0,
             count: 0,
-            budget: budget(rules, turn.context),
+            budget: budget(rules, turn.input.context),
             running: Measure::default(),
             overflowed: false,
             unfit: None,
@@ -381,7 +382,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn finish(mut self) -> Scan {
-        if !self.turn.dry_run {
+        if !self.turn.input.dry_run {
             let may_last =
                 |one: &&Activated| one.instead.is_some() || !self.library.compiled(one.ix).plain;
             for activated in self.activated.iter().filter(may_last) {

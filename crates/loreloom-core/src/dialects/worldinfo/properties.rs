@@ -7,15 +7,14 @@ use proptest::prelude::*;
 use super::{Quirks, Strategy as BookOrder, WorldInfoRules};
 use crate::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
-    chat::{GenerationType, Role},
-    dice::TurnDice,
-    ids::{ChatId, PrefixHash},
+    chat::{Path, Role},
+    ids::ChatId,
     library::{Library, Roster},
     report::{Outcome, Verdict},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Forced, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{Forced, Instruments, Transcript, TurnCache, TurnInput},
     units::{Depth, Tokens},
     weave::{Woven, weave},
 };
@@ -143,7 +142,8 @@ fn woven_with(
     }
     let library = Library::compile([Arc::new(book)], &rules.world_info);
     let roster = Roster::all(&library, rules.world_info.strategy);
-    let (id, mut state, mut turns) = (ChatId::from("c"), StoryState::default(), Vec::new());
+    let (path, mut state, mut turns) =
+        (Path::new(ChatId::from("c")), StoryState::default(), Vec::new());
     let mut transcript = Transcript::new(rules.world_info.include_names);
     let mut cache = TurnCache::default();
     for (at, text) in chat.iter().enumerate() {
@@ -152,24 +152,15 @@ fn woven_with(
         if memory == Memory::Cold {
             cache = TurnCache::default();
         }
-        let turn = Turn {
-            chat: &id,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced,
+        let input = TurnInput {
+            user: "Mira".to_owned(),
+            forced: forced.to_vec(),
             context: Tokens(context),
             seed: 3,
-            at: None,
-            dry_run: false,
-            host: Host::default(),
+            ..TurnInput::default()
         };
-        let mut dice = TurnDice::at(3, &id, None);
+        let turn = input.turn(&path, &transcript);
+        let mut dice = turn.dice();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
         let woven = weave(&library, &roster, &turn, &state, rules, &mut instruments);

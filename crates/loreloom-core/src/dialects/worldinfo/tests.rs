@@ -5,16 +5,15 @@ use std::sync::Arc;
 use super::{Quirks, VectorRules, WorldInfoRules, fingerprint, split_decorators};
 use crate::{
     book::{Book, Container, Entry, Key, Origin, OriginalId, Position, TextStyle},
-    chat::{GenerationType, Role},
-    dice::TurnDice,
-    ids::{ChatId, EntryId, PrefixHash},
+    chat::{Path, Role},
+    ids::{ChatId, EntryId},
     library::{Library, Roster},
     macros::Variables,
     report::{KeyMatch, Outcome, Reason, Stop, TextSource, Verdict},
     rules::Rules,
     state::{StoryState, TimedRecord},
     tokens::ByteEstimate,
-    turn::{CardTexts, Forced, Host, Instruments, Near, Transcript, Turn, TurnCache},
+    turn::{Forced, Instruments, Near, Transcript, TurnCache, TurnInput},
     units::{MessageCount, Tokens},
     weave::{Woven, weave},
 };
@@ -67,25 +66,18 @@ impl Plain<'_> {
         for text in self.chat {
             transcript.push(Role::User, None, text);
         }
-        let chat = ChatId::from("c");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: self.forced,
+        let path = Path::new(ChatId::from("c"));
+        let input = TurnInput {
+            user: "Mira".to_owned(),
+            forced: self.forced.to_vec(),
+            near: self.near.to_vec(),
             context: Tokens(self.context),
             seed: 1,
-            at: None,
             dry_run: self.dry_run,
-            host: Host { near: self.near, ..Host::default() },
+            ..TurnInput::default()
         };
-        let (mut dice, mut cache) = (TurnDice::at(1, &chat, None), TurnCache::default());
+        let turn = input.turn(&path, &transcript);
+        let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
         weave(&library, &roster, &turn, &self.state, &rules, &mut instruments)

@@ -19,7 +19,7 @@ pub fn judge_untouched(
     instruments: &mut Instruments<'_>,
     entries: &[EntryIx],
 ) -> Vec<Stop> {
-    let effects = if turn.dry_run {
+    let effects = if turn.input.dry_run {
         Effects::dry(state)
     } else {
         Effects::begin(library, roster, state, turn.length())

@@ -70,7 +70,7 @@ impl Location {
             ][at as usize]
                 .clone(),
             PartRef::Prompt(at) => {
-                TextSource::Prompt { name: turn.prompts[at as usize].name.clone() }
+                TextSource::Prompt { name: turn.input.prompts[at as usize].name.clone() }
             }
             PartRef::Lore(ix) => TextSource::Entry { entry: library.entry(ix).id.clone() },
             PartRef::Joined => TextSource::Joined,

@@ -16,7 +16,7 @@ use loreloom_core::{
         wire::{self, Known, PromptField, WireBody, outline::Outline},
     },
     stable::Mark,
-    told::Told,
+    turn::StoryContext,
 };
 use memchr::memmem;
 
@@ -36,7 +36,7 @@ pub(super) struct Body {
     /// The model it asks for.
     pub(super) model: Option<String>,
     /// What it tells of the story besides its messages.
-    pub(super) told: Told,
+    pub(super) stated: StoryContext,
     /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
@@ -76,10 +76,10 @@ impl Body {
         };
         let request = wire::read(Method::POST.as_str(), path, header, body);
         let request = request.ok_or(Unreadable::NoPrompt)?;
-        let (told, mistold) = own.as_ref().map(own::told).unwrap_or_default();
-        let complaint = own.as_ref().and_then(own::complaint).or(mistold);
+        let (stated, misstated) = own.as_ref().map(own::stated).unwrap_or_default();
+        let complaint = own.as_ref().and_then(own::complaint).or(misstated);
         let complaint = complaint.or_else(|| own::misheaded(headers));
-        Ok(Self { has_own: own.is_some(), outline, field, request, model, told, complaint })
+        Ok(Self { has_own: own.is_some(), outline, field, request, model, stated, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.

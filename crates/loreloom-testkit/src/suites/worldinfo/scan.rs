@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, Entry},
-    chat::{GenerationType, Role},
+    chat::{GenerationType, Path, Role},
     dice::{Dice, Roll},
-    ids::{ChatId, EntryId, PrefixHash},
+    ids::{ChatId, EntryId},
     library::{Attachment, EntryIx, Library, Roster, Scope},
     note::AuthorsNote,
     regex_script::RegexScript,
@@ -14,7 +14,8 @@ use loreloom_core::{
     state::StoryState,
     tokens::ByteEstimate,
     turn::{
-        CardTexts, Forced, Host, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
+        CardTexts, Forced, Instruments, ScannedPrompt, Speaker, Transcript, Turn, TurnCache,
+        TurnInput,
     },
     units::{Depth, Tokens},
     worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
@@ -108,36 +109,25 @@ impl<'input> Case<'input> {
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
         let mut dice = ScriptedDice { rolls: rolls.collect(), used: 0 };
         let note = note(&self.input["authorsNote"]);
-        let (speaker, card) =
-            (speaker(&self.input["character"]), card(&self.input["globalScanData"]));
-        let chat_id = ChatId::from("case");
-        let mut request = Turn {
-            chat: &chat_id,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
+        let path = Path::new(ChatId::from("case"));
+        let mut input = TurnInput {
             generation: GenerationType::from_name(text(&turn["trigger"])),
-            speaker: speaker.as_ref(),
-            user: text(&self.input["user_name"]),
-            card: &card,
-            prompts: &[],
-            forced: &[],
+            speaker: speaker(&self.input["character"]),
+            user: text(&self.input["user_name"]).to_owned(),
+            card: card(&self.input["globalScanData"]),
             context: Tokens(
                 u32::try_from(self.input["maxContext"].as_u64().unwrap_or(0)).unwrap_or(0),
             ),
-            seed: 0,
-            at: None,
             dry_run: turn["dryRun"] == true,
-            host: Host::default(),
+            forced: forced(&library, &turn["forceActivate"])?,
+            ..TurnInput::default()
         };
         let users = chat.iter().filter(|message| message["is_user"] == true).count();
         let due = note.filter(|note| {
-            speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
+            input.speaker.is_some() && note.is_due(u32::try_from(users).unwrap_or(u32::MAX))
         });
-        let prompts = self.prompts(due.as_ref(), &request);
-        let forced = forced(&library, &turn["forceActivate"])?;
-        request.prompts = &prompts;
-        request.forced = &forced;
+        input.prompts = self.prompts(due.as_ref(), &input.turn(&path, &transcript));
+        let request = input.turn(&path, &transcript);
         let mut instruments = Instruments {
             counter: &ByteEstimate,
             dice: &mut dice,

@@ -1,4 +1,4 @@
-//! What a front end tells besides messages holds on the path it was told on.
+//! What a front end states besides messages holds on its path.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn a_note_is_told_once_and_stands_until_it_is_taken_away_on_that_path_only
     let (sent, _) = send(&loreloom, &model, &third, None).await;
     assert_eq!(sent[4], "[Slowly.]", "{sent:?}");
     let last = loreloom.app.last_turn().await.unwrap().unwrap().record;
-    assert_eq!(last.delta.told, None, "it is written down where it was told");
+    assert_eq!(last.delta.context, None, "it is written down where it was told");
     // Another branch, from before the note.
     let other = [&first[..], &[("user", "Stop.")]].concat();
     let (sent, _) = send(&loreloom, &model, &other, None).await;
@@ -72,16 +72,16 @@ async fn pins_blocks_scene_and_greeting_reach_the_turn_and_what_is_wrong_is_told
     assert!(sent.iter().any(|one| one.contains("The tower leans.")), "{sent:?}");
     let warning = warning.unwrap();
     assert!(warning.starts_with("`loreloom.blocks`:"), "{warning}");
-    let given = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
-    let scene = given.scene.unwrap();
-    assert_eq!((given.greeting, &scene.context["era"]), (Some(2), &json!("old")));
+    let input = loreloom.app.last_turn().await.unwrap().unwrap().record.input.unwrap();
+    let scene = input.vault_context.unwrap();
+    assert_eq!((input.greeting, &scene.context["era"]), (Some(2), &json!("old")));
     let next = [("user", "Hello."), ("assistant", "You said: Hello."), ("user", "More.")];
     let own = json!({"pins": [], "blocks": ["Tower"]});
     let (sent, _) = send(&loreloom, &model, &next, Some(own)).await;
     assert!(!sent.iter().any(|one| one.contains("The tower leans.")), "{sent:?}");
-    let given = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
-    let scene = given.scene.unwrap();
-    assert_eq!((scene.blocks.len(), given.greeting), (1, Some(2)));
+    let input = loreloom.app.last_turn().await.unwrap().unwrap().record.input.unwrap();
+    let scene = input.vault_context.unwrap();
+    assert_eq!((scene.blocks.len(), input.greeting), (1, Some(2)));
     assert_eq!(scene.context["era"], "old", "what is left out stays as it was");
 }
 
@@ -98,8 +98,8 @@ async fn the_group_a_request_names_holds_until_another_is_named() {
     ] {
         let (_, warning) = send(&loreloom, &model, said, own.clone()).await;
         assert_eq!(warning, None, "{own:?}");
-        let given = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
-        assert_eq!(given.group.as_deref(), group, "{own:?}");
+        let input = loreloom.app.last_turn().await.unwrap().unwrap().record.input.unwrap();
+        assert_eq!(input.group.as_deref(), group, "{own:?}");
     }
 }
 
@@ -107,8 +107,8 @@ async fn the_group_a_request_names_holds_until_another_is_named() {
 async fn settings_tell_what_requests_do_not() {
     let model = ModelServer::start(Script::new()).unwrap();
     let note = |text: &str| serde_json::from_value(json!({"note": {"text": text}})).unwrap();
-    let told = [("*".to_owned(), note("[All.]")), ("story".to_owned(), note("[This.]"))].into();
-    let loreloom = Loreloom::start(&model, Setup { told, ..Setup::default() }).await;
+    let contexts = [("*".to_owned(), note("[All.]")), ("story".to_owned(), note("[This.]"))].into();
+    let loreloom = Loreloom::start(&model, Setup { contexts, ..Setup::default() }).await;
     let (sent, _) = send(&loreloom, &model, &[("user", "Hello.")], None).await;
     assert_eq!(sent, ["[This.]", "Hello."]);
     let own = json!({"note": {"text": "[Mine.]"}});
