@@ -19,8 +19,8 @@ use loreloom_core::{
     state::StoryState,
     tokens::TokenCounter,
     turn::{Instruments, Near, Transcript, Turn, TurnCache},
-    vault::{Note, Pick},
-    weave::{self, Woven},
+    vault::Note,
+    weave::{self, PreparedTurn, Woven},
 };
 use loreloom_memory::{
     lore_vectors::LoreVectors,
@@ -250,15 +250,29 @@ impl Lore {
         weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
     }
 
-    /// The notes that a selecting model may choose from; `None` if none is to choose.
-    pub fn vault_candidates(
+    /// The first step of a turn, before a selecting model is asked.
+    pub(crate) fn prepare_turn(
         &self,
         turn: &Turn<'_>,
         state: &StoryState,
         counter: &dyn TokenCounter,
-    ) -> Option<Vec<Pick>> {
+    ) -> PreparedTurn {
         self.with(turn, counter, |instruments| {
-            weave::vault_candidates(&self.library, turn, state, self.rules(), instruments)
+            weave::prepare(&self.library, turn, state, self.rules(), instruments)
+        })
+    }
+
+    /// The second step of a turn: decides it.
+    pub(crate) fn finish_turn(
+        &self,
+        prepared: PreparedTurn,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Woven {
+        let (library, roster) = (&self.library, self.roster(&turn.cast()));
+        self.with(turn, counter, |instruments| {
+            weave::finish(prepared, library, &roster, turn, state, self.rules(), instruments)
         })
     }
 

@@ -8,9 +8,9 @@ use loreloom_core::{
     notebook::NotebookRules,
     rules::VaultUse,
     units::Tokens,
-    vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
+    vault::{Conflict, OnFailure, SelectionRules, VaultRules},
 };
-use loreloom_formats::vault::{NoteRules, TagNames};
+use loreloom_formats::vault::{NoteRules, TagNames, clamp_known, rules_of};
 use loreloom_memory::vault_select::AskRules;
 use loreloom_server::KeySource;
 use serde_json::{Map, Value};

@@ -44,8 +44,51 @@ pub fn weave(
     rules: &Rules,
     instruments: &mut Instruments<'_>,
 ) -> Woven {
+    let prepared = prepare(library, turn, state, rules, instruments);
+    finish(prepared, library, roster, turn, state, rules, instruments)
+}
+
+/// A turn whose vault notes are matched. A selecting model can be asked now; put its answer
+/// into [`TurnInput::selection`], and [`finish`] the turn.
+#[derive(Clone, Debug)]
+pub struct PreparedTurn {
+    notes: Option<notes::MatchedNotes>,
+}
+
+impl PreparedTurn {
+    /// The notes that a selecting model may choose from; `None` if there is no vault or no
+    /// model takes part.
+    pub fn open_notes(&self) -> Option<&[Pick]> {
+        self.notes.as_ref()?.open.as_deref()
+    }
+}
+
+/// The first step of a turn: matches the notes of a vault.
+pub fn prepare(
+    library: &Library,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> PreparedTurn {
+    PreparedTurn { notes: notes::prepare(library, turn, state, rules, instruments) }
+}
+
+/// The second step of a turn: decides it. Everything but the selection must be as it was in the
+/// first step.
+pub fn finish(
+    prepared: PreparedTurn,
+    library: &Library,
+    roster: &Roster,
+    turn: &Turn<'_>,
+    state: &StoryState,
+    rules: &Rules,
+    instruments: &mut Instruments<'_>,
+) -> Woven {
     let Rules { world_info, wrap, .. } = rules;
-    let notes = notes::weave(library, turn, state, rules, instruments);
+    let notes = prepared
+        .notes
+        .and_then(|matched| notes::finish(matched, library, turn, state, rules, instruments));
     let input = fed(turn.input, notes.as_ref(), rules);
     let turn = &Turn { input: &input, ..*turn };
     let scan =
@@ -128,18 +171,6 @@ fn fed<'turn>(
     Cow::Owned(input)
 }
 
-/// The notes that a selecting model may choose from this turn; `None` if there is no vault
-/// or no model is asked. Put its answer into [`TurnInput::selection`].
-pub fn vault_candidates(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Option<Vec<Pick>> {
-    notes::candidates(library, turn, state, rules, instruments)
-}
-
 /// The verdicts of all entries of the roster: those of the report, and for entries that
 /// nothing touched the rule that kept them out.
 ///
@@ -172,9 +203,7 @@ pub fn verdicts(
             }
         }
     }
-    if let Some(vault) = library.vault() {
-        notes::untouched(vault, turn, rules, instruments, &mut verdicts);
-    }
+    notes::untouched(library, turn, state, rules, instruments, &mut verdicts);
     verdicts
 }
 

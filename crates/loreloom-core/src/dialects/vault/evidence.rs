@@ -1,6 +1,6 @@
-//! The proof behind a note that came in: which key was found, and where.
+//! Which key let a note in, and where it was found.
 
-use super::{Lines, Pick, Vault, VaultCache, VaultRules, index::KeyProbe};
+use super::{Pick, VaultCache, VaultTurn, compile::KeyProbe};
 use crate::{
     chat::Role,
     ids::EntryId,
@@ -9,21 +9,19 @@ use crate::{
     scan::{Tallies, raw_span},
 };
 
-/// What a turn looked at.
+/// The matches of a turn.
 #[derive(Clone, Copy)]
 pub(super) struct Evidence<'a> {
-    pub(super) vault: &'a Vault,
-    pub(super) lines: &'a Lines,
+    pub(super) turn: VaultTurn<'a>,
     /// All notes that the chat brought in.
     pub(super) picks: &'a [Pick],
-    pub(super) rules: &'a VaultRules,
 }
 
 impl Evidence<'_> {
     /// How a note came in.
     pub(super) fn trigger(&self, pick: &Pick, cache: &mut VaultCache) -> Trigger {
-        let depth = self.vault.compiled(pick.ix).depth.unwrap_or(self.rules.keys.depth);
-        let probe = pick.key.map(|at| self.vault.key_probes(pick.ix)[at]);
+        let depth = self.turn.depth_of(pick.ix);
+        let probe = pick.key.map(|at| self.turn.vault.key_probes(pick.ix)[at]);
         let at = probe.and_then(|probe| {
             if pick.step > 0 {
                 self.in_notes(pick, probe)
@@ -38,7 +36,7 @@ impl Evidence<'_> {
             }
             (Some(_) | None, _) => Vec::new(),
         };
-        // A key that lies across messages is nowhere in particular, but was found.
+        // A key that lies across messages has no place of its own.
         let at = at.or(Some(MatchPlace { source: TextSource::Joined, start: 0, end: 0 }));
         let key =
             |key: &str| KeyMatch { key: key.to_owned(), expanded: None, at, also: Vec::new() };
@@ -47,7 +45,7 @@ impl Evidence<'_> {
             phase: if pick.step > 0 { ScanPhase::Recursion } else { ScanPhase::Initial },
             pass: pick.step + 1,
             depth,
-            primary: pick.key_text(self.vault).map(key),
+            primary: pick.key_text(self.turn.vault).map(key),
             secondary: Vec::new(),
             parents,
         }
@@ -55,9 +53,8 @@ impl Evidence<'_> {
 
     /// The newest message of the window that holds a key.
     fn in_chat(&self, probe: KeyProbe, depth: u32, cache: &mut VaultCache) -> Option<MatchPlace> {
-        let window = self.lines.window(depth, self.rules.quirks.hidden_use_depth);
-        window.into_iter().rev().find_map(|line| {
-            let span = first(&cache.of(self.vault, &line.scan), probe)?;
+        self.turn.window(depth).into_iter().rev().find_map(|line| {
+            let span = first(&cache.of(self.turn.vault, &line.scan), probe)?;
             let (start, end) = self.trace(line.scan.as_str(), span);
             let prefix = line.name.len() + 2;
             Some(if start < prefix {
@@ -78,19 +75,19 @@ impl Evidence<'_> {
     }
 
     fn in_note(&self, ix: EntryIx, probe: KeyProbe) -> Option<MatchPlace> {
-        let note = self.vault.note(ix);
+        let note = self.turn.vault.note(ix);
         if note.exclude_recursion {
             return None;
         }
-        let (start, end) = self.trace(&note.content, first(self.vault.found_in(ix), probe)?);
-        let entry: EntryId = self.vault.id(ix).clone();
+        let (start, end) = self.trace(&note.content, first(self.turn.vault.found_in(ix), probe)?);
+        let entry: EntryId = self.turn.vault.id(ix).clone();
         Some(MatchPlace { source: TextSource::Entry { entry }, start, end })
     }
 
-    /// Where a find stands in the text as written; the whole text where composing letters
-    /// moved everything.
+    /// The span in the text as written. It is the whole text where composed letters moved
+    /// everything.
     fn trace(&self, text: &str, (start, end): (usize, usize)) -> (usize, usize) {
-        let folding = self.vault.folding;
+        let folding = self.turn.vault.folding;
         if !folding.is_traceable(text) {
             return (0, text.len());
         }

@@ -4,17 +4,17 @@
 //! sentence if enough of it fits, and ends the list: authors can tell from the order which
 //! notes win.
 
-use super::{
-    NotePosition, OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules, truncate::shorten,
-};
+use super::{OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules};
 use crate::{
     chat::Role,
     library::EntryIx,
     place::{Injection, Place, Provenance},
     report::Stop,
+    shorten::shorten,
     tokens::TokenCounter,
     units::{Depth, Tokens},
     utf16::length,
+    vault_notes::NotePosition,
 };
 
 /// What fits.
@@ -90,7 +90,7 @@ pub fn fit(
     let mut fitted = Fitted::default();
     let (outlets, others): (Vec<&Pick>, Vec<&Pick>) =
         picks.iter().partition(|pick| vault.note(pick.ix).seat.outlet.is_some());
-    let writer = Writer { vault, rules, counter };
+    let writer = NoteWriter { vault, rules, counter };
     let mut used = Tokens::ZERO;
     let mut closed = false;
     for pick in others {
@@ -118,13 +118,13 @@ pub fn fit(
     fitted
 }
 
-struct Writer<'a> {
+struct NoteWriter<'a> {
     vault: &'a Vault,
     rules: &'a VaultRules,
     counter: &'a dyn TokenCounter,
 }
 
-impl Writer<'_> {
+impl NoteWriter<'_> {
     fn tokens(&self, ix: EntryIx) -> Tokens {
         self.vault.tokens(ix, self.counter)
     }
@@ -286,7 +286,7 @@ impl Fitted {
 }
 
 /// Escapes what would end a tag or an attribute.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

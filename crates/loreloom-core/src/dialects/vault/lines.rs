@@ -7,12 +7,12 @@ use crate::{
 
 /// A message as a vault scans it.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct VaultLine {
     /// `Name: text`.
     pub(super) scan: ScanText,
     pub(super) name: Box<str>,
     pub(super) user: bool,
-    /// Its place in the chat, from the oldest.
+    /// Its place in the chat, counted from the oldest.
     pub(super) index: u32,
     scanned: bool,
 }
@@ -20,7 +20,7 @@ pub struct Line {
 /// The messages of a path, oldest first. Grows with the path, so that each message is
 /// prepared once.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Vec<Line>);
+pub struct Lines(Vec<VaultLine>);
 
 impl Lines {
     /// The messages of a path. Hidden ones and instructions are not scanned.
@@ -51,7 +51,7 @@ impl Lines {
     pub fn push(&mut self, name: &str, text: &str, user: bool, scanned: bool) {
         let scan = ScanText::new(format!("{name}: {text}"));
         let index = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        self.0.push(Line { scan, name: name.into(), user, index, scanned });
+        self.0.push(VaultLine { scan, name: name.into(), user, index, scanned });
     }
 
     /// How many messages there are, scanned or not.
@@ -64,7 +64,7 @@ impl Lines {
         self.0.is_empty()
     }
 
-    /// How many there are without a reply at the end, which is about to be written again.
+    /// How many there are without a trailing reply, which is about to be written again.
     pub fn before_reply(&self) -> usize {
         let ends_with_reply = self.0.last().is_some_and(|line| !line.user);
         self.0.len() - usize::from(ends_with_reply)
@@ -72,10 +72,10 @@ impl Lines {
 
     /// The scanned ones among the newest `depth` messages, oldest first. With
     /// `hidden_use_depth`, messages that are not scanned count too.
-    pub(super) fn window(&self, depth: u32, hidden_use_depth: bool) -> Vec<&Line> {
+    pub(super) fn window(&self, depth: u32, hidden_use_depth: bool) -> Vec<&VaultLine> {
         let depth = depth as usize;
         let newest = self.0.iter().rev();
-        let mut window: Vec<&Line> = if hidden_use_depth {
+        let mut window: Vec<&VaultLine> = if hidden_use_depth {
             newest.take(depth).filter(|line| line.scanned).collect()
         } else {
             newest.filter(|line| line.scanned).take(depth).collect()
@@ -86,33 +86,17 @@ impl Lines {
 
     /// The text of a window.
     pub fn text(&self, depth: u32, hidden_use_depth: bool) -> String {
-        join(self.window(depth, hidden_use_depth).into_iter().map(|line| line.scan.as_str()))
+        let window = self.window(depth, hidden_use_depth);
+        window.into_iter().map(|line| line.scan.as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The text of a window as the selecting model reads it: who is a person and who is
-    /// not is said.
-    pub fn transcript(&self, depth: u32, hidden_use_depth: bool) -> String {
-        self.told(depth, hidden_use_depth).join("\n")
-    }
-
-    /// The same, message by message.
-    pub fn told(&self, depth: u32, hidden_use_depth: bool) -> Vec<String> {
-        let told = |line: &Line| {
+    /// The messages of a window for a selecting model: `Name (user): text`.
+    pub fn with_roles(&self, depth: u32, hidden_use_depth: bool) -> Vec<String> {
+        let written = |line: &VaultLine| {
             let name = if line.name.is_empty() { "Unknown" } else { &*line.name };
-            let who = if line.user { "user" } else { "character" };
-            format!("{name} ({who}): {}", &line.scan.as_str()[line.name.len() + 2..])
+            let role = if line.user { "user" } else { "character" };
+            format!("{name} ({role}): {}", &line.scan.as_str()[line.name.len() + 2..])
         };
-        self.window(depth, hidden_use_depth).into_iter().map(told).collect()
+        self.window(depth, hidden_use_depth).into_iter().map(written).collect()
     }
-}
-
-fn join<'a>(parts: impl Iterator<Item = &'a str>) -> String {
-    let mut out = String::new();
-    for (at, part) in parts.enumerate() {
-        if at > 0 {
-            out.push('\n');
-        }
-        out.push_str(part);
-    }
-    out
 }

@@ -1,10 +1,11 @@
-//! Which notes the chat brings in: constants, keys, cascades, recursion, meaning.
+//! Which notes the chat brings in: constants, keys, cascades, recursion, full-text search.
 
-use std::{borrow::Cow, cmp::Reverse};
+use std::borrow::Cow;
 
 use super::{
-    ExcludedNotes, Lines, OrderRules, Pick, Stopped, Vault, VaultCache, VaultRules, VaultState,
-    index::KeyProbe,
+    ExcludedNotes, Pick, Stopped, Vault, VaultCache, VaultTurn,
+    compile::KeyProbe,
+    order::{by_priority, sort_picks},
     windows::{Findings, Windows},
 };
 use crate::{
@@ -37,48 +38,36 @@ pub struct FuzzyUse {
     pub matched: usize,
 }
 
-/// Finds the notes that the chat brings in. `character` is the one who speaks next.
-pub fn find(
-    vault: &Vault,
-    lines: &Lines,
-    character: Option<&str>,
-    state: &VaultState,
-    rules: &VaultRules,
-    (dice, cache): (&mut dyn Dice, &mut VaultCache),
-) -> Matches {
-    let windows = Windows::new(vault, lines, rules.quirks.hidden_use_depth, cache);
-    let mut finder = Finder {
-        vault,
-        state,
-        rules,
+/// Finds the notes that the chat brings in.
+pub fn find(turn: VaultTurn<'_>, dice: &mut dyn Dice, cache: &mut VaultCache) -> Matches {
+    let mut matcher = NoteMatcher {
+        turn,
         dice,
-        windows,
-        is_in: vec![false; vault.len()],
+        windows: Windows::new(turn, cache),
+        is_in: vec![false; turn.vault.len()],
         picks: Vec::new(),
         stopped: Vec::new(),
         fuzzy: FuzzyUse::default(),
     };
-    finder.take_forced(lines.len());
-    finder.tell("constants and new chats");
-    if rules.keys.depth > 0 {
-        finder.look_for_keys();
-        finder.tell("keys");
-        finder.take_character(character);
-        finder.tell("active character");
-        finder.cascade();
-        finder.tell("cascade links");
-        finder.recurse();
-        finder.tell("recursion");
-        finder.search();
-        finder.tell("fuzzy search");
+    matcher.take_forced();
+    matcher.report("constants and new chats");
+    if turn.rules.keys.depth > 0 {
+        matcher.look_for_keys();
+        matcher.report("keys");
+        matcher.take_character();
+        matcher.report("active character");
+        matcher.cascade();
+        matcher.report("cascade links");
+        matcher.recurse();
+        matcher.report("recursion");
+        matcher.search();
+        matcher.report("fuzzy search");
     }
-    finder.finish()
+    matcher.finish()
 }
 
-struct Finder<'a> {
-    vault: &'a Vault,
-    state: &'a VaultState,
-    rules: &'a VaultRules,
+struct NoteMatcher<'a> {
+    turn: VaultTurn<'a>,
     dice: &'a mut dyn Dice,
     windows: Windows<'a>,
     is_in: Vec<bool>,
@@ -88,9 +77,9 @@ struct Finder<'a> {
     fuzzy: FuzzyUse,
 }
 
-impl<'a> Finder<'a> {
-    fn tell(&mut self, stage: &'static str) {
-        self.windows.tell(stage, self.picks.len());
+impl<'a> NoteMatcher<'a> {
+    fn report(&mut self, stage: &'static str) {
+        self.windows.report(stage, self.picks.len());
     }
 
     fn has(&self, ix: EntryIx) -> bool {
@@ -102,12 +91,12 @@ impl<'a> Finder<'a> {
         self.picks.push(pick);
     }
 
-    fn take_forced(&mut self, chat_length: usize) {
-        let vault = self.vault;
+    fn take_forced(&mut self) {
+        let vault = self.turn.vault;
         for &ix in &vault.constants {
             self.take(Pick::new(vault, ix, Reason::Constant));
         }
-        if is_new(chat_length, self.rules) {
+        if self.turn.is_new_chat() {
             for &ix in &vault.bootstraps {
                 if !self.has(ix) {
                     self.take(Pick::new(vault, ix, Reason::Bootstrap));
@@ -117,8 +106,8 @@ impl<'a> Finder<'a> {
     }
 
     fn look_for_keys(&mut self) {
-        let vault = self.vault;
-        let common = self.rules.keys.depth;
+        let vault = self.turn.vault;
+        let common = self.turn.rules.keys.depth;
         let mut touched: Vec<(EntryIx, u32)> = Vec::new();
         for depth in std::iter::once(None).chain(vault.depths.iter().copied().map(Some)) {
             let window = depth.unwrap_or(common);
@@ -154,7 +143,7 @@ impl<'a> Finder<'a> {
 
     /// The key that lets a note in; `Ok(None)` if there is none.
     fn judge_keys(&mut self, ix: EntryIx, window: u32) -> Result<Option<usize>, Stop> {
-        let vault = self.vault;
+        let vault = self.turn.vault;
         let findings = self.windows.at(window);
         let Some(key) = first_key(vault, ix, findings) else { return Ok(None) };
         if vault.compiled(ix).has_conditions {
@@ -173,9 +162,9 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Chance: 0 never, 1 and none always, neither of which takes a roll.
+    /// Chance: 0 never passes, 1 and no probability always do, both without a roll.
     fn roll(&mut self, ix: EntryIx) -> Result<(), Stop> {
-        let Some(probability) = self.vault.note(ix).probability else { return Ok(()) };
+        let Some(probability) = self.turn.vault.note(ix).probability else { return Ok(()) };
         let in_percent = |share: f64| share * 100.0;
         if probability <= 0.0 {
             return Err(Stop::Chance { roll: 0.0, probability: 0.0 });
@@ -183,7 +172,7 @@ impl<'a> Finder<'a> {
         if probability >= 1.0 {
             return Ok(());
         }
-        let roll = self.dice.roll(Roll::Chance(self.vault.id(ix)));
+        let roll = self.dice.roll(Roll::Chance(self.turn.vault.id(ix)));
         if roll > probability {
             let (roll, probability) = (in_percent(roll), in_percent(probability));
             return Err(Stop::Chance { roll, probability });
@@ -192,30 +181,28 @@ impl<'a> Finder<'a> {
     }
 
     fn resting(&self, ix: EntryIx) -> Option<u32> {
-        self.state.cooldown.get(self.vault.id(ix)).copied().filter(|left| *left > 0)
+        self.turn.state.cooldown.get(self.turn.vault.id(ix)).copied().filter(|left| *left > 0)
     }
 
     /// Whether a note that still asks for a pause is in one.
     fn pauses(&self, ix: EntryIx) -> bool {
-        self.resting(ix).is_some() && self.vault.note(ix).cooldown.is_some()
+        self.resting(ix).is_some() && self.turn.vault.note(ix).cooldown.is_some()
     }
 
     /// The notes with a title: all of them, since other notes name titles, not vaults.
     fn titled(&self, title: &str) -> Vec<EntryIx> {
-        let titled = self.vault.titled(title);
-        if self.rules.quirks.last_title_wins {
+        let titled = self.turn.vault.titled(title);
+        if self.turn.rules.quirks.last_title_wins {
             titled.last().copied().into_iter().collect()
         } else {
             titled.to_vec()
         }
     }
 
-    fn take_character(&mut self, character: Option<&str>) {
-        let Some(name) = character.filter(|name| self.rules.active_character && !name.is_empty())
-        else {
-            return;
-        };
-        let vault = self.vault;
+    fn take_character(&mut self) {
+        let VaultTurn { vault, rules, character, .. } = self.turn;
+        let named = |name: &&str| rules.active_character && !name.is_empty();
+        let Some(name) = character.filter(named) else { return };
         let mut found = self.titled(name);
         if found.is_empty() {
             let name = name.to_lowercase();
@@ -233,7 +220,7 @@ impl<'a> Finder<'a> {
 
     /// Notes that others bring along: one level, and only by notes that are in so far.
     fn cascade(&mut self) {
-        let vault = self.vault;
+        let vault = self.turn.vault;
         let sources = self.picks.iter().map(|pick| pick.ix);
         let sources: Vec<EntryIx> = sources.filter(|ix| vault.compiled(*ix).cascades).collect();
         for source in sources {
@@ -250,20 +237,20 @@ impl<'a> Finder<'a> {
     }
 
     fn recurse(&mut self) {
-        if !self.rules.recursion.enabled {
+        if !self.turn.rules.recursion.enabled {
             return;
         }
         let mut newest = 0;
-        for step in 1..=self.rules.recursion.steps {
+        for step in 1..=self.turn.rules.recursion.steps {
             let sources: Vec<EntryIx> = self.picks[newest..]
                 .iter()
                 .map(|pick| pick.ix)
-                .filter(|ix| !self.vault.compiled(*ix).exclude_recursion)
+                .filter(|ix| !self.turn.vault.compiled(*ix).exclude_recursion)
                 .collect();
             newest = self.picks.len();
             let findings = self.look_into(&sources);
-            for ix in findings.touched(self.vault) {
-                if !self.has(ix) && !self.vault.compiled(ix).constant {
+            for ix in findings.touched(self.turn.vault) {
+                if !self.has(ix) && !self.turn.vault.compiled(ix).constant {
                     self.judge_recursion(ix, step, &findings);
                 }
             }
@@ -274,8 +261,9 @@ impl<'a> Finder<'a> {
     }
 
     fn judge_recursion(&mut self, ix: EntryIx, step: u32, findings: &Findings) {
-        let (vault, compiled) = (self.vault, self.vault.compiled(ix));
-        if compiled.exclude_recursion && self.rules.recursion.excluded == ExcludedNotes::TakeNoPart
+        let (vault, compiled) = (self.turn.vault, self.turn.vault.compiled(ix));
+        if compiled.exclude_recursion
+            && self.turn.rules.recursion.excluded == ExcludedNotes::TakeNoPart
         {
             return;
         }
@@ -289,7 +277,7 @@ impl<'a> Finder<'a> {
 
     /// Whether a note's own conditions let recursion bring it in.
     fn may_recur(&mut self, ix: EntryIx, findings: &Findings) -> bool {
-        let vault = self.vault;
+        let vault = self.turn.vault;
         let enough = |needed: f64| f64::from(occurrences(vault, ix, findings)) >= needed;
         refine_holds(vault, ix, findings)
             && self.roll(ix).is_ok()
@@ -299,9 +287,9 @@ impl<'a> Finder<'a> {
     /// What is found in the texts of notes, joined by line ends and cut at the limit. Whole
     /// texts are looked at once per vault; only the one that is cut is looked at anew.
     fn look_into(&self, sources: &[EntryIx]) -> Findings {
-        let vault = self.vault;
+        let vault = self.turn.vault;
         let mut findings = Findings::default();
-        let mut left = self.rules.recursion.most_units;
+        let mut left = self.turn.rules.recursion.most_units;
         let mut parts: Vec<Cow<'a, str>> = Vec::new();
         for (at, &ix) in sources.iter().enumerate() {
             left = left.saturating_sub(usize::from(at > 0));
@@ -324,10 +312,10 @@ impl<'a> Finder<'a> {
     }
 
     fn search(&mut self) {
-        let (vault, rules) = (self.vault, self.rules.fuzzy);
+        let (vault, rules) = (self.turn.vault, self.turn.rules.fuzzy);
         let Some(search) = vault.search().filter(|_| rules.enabled) else { return };
         self.fuzzy.active = true;
-        let text = self.windows.text(self.rules.keys.depth);
+        let text = self.windows.text(self.turn.rules.keys.depth);
         let found = search.query(&text, rules.most, rules.min_score);
         self.fuzzy.candidates = found.len();
         for one in found {
@@ -345,9 +333,9 @@ impl<'a> Finder<'a> {
 
     /// Whether a note found by meaning fails its own conditions on keys.
     fn is_too_rare(&mut self, ix: EntryIx) -> bool {
-        let (vault, note) = (self.vault, self.vault.note(ix));
-        let window = vault.compiled(ix).depth.unwrap_or(self.rules.keys.depth);
-        if self.rules.fuzzy.refine && !refine_holds(vault, ix, self.windows.at(window)) {
+        let (vault, note) = (self.turn.vault, self.turn.vault.note(ix));
+        let window = self.turn.depth_of(ix);
+        if self.turn.rules.fuzzy.refine && !refine_holds(vault, ix, self.windows.at(window)) {
             return true;
         }
         // Less than one occurrence is none to wait for.
@@ -357,9 +345,9 @@ impl<'a> Finder<'a> {
 
     fn finish(mut self) -> Matches {
         let mut picks = std::mem::take(&mut self.picks);
-        sort_picks(self.vault, &mut picks, self.rules);
-        if self.rules.order.by_occurrences {
-            let (vault, rules) = (self.vault, self.rules);
+        sort_picks(self.turn.vault, &mut picks, self.turn.rules);
+        if self.turn.rules.order.by_occurrences {
+            let VaultTurn { vault, rules, .. } = self.turn;
             let findings = self.windows.at(rules.keys.depth);
             let count = |pick: &Pick| occurrences(vault, pick.ix, findings);
             picks.sort_by(|a, b| {
@@ -369,44 +357,6 @@ impl<'a> Finder<'a> {
         }
         Matches { picks, stopped: self.stopped, fuzzy: self.fuzzy }
     }
-}
-
-/// Whether a chat of so many messages is new.
-pub fn is_new(chat_length: usize, rules: &VaultRules) -> bool {
-    chat_length <= rules.new_chat_threshold as usize
-}
-
-/// Sorts by how sure the selecting model was, if that counts, by priority, title and vault.
-pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
-    sort_picks_by(vault, picks, rules, |pick| pick.priority);
-}
-
-/// The same with another reading of priorities.
-pub(super) fn sort_picks_by(
-    vault: &Vault,
-    picks: &mut [Pick],
-    rules: &VaultRules,
-    priority: impl Fn(&Pick) -> f64,
-) {
-    let OrderRules { reversed, by_confidence, .. } = rules.order;
-    picks.sort_by_cached_key(|pick| {
-        // Notes that nobody had to choose come before all that somebody did.
-        let sureness = pick.confidence.filter(|_| by_confidence).map(Reverse);
-        (sureness, importance(priority(pick), reversed), vault.compiled(pick.ix).rank)
-    });
-}
-
-/// A number that is smaller for a more important priority.
-fn importance(priority: f64, reversed: bool) -> i64 {
-    // The bits of a float, those of a negative one turned round, sort as `total_cmp` does.
-    let bits = priority.to_bits().cast_signed();
-    let ascending = bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed();
-    if reversed { !ascending } else { ascending }
-}
-
-/// The more important priority first.
-pub(super) fn by_priority(a: f64, b: f64, reversed: bool) -> std::cmp::Ordering {
-    if reversed { b.total_cmp(&a) } else { a.total_cmp(&b) }
 }
 
 /// The first key of a note that is found.
@@ -458,7 +408,7 @@ pub struct FoundKeys {
     pub occurrences: u32,
 }
 
-/// Looks for a note's keys in a text, for people who try out keys.
+/// Looks for a note's keys in a text.
 pub fn count_keys(vault: &Vault, ix: EntryIx, text: &str) -> FoundKeys {
     let mut findings = Findings::default();
     findings.add(&vault.tally(text));

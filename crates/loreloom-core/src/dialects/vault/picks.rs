@@ -1,11 +1,11 @@
 //! A note on its way through a turn.
 
+use super::Vault;
 use crate::{
     library::EntryIx,
+    note_selection::Confidence,
     report::{Reason, Stop},
 };
-
-use super::{Confidence, Vault};
 
 /// A note that is in, so far.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,11 +53,11 @@ impl Pick {
     }
 }
 
+/// The notes that stay, and those that a rule stops.
+pub type Divided = (Vec<Pick>, Vec<Stopped>);
+
 /// Splits picks into those that stay and those that a rule stops.
-pub(super) fn divide(
-    picks: Vec<Pick>,
-    mut judge: impl FnMut(&Pick) -> Option<Stop>,
-) -> (Vec<Pick>, Vec<Stopped>) {
+pub(super) fn divide(picks: Vec<Pick>, mut judge: impl FnMut(&Pick) -> Option<Stop>) -> Divided {
     let mut kept = Vec::with_capacity(picks.len());
     let mut stopped = Vec::new();
     for pick in picks {

@@ -1,27 +1,22 @@
-//! Why nothing touched a note: no keys, none said, or said too long ago.
+//! Why nothing touched a note: it has no keys, or the chat has none of them in reach.
 
 use rustc_hash::FxHashMap;
 
-use super::{Lines, Vault, VaultCache, VaultRules, index::KeyProbe};
+use super::{VaultCache, VaultTurn, compile::KeyProbe};
 use crate::{library::EntryIx, report::Stop, scan::PatternId};
 
 /// How many messages back a near miss is looked for.
 const FARTHEST: u32 = 200;
 
-/// For each of these notes, which nothing touched in the turn, the rule that kept it out.
-/// Looks further back than the turn did, to tell a near miss from a miss.
-pub fn judge_untouched(
-    vault: &Vault,
-    open: &[EntryIx],
-    lines: &Lines,
-    rules: &VaultRules,
-    cache: &mut VaultCache,
-) -> Vec<Stop> {
-    let hidden = rules.quirks.hidden_use_depth;
+/// The rule that kept out each of these notes, which nothing touched in the turn. Looks further
+/// back than the turn did, to tell a near miss from a miss.
+pub fn judge_untouched(turn: VaultTurn<'_>, open: &[EntryIx], cache: &mut VaultCache) -> Vec<Stop> {
+    let VaultTurn { vault, rules, .. } = turn;
+    let length = u32::try_from(turn.lines.len()).unwrap_or(u32::MAX);
     let mut newest: FxHashMap<(PatternId, bool), u32> = FxHashMap::default();
-    let window = lines.window(FARTHEST, hidden);
-    for (back, line) in (0..).zip(window.into_iter().rev()) {
-        let back = if hidden { age(lines, line.index) } else { back };
+    for (back, line) in (0..).zip(turn.window(FARTHEST).into_iter().rev()) {
+        let hidden = rules.quirks.hidden_use_depth;
+        let back = if hidden { length.saturating_sub(line.index + 1) } else { back };
         for tally in &*cache.of(vault, &line.scan) {
             newest.entry((tally.pattern, false)).or_insert(back);
             if tally.word > 0 {
@@ -34,7 +29,7 @@ pub fn judge_untouched(
         if note.keys.iter().all(|key| key.trim().is_empty()) {
             return Stop::NoKeys;
         }
-        // No depth at all keeps every note's own depth from being asked.
+        // A scan depth of 0 in the rules also turns off the depths of single notes.
         let own = compiled.depth.filter(|_| rules.keys.depth > 0);
         let depth = own.unwrap_or(rules.keys.depth);
         let said = note.keys.iter().zip(vault.key_probes(ix)).filter_map(|(key, probe)| {
@@ -51,16 +46,14 @@ pub fn judge_untouched(
     open.iter().map(judge).collect()
 }
 
-/// How many messages, hidden ones too, came after this one.
-fn age(lines: &Lines, index: u32) -> u32 {
-    let length = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    length.saturating_sub(index + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::Note;
+    use crate::{
+        turn::VaultContext,
+        vault::{Lines, Vault, VaultRules, VaultState},
+        vault_notes::Note,
+    };
 
     #[test]
     fn a_note_that_came_up_too_long_ago_says_how_long() {
@@ -82,10 +75,15 @@ mod tests {
         }
         let open: Vec<EntryIx> = vault.entries().collect();
         let far = |distance, depth| Stop::out_of_reach("tower", distance, depth);
-        let stops = judge_untouched(&vault, &open, &lines, &rules, &mut VaultCache::default());
+        let (state, context) = (VaultState::default(), VaultContext::default());
+        let judge = |rules: &VaultRules| {
+            let turn = VaultTurn::new(&vault, rules, &state, &lines, &context);
+            judge_untouched(turn, &open, &mut VaultCache::default())
+        };
+        let stops = judge(&rules);
         assert_eq!(stops, [Stop::NoKeys, Stop::NoKeyFound, far(1, 1), far(1, 0)]);
         rules.quirks.hidden_use_depth = true;
-        let stops = judge_untouched(&vault, &open, &lines, &rules, &mut VaultCache::default());
+        let stops = judge(&rules);
         assert_eq!(stops[2], far(2, 1), "hidden messages use up the depth");
     }
 }

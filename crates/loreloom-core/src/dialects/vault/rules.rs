@@ -5,11 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::NotePosition;
 use crate::{
     chat::Role,
     scan::WordRule,
     units::{Depth, Tokens},
+    vault_notes::NotePosition,
 };
 
 /// The settings of a vault.
@@ -289,6 +289,11 @@ impl Default for RepetitionRules {
 }
 
 impl VaultRules {
+    /// Whether a chat of so many messages is new.
+    pub fn is_new_chat(&self, length: usize) -> bool {
+        length <= self.new_chat_threshold as usize
+    }
+
     /// As recorded from DeepLore 2.5.
     pub fn deeplore_2() -> Self {
         let mut rules = Self::default();

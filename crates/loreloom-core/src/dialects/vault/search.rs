@@ -1,33 +1,35 @@
-//! The full-text index of a vault, kept from one reading of the vault to the next.
+//! The full-text index of a vault. It is kept when the vault is read again.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Note, index::index};
+use super::compile::index;
 use crate::{
     bm25::{Bm25, DocId},
     library::EntryIx,
+    vault_notes::Note,
 };
 
 /// Notes by what they are about.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     index: Bm25,
-    known: FxHashMap<(String, String), Known>,
+    known: FxHashMap<(String, String), IndexedNote>,
     /// The note of each document.
     notes: Vec<EntryIx>,
 }
 
+/// A note in the index.
 #[derive(Clone, Debug)]
-struct Known {
+struct IndexedNote {
     doc: DocId,
     text: Box<str>,
 }
 
 /// A note that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct NoteHit {
     /// The note.
     pub ix: EntryIx,
     /// How well it fits.
@@ -35,7 +37,7 @@ pub struct Found {
 }
 
 impl Search {
-    /// Takes over the notes of a vault: only those that changed are read again.
+    /// Indexes the notes of a vault. Only notes that changed are read again.
     pub fn sync(&mut self, notes: &[Arc<Note>]) {
         let mut gone = std::mem::take(&mut self.known);
         let mut new: Vec<((String, String), Box<str>)> = Vec::new();
@@ -58,7 +60,7 @@ impl Search {
         }
         let docs = self.index.add_all(new.iter().map(|(_, text)| &**text));
         let known = new.into_iter().zip(docs);
-        self.known.extend(known.map(|((key, text), doc)| (key, Known { doc, text })));
+        self.known.extend(known.map(|((key, text), doc)| (key, IndexedNote { doc, text })));
         if self.index.wants_compaction() {
             let moved = self.index.compact();
             for known in self.known.values_mut() {
@@ -79,11 +81,11 @@ impl Search {
     }
 
     /// The best notes for a text.
-    pub fn query(&self, text: &str, most: usize, min_score: f64) -> Vec<Found> {
+    pub fn query(&self, text: &str, most: usize, min_score: f64) -> Vec<NoteHit> {
         let scored = self.index.query(text, most, min_score);
         scored
             .into_iter()
-            .map(|one| Found { ix: self.notes[one.doc.0 as usize], score: one.score })
+            .map(|one| NoteHit { ix: self.notes[one.doc.0 as usize], score: one.score })
             .collect()
     }
 

@@ -1,17 +1,16 @@
 //! Notes that a selecting model chooses, between matching and the gates.
 //!
-//! The engine calls no model: it names the candidates, the caller asks, and what came back
-//! is turned into picks here. A model that failed or chose nothing is a case with a rule of
-//! its own, so that a broken connection never silently changes the story.
+//! The engine calls no model: it lists the candidates, the caller asks, and the answer becomes
+//! picks here. A model that fails or chooses nothing has a rule of its own, so a broken
+//! connection never silently changes the story.
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Choice, Confidence, Matches, Pick, Vault, VaultRules, closest_title, matching::sort_picks,
-};
+use super::{Matches, Pick, Vault, VaultTurn, order::sort_picks};
 use crate::{
     library::EntryIx,
+    note_selection::{Confidence, NoteChoice, closest_title},
     report::{Fallback, Reason},
 };
 
@@ -89,7 +88,7 @@ pub enum OnNothing {
 }
 
 /// The rule that decides in the model's place, if one does; `None` is a model that failed.
-pub fn fallback(answer: Option<&[Choice]>, rules: &SelectionRules) -> Option<Fallback> {
+pub fn fallback(answer: Option<&[NoteChoice]>, rules: &SelectionRules) -> Option<Fallback> {
     match answer {
         None => Some(match rules.on_failure {
             OnFailure::Unfiltered => match rules.from {
@@ -140,13 +139,13 @@ pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> V
 /// The picks after the model answered; `None` is a model that failed. Notes that are in
 /// anyway stay, whatever it chose.
 pub fn select(
-    vault: &Vault,
+    turn: VaultTurn<'_>,
     matches: &Matches,
     candidates: &[Pick],
-    answer: Option<&[Choice]>,
-    bootstrapping: bool,
-    (rules, selection): (&VaultRules, &SelectionRules),
+    answer: Option<&[NoteChoice]>,
+    selection: &SelectionRules,
 ) -> Vec<Pick> {
+    let (vault, bootstrapping) = (turn.vault, turn.is_new_chat());
     let forced = |with_bootstraps: bool| -> Vec<Pick> {
         let is_forced = |pick: &&Pick| vault.note(pick.ix).is_forced(with_bootstraps);
         matches.picks.iter().filter(is_forced).cloned().collect()
@@ -172,13 +171,18 @@ pub fn select(
             picks
         }
     };
-    sort_picks(vault, &mut picks, rules);
+    sort_picks(vault, &mut picks, turn.rules);
     picks
 }
 
 /// The candidates that were chosen, each once. A title that no candidate has is taken for
 /// the most similar one, if that is similar enough.
-fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshold) -> Vec<Pick> {
+fn chosen(
+    vault: &Vault,
+    open: &[&Pick],
+    choices: &[NoteChoice],
+    threshold: Threshold,
+) -> Vec<Pick> {
     let least = match threshold {
         Threshold::Low => Confidence::Low,
         Threshold::Medium => Confidence::Medium,
@@ -195,13 +199,8 @@ fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshol
             if picks.iter().any(|known| known.ix == pick.ix) {
                 continue;
             }
-            let confidence = match choice.confidence {
-                Confidence::Low => "low",
-                Confidence::Medium => "medium",
-                Confidence::High => "high",
-            };
-            let reason =
-                Reason::Selected { confidence: confidence.to_owned(), why: choice.reason.clone() };
+            let (confidence, why) = (choice.confidence.as_str().to_owned(), choice.reason.clone());
+            let reason = Reason::Selected { confidence, why };
             let confidence = Some(choice.confidence);
             picks.push(Pick { reason, confidence, ..pick.clone() });
         }
@@ -212,7 +211,11 @@ fn chosen(vault: &Vault, open: &[&Pick], choices: &[Choice], threshold: Threshol
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::{FuzzyUse, Note};
+    use crate::{
+        turn::VaultContext,
+        vault::{FuzzyUse, Lines, VaultRules, VaultState},
+        vault_notes::Note,
+    };
 
     #[test]
     fn what_the_model_is_surer_of_may_come_before_what_is_more_important() {
@@ -229,19 +232,24 @@ mod tests {
             vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
         let matches =
             Matches { picks: picks.clone(), stopped: Vec::new(), fuzzy: FuzzyUse::default() };
-        let choice = |title: &str, confidence| Choice {
+        let choice = |title: &str, confidence| NoteChoice {
             title: title.to_owned(),
             confidence,
             reason: String::new(),
         };
         let choices = [choice("sure", Confidence::High), choice("Doubtful", Confidence::Low)];
         let selection = SelectionRules::default();
+        let (state, context) = (VaultState::default(), VaultContext::default());
+        let mut lines = Lines::default();
+        for _ in 0..=rules.new_chat_threshold {
+            lines.push("Ann", "on", true, true);
+        }
         for (by_confidence, expected) in
             [(false, ["Doubtful", "Sure", "Law"]), (true, ["Law", "Sure", "Doubtful"])]
         {
             rules.order.by_confidence = by_confidence;
-            let both = (&rules, &selection);
-            let chosen = select(&vault, &matches, &picks, Some(&choices), false, both);
+            let turn = VaultTurn::new(&vault, &rules, &state, &lines, &context);
+            let chosen = select(turn, &matches, &picks, Some(&choices), &selection);
             let titles: Vec<&str> =
                 chosen.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
             assert_eq!(titles, expected);

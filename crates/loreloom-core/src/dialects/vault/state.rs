@@ -1,18 +1,20 @@
 //! What a chat carries from generation to generation.
 //!
-//! One value, computed from the one before: the host attaches it to the message that was
-//! answered, so that swiping, editing and restarting need no roll-back.
+//! One value, computed from the one before. The caller attaches it to the answered message, so
+//! swiping, editing and restarting need no roll-back.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FittedNote, NotePosition, Seat, Vault, VaultRules};
+use super::{FittedNote, Seat, Vault, VaultRules};
 use crate::{
     chat::Role,
     ids::{Digest, EntryId},
+    library::EntryIx,
     state::{apply, changes},
     units::Depth,
+    vault_notes::{NotePosition, hash_of},
 };
 
 /// The state of a vault at one point of a path.
@@ -112,7 +114,7 @@ pub struct Logged {
 
 impl Logged {
     /// What the log knows a note by.
-    pub(super) fn of(vault: &Vault, ix: crate::library::EntryIx, rules: &VaultRules) -> Self {
+    pub(super) fn of(vault: &Vault, ix: EntryIx, rules: &VaultRules) -> Self {
         let note = vault.note(ix);
         let placement = &rules.placement;
         Self {
@@ -196,7 +198,7 @@ fn record(generation: u64, vault: &Vault, notes: &[FittedNote], rules: &VaultRul
             logged.depth = depth;
         }
         if note.shortened_from.is_some() && rules.quirks.shortened_is_another {
-            logged.hash = super::hash_of(&format!("{} shortened", logged.hash));
+            logged.hash = hash_of(&format!("{} shortened", logged.hash));
         }
         logged
     };

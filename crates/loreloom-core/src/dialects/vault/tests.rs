@@ -6,11 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    book::Extensions,
     dice::{Dice, Roll},
     report::{Outcome, Reason, Stop, TextSource},
     scan::WordRule,
     tokens::TokenCounter,
+    turn::VaultContext,
     units::Tokens,
 };
 
@@ -49,19 +49,12 @@ fn turn(notes: Vec<Note>, chat: &[&str], rules: &VaultRules) -> (Vault, VaultRep
     for text in chat {
         lines.push("Ann", text, true, true);
     }
-    let (context, fields) = (Extensions::new(), FieldDefinition::built_in());
-    let scene = Scene {
-        lines: &lines,
-        character: None,
-        context: &context,
-        fields: &fields,
-        folders: &[],
-        pins: &[],
-        blocks: &[],
-    };
-    let state = VaultState::default();
-    let report =
-        weave(&vault, scene, &state, rules, &Words, (&mut Never, &mut VaultCache::default()));
+    let (state, context) = (VaultState::default(), VaultContext::default());
+    let turn = VaultTurn::new(&vault, rules, &state, &lines, &context);
+    let mut cache = VaultCache::default();
+    let matches = find(turn, &mut Never, &mut cache);
+    let picks = matches.picks.clone();
+    let report = turn.decide(matches, picks, (&Words, &mut cache));
     (vault, report)
 }
 
@@ -172,9 +165,8 @@ fn a_folder_may_end_in_a_slash_except_for_deeplore() {
         let vault = Vault::compile([low.clone(), top.clone()], &rules);
         let picks: Vec<Pick> =
             vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
-        let exempt = Exempt::among(&vault, vault.entries(), &[], false, &rules);
-        let folders = ["a/".to_owned()];
-        let (kept, _) = filter_by_folder(&vault, picks, &folders, &exempt, &rules);
+        let gates = Gates::new(&vault, &rules, vault.entries(), &[], false);
+        let (kept, _) = gates.by_folder(picks, &["a/".to_owned()]);
         let titles: Vec<&str> =
             kept.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
         assert_eq!(titles, expected);
@@ -193,8 +185,10 @@ fn whoever_speaks_brings_in_the_notes_of_that_title_or_the_first_with_that_key()
         [("ILKA", vec!["Pilot"]), ("Orm", vec!["orm", "Orm"]), ("Ann", vec![])]
     {
         let (lines, state) = (Lines::default(), VaultState::default());
-        let instruments: (&mut dyn Dice, _) = (&mut Never, &mut VaultCache::default());
-        let found = find(&vault, &lines, Some(character), &state, &rules, instruments);
+        let context = VaultContext::default();
+        let turn = VaultTurn::new(&vault, &rules, &state, &lines, &context);
+        let turn = VaultTurn { character: Some(character), ..turn };
+        let found = find(turn, &mut Never, &mut VaultCache::default());
         let titles: Vec<&str> =
             found.picks.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
         assert_eq!(titles, expected);
@@ -211,7 +205,7 @@ fn a_mark_refuses_only_notes_of_another_vault() {
         (Some("north"), "south", false),
     ] {
         let note = Note::new(of, "Keep.md", "Keep");
-        let mark = Mark { title: "keep".to_owned(), vault: mark.map(str::to_owned) };
+        let mark = NoteMark { title: "keep".to_owned(), vault: mark.map(str::to_owned) };
         assert_eq!(mark.names(&note), names, "{mark:?} {of:?}");
     }
 }
@@ -313,23 +307,23 @@ fn a_selecting_model_chooses_among_matches_and_what_they_link_to() {
     let vault = Vault::compile(notes, &rules);
     let mut lines = Lines::default();
     lines.push("Ann", "into the hall", true, true);
-    let state = VaultState::default();
-    let mut cache = VaultCache::default();
-    let matches = find(&vault, &lines, None, &state, &rules, (&mut Never, &mut cache));
+    let (state, context) = (VaultState::default(), VaultContext::default());
+    let turn = VaultTurn::new(&vault, &rules, &state, &lines, &context);
+    let matches = find(turn, &mut Never, &mut VaultCache::default());
     let titles = |picks: &[Pick]| -> Vec<String> {
         picks.iter().map(|pick| vault.note(pick.ix).title.clone()).collect()
     };
     let mut selection = SelectionRules::default();
     let open = candidates(&vault, &matches, &selection);
     assert_eq!(titles(&open), ["Great Hall", "Law", "Well", "Oak Door"]);
-    let choice = |title: &str, confidence| Choice {
+    let choice = |title: &str, confidence| NoteChoice {
         title: title.to_owned(),
         confidence,
         reason: "named".to_owned(),
     };
     let answer = [choice("oak doors", Confidence::Low), choice("Well", Confidence::High)];
-    let choose = |answer: Option<&[Choice]>, selection: &SelectionRules| {
-        titles(&select(&vault, &matches, &open, answer, false, (&rules, selection)))
+    let choose = |answer: Option<&[NoteChoice]>, selection: &SelectionRules| {
+        titles(&select(turn, &matches, &open, answer, selection))
     };
     assert_eq!(choose(Some(&answer), &selection), ["Law", "Oak Door", "Well"]);
     assert_eq!(choose(Some(&[]), &selection), ["Law"]);

@@ -1,13 +1,13 @@
-//! What is found in the chat, by how far back one looks.
+//! What is found in the chat, by scan depth.
 //!
-//! Messages are scanned one by one and remembered by their text; a window adds up what its
+//! Messages are scanned one by one and cached by their text; a window adds up what its
 //! messages hold. Only keys that contain a line end need the joined text.
 
 use std::{fmt, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use super::{Lines, Vault, index::KeyProbe};
+use super::{Vault, VaultTurn, compile::KeyProbe};
 use crate::{
     library::EntryIx,
     scan::{HitCache, PatternId, ScanText, Tallies},
@@ -20,22 +20,22 @@ pub struct VaultCache {
     watcher: Watcher,
 }
 
-/// A stage of a turn that is done.
+/// A stage of a turn, after it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stage {
+pub struct VaultStage {
     /// Its name.
     pub name: &'static str,
     /// How many notes are in after it.
     pub notes: usize,
 }
 
-/// Whoever is told of stages as they are done.
+/// Called after each stage.
 #[derive(Default)]
-struct Watcher(Option<Box<dyn FnMut(Stage) + Send>>);
+struct Watcher(Option<Box<dyn FnMut(VaultStage) + Send>>);
 
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Watcher(there)" } else { "Watcher(none)" })
+        f.debug_tuple("Watcher").field(&self.0.is_some()).finish()
     }
 }
 
@@ -44,14 +44,14 @@ impl VaultCache {
         self.hits.get_or_find(text, |text| vault.tally(text))
     }
 
-    /// Tells `watcher` of every stage as it is done. The engine has no clock; who watches may.
-    pub fn watch(&mut self, watcher: impl FnMut(Stage) + Send + 'static) {
+    /// Calls `watcher` after each stage. The engine has no clock; the watcher may have one.
+    pub fn watch(&mut self, watcher: impl FnMut(VaultStage) + Send + 'static) {
         self.watcher = Watcher(Some(Box::new(watcher)));
     }
 
-    pub(super) fn tell(&mut self, name: &'static str, notes: usize) {
+    pub(super) fn report(&mut self, name: &'static str, notes: usize) {
         if let Watcher(Some(watcher)) = &mut self.watcher {
-            watcher(Stage { name, notes });
+            watcher(VaultStage { name, notes });
         }
     }
 }
@@ -101,8 +101,8 @@ impl Findings {
         }
     }
 
-    /// The notes with a key among what was found, in vault order. Some have only a key that
-    /// is not a whole word here: each is still to be judged.
+    /// The notes with a key among what was found, in vault order. Some have only a key that is
+    /// not a whole word here, so each must still be judged.
     pub(super) fn touched(&self, vault: &Vault) -> Vec<EntryIx> {
         let found = self.counts.keys().flat_map(|pattern| vault.keys.touched(*pattern));
         let mut touched: Vec<EntryIx> = found.chain(&vault.spanning).copied().collect();
@@ -114,21 +114,14 @@ impl Findings {
 
 /// The windows of a turn.
 pub(super) struct Windows<'a> {
-    vault: &'a Vault,
-    lines: &'a Lines,
-    hidden_use_depth: bool,
+    turn: VaultTurn<'a>,
     cache: &'a mut VaultCache,
     open: Vec<(u32, Findings)>,
 }
 
 impl<'a> Windows<'a> {
-    pub(super) fn new(
-        vault: &'a Vault,
-        lines: &'a Lines,
-        hidden_use_depth: bool,
-        cache: &'a mut VaultCache,
-    ) -> Self {
-        Self { vault, lines, hidden_use_depth, cache, open: Vec::new() }
+    pub(super) fn new(turn: VaultTurn<'a>, cache: &'a mut VaultCache) -> Self {
+        Self { turn, cache, open: Vec::new() }
     }
 
     /// What is found in the newest `depth` messages.
@@ -143,9 +136,8 @@ impl<'a> Windows<'a> {
     }
 
     fn look(&mut self, depth: u32) -> Findings {
-        let vault = self.vault;
-        let mut findings = Findings::default();
-        let window = self.lines.window(depth, self.hidden_use_depth);
+        let (vault, mut findings) = (self.turn.vault, Findings::default());
+        let window = self.turn.window(depth);
         let found: Vec<Arc<Tallies>> =
             window.into_iter().map(|line| self.cache.of(vault, &line.scan)).collect();
         findings.counts.reserve(found.iter().map(|tallies| tallies.len()).sum());
@@ -153,19 +145,18 @@ impl<'a> Windows<'a> {
             findings.add(tallies);
         }
         if vault.has_keys_across() {
-            let text = self.lines.text(depth, self.hidden_use_depth);
-            findings.with_text(vault.folding.apply(&text).into_owned());
+            findings.with_text(vault.folding.apply(&self.text(depth)).into_owned());
         }
         findings
     }
 
-    /// Tells of a stage that is done.
-    pub(super) fn tell(&mut self, name: &'static str, notes: usize) {
-        self.cache.tell(name, notes);
-    }
-
     /// The text of the newest `depth` messages.
     pub(super) fn text(&self, depth: u32) -> String {
-        self.lines.text(depth, self.hidden_use_depth)
+        self.turn.lines.text(depth, self.turn.rules.quirks.hidden_use_depth)
+    }
+
+    /// Reports a stage.
+    pub(super) fn report(&mut self, name: &'static str, notes: usize) {
+        self.cache.report(name, notes);
     }
 }

@@ -1,8 +1,8 @@
-//! What is odd about how vaults are set up: where notes come from, and who chooses among them.
+//! What is odd about a setup of vaults: where notes come from, and who chooses among them.
 
 use std::time::Duration;
 
-use super::{Issue, IssueKind};
+use super::lint::{Issue, IssueKind};
 
 /// What is known of vaults besides their notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Setup {
     pub sources: Vec<NoteSource>,
     /// Whether a model is to choose notes, and whether there is one.
     pub selector: Selecting,
-    /// What was looked for and no note tells, and how often.
+    /// What was looked for and is in no note, and how often.
     pub unmet: Vec<(String, u32)>,
 }
 
@@ -23,7 +23,7 @@ pub enum Selecting {
     Keys,
     /// A model.
     Model,
-    /// A model that nobody named.
+    /// A model, but none is set.
     Nobody,
 }
 

@@ -4,8 +4,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use super::{Note, NotePosition, Relations, VaultRules};
-use crate::{rules::VaultUse, units::Tokens};
+use super::{Note, NotePosition, Relations};
+use crate::{rules::VaultUse, units::Tokens, vault::VaultRules};
 
 /// Something odd.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -273,7 +273,7 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
 
 /// Looks for what is odd.
 pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
-    let known = Known::of(notes, rules.quirks.inspection_minds_case);
+    let known = NotesByName::of(notes, rules.quirks.inspection_minds_case);
     let mut issues = Vec::new();
     for note in notes {
         let mut kinds = Vec::new();
@@ -294,13 +294,14 @@ pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
     issues
 }
 
-struct Known<'a> {
+/// Notes by title and by key, in lower case.
+struct NotesByName<'a> {
     titles: FxHashMap<String, Vec<&'a Note>>,
     keys: FxHashMap<String, Vec<&'a Note>>,
     minds_case: bool,
 }
 
-impl<'a> Known<'a> {
+impl<'a> NotesByName<'a> {
     fn of(notes: &'a [Note], minds_case: bool) -> Self {
         let mut titles: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
@@ -324,7 +325,7 @@ impl<'a> Known<'a> {
     }
 }
 
-fn relations(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
+fn relations(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
     let Relations { requires, excludes, cascade, links, .. } = &note.relations;
     let unknown = |titles: &[String]| -> Vec<String> {
         titles.iter().filter(|title| known.titled(title).is_empty()).cloned().collect()
@@ -352,7 +353,7 @@ fn relations(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
     }
 }
 
-fn content(note: &Note, known: &Known<'_>, out: &mut Vec<IssueKind>) {
+fn content(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
     let kind = note.kind;
     if note.content.trim().is_empty() {
         out.push(IssueKind::EmptyContent);
@@ -404,7 +405,7 @@ fn placement(note: &Note, out: &mut Vec<IssueKind>) {
 }
 
 /// Circles of requirements, each named once, by the note whose title sorts first.
-fn circles(notes: &[Note], known: &Known<'_>) -> Vec<Issue> {
+fn circles(notes: &[Note], known: &NotesByName<'_>) -> Vec<Issue> {
     let mut issues = Vec::new();
     let mut named: FxHashSet<Vec<String>> = FxHashSet::default();
     for note in notes {
@@ -423,7 +424,7 @@ fn circles(notes: &[Note], known: &Known<'_>) -> Vec<Issue> {
 }
 
 /// The shortest way from a note back to itself along requirements.
-fn circle_through(start: &Note, known: &Known<'_>) -> Option<Vec<String>> {
+fn circle_through(start: &Note, known: &NotesByName<'_>) -> Option<Vec<String>> {
     let home = start.title.to_lowercase();
     let mut seen = FxHashSet::default();
     let mut paths = std::collections::VecDeque::from([vec![start]]);

@@ -1,7 +1,7 @@
-//! The question that a selecting model is asked.
+//! The question to a selecting model.
 //!
-//! Notes and chat stand between tags, and a tag inside them cannot end them early: what
-//! people wrote is data, whatever it says.
+//! Notes and chat are put between tags, and a tag inside them cannot end them early: what
+//! people wrote is data.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::Manifest;
 
 /// What a selecting model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct SelectionQuestion {
     /// Who it is and how it answers.
     pub system: String,
     /// What it chooses from, and the chat.
@@ -27,8 +27,7 @@ pub struct Occasion<'a> {
     pub most: Option<u32>,
     /// How many should be chosen, where the chat is new.
     pub wanted: Option<u32>,
-    /// Who it is and how it answers, where that is not our own text. `{{maxEntries}}` in it is
-    /// how many notes may be chosen.
+    /// Replaces our own instructions. `{{maxEntries}}` in it is how many notes may be chosen.
     pub system: Option<&'a str>,
 }
 
@@ -44,7 +43,7 @@ const SYSTEM: &str = "You choose background for the writer of a story. From a li
 const MOST: &str = "{{maxEntries}}";
 
 /// Writes the question.
-pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> Question {
+pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> SelectionQuestion {
     let most = match (occasion.wanted, occasion.most) {
         (Some(wanted), _) => format!("The story is new: choose exactly {wanted}."),
         (None, Some(most)) => format!("Choose at most {most}."),
@@ -66,7 +65,7 @@ pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> Question {
         }
         own => format!("{}\n\n{most}", own.unwrap_or(SYSTEM)),
     };
-    Question { system, user: parts.join("\n\n") }
+    SelectionQuestion { system, user: parts.join("\n\n") }
 }
 
 /// The form of the answer, for models that keep to one.
@@ -88,7 +87,7 @@ pub fn answer_schema() -> Value {
     })
 }
 
-/// Text between tags; the closing tag inside it is broken by a blank that nobody sees.
+/// Text between tags. An invisible blank breaks the closing tag inside it.
 fn tagged(name: &str, text: &str) -> String {
     let close = format!("</{name}");
     let safe = text.replace(&close, &format!("<\u{200b}/{name}"));

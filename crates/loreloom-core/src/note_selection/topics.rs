@@ -1,6 +1,6 @@
 //! Notes by topic, for a first rough choice in large vaults.
 
-use super::Note;
+use crate::vault_notes::Note;
 
 /// Notes of one topic.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +26,8 @@ const MARKERS: [&str; 7] = [
     "lorebook-constant",
 ];
 
-/// Groups notes by their first tag about a topic. Notes whose tags all say something else
-/// go by their top folder.
+/// Groups notes by their first tag about a topic, or by their top folder if no tag is about
+/// one.
 pub fn cluster<'a>(notes: impl IntoIterator<Item = &'a Note>) -> Vec<Cluster<'a>> {
     let mut clusters: Vec<Cluster<'a>> = Vec::new();
     for note in notes {

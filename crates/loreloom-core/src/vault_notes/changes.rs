@@ -6,7 +6,7 @@ use super::Note;
 
 /// What changed, by title.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct NoteChanges {
     /// Notes that are new.
     pub added: Vec<String>,
     /// Notes that are gone.
@@ -17,7 +17,7 @@ pub struct Changes {
     pub keys_changed: Vec<String>,
 }
 
-impl Changes {
+impl NoteChanges {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -52,9 +52,9 @@ impl<'a> Files<'a> {
 }
 
 /// Compares two readings of a vault, file by file.
-pub fn changes(before: &[Note], after: &[Note]) -> Changes {
+pub fn changes(before: &[Note], after: &[Note]) -> NoteChanges {
     let (old, new) = (Files::of(before), Files::of(after));
-    let mut changes = Changes::default();
+    let mut changes = NoteChanges::default();
     for &note in &new.notes {
         match old.get(note) {
             None => changes.added.push(note.title.clone()),
@@ -84,11 +84,11 @@ mod tests {
             note
         };
         let two = [note("A", "x"), note("B", "x")];
-        let removed = Changes { removed: vec!["B".to_owned()], ..Changes::default() };
+        let removed = NoteChanges { removed: vec!["B".to_owned()], ..NoteChanges::default() };
         assert_eq!(changes(&two, &[]), removed);
-        let added = Changes { added: vec!["B".to_owned()], ..Changes::default() };
+        let added = NoteChanges { added: vec!["B".to_owned()], ..NoteChanges::default() };
         assert_eq!(changes(&[], &two), added);
-        let modified = Changes { modified: vec!["A".to_owned()], ..Changes::default() };
+        let modified = NoteChanges { modified: vec!["A".to_owned()], ..NoteChanges::default() };
         assert_eq!(changes(&two, &[note("A", "y")]), modified);
     }
 }

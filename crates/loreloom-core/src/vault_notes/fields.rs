@@ -1,10 +1,13 @@
-//! Fields that a vault defines for its notes, and how they are compared with the scene.
+//! Fields that a vault defines for its notes, and how they are compared with the context of
+//! a chat.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::numbers::{read_number, write_number};
-use crate::book::is_js_space;
+use crate::{
+    book::is_js_space,
+    js_value::{read_number, text_of},
+};
 
 /// A field that notes may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,71 +88,6 @@ pub enum Tolerance {
     Lenient,
 }
 
-/// A field as the definitions file has it, before it is checked.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RawField {
-    /// Its values by name, `gating` being a table.
-    pub values: crate::book::Extensions,
-}
-
-/// Why a definition is not taken as it is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadField {
-    /// There is no name.
-    #[error("a field needs a name")]
-    NoName,
-    /// The name cannot be used: the field is dropped.
-    #[error(
-        "a field's name is lower-case letters, digits and `_` and begins with a letter, found `{name}`"
-    )]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// The name means something already: the field is dropped.
-    #[error("`{name}` is a field of every note and cannot be defined")]
-    Reserved {
-        /// The name.
-        name: String,
-    },
-    /// The type is not known: the field holds text.
-    #[error("a field's type is `string`, `number` or `boolean`, found `{found}`")]
-    Type {
-        /// The type.
-        found: String,
-    },
-}
-
-/// Names that notes use already.
-const RESERVED: [&str; 26] = [
-    "keys",
-    "priority",
-    "tags",
-    "requires",
-    "excludes",
-    "position",
-    "depth",
-    "role",
-    "scandepth",
-    "excluderecursion",
-    "refine_keys",
-    "cascade_links",
-    "cooldown",
-    "warmup",
-    "probability",
-    "summary",
-    "graph",
-    "enabled",
-    "constant",
-    "seed",
-    "bootstrap",
-    "type",
-    "fileclass",
-    "status",
-    "aliases",
-    "selective_logic",
-];
-
 /// Fields of World Info that vaults will act on one day.
 pub const NOT_IMPLEMENTED: [&str; 4] = ["sticky", "delay", "group", "group_weight"];
 /// Fields of World Info that are only carried along.
@@ -179,35 +117,6 @@ pub const ROUND_TRIP: [&str; 22] = [
 ];
 
 impl Operator {
-    /// The operator of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "match_any" => Self::MatchAny,
-            "match_all" => Self::MatchAll,
-            "not_any" => Self::NotAny,
-            "exists" => Self::Exists,
-            "not_exists" => Self::NotExists,
-            "gt" => Self::Gt,
-            "lt" => Self::Lt,
-            "eq" => Self::Eq,
-            _ => return None,
-        })
-    }
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MatchAny => "match_any",
-            Self::MatchAll => "match_all",
-            Self::NotAny => "not_any",
-            Self::Exists => "exists",
-            Self::NotExists => "not_exists",
-            Self::Gt => "gt",
-            Self::Lt => "lt",
-            Self::Eq => "eq",
-        }
-    }
-
     /// Whether it looks only at the note.
     pub fn is_about_existence(self) -> bool {
         matches!(self, Self::Exists | Self::NotExists)
@@ -226,48 +135,6 @@ impl Operator {
             Self::Eq => whole(note) == whole(scene),
             Self::Gt => numbers().0 > numbers().1,
             Self::Lt => numbers().0 < numbers().1,
-        }
-    }
-}
-
-impl Tolerance {
-    /// The tolerance of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "strict" => Self::Strict,
-            "moderate" => Self::Moderate,
-            "lenient" => Self::Lenient,
-            _ => return None,
-        })
-    }
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Moderate => "moderate",
-            Self::Lenient => "lenient",
-        }
-    }
-}
-
-impl FieldKind {
-    /// The kind of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "string" => Self::String,
-            "number" => Self::Number,
-            "boolean" => Self::Boolean,
-            _ => return None,
-        })
-    }
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
         }
     }
 }
@@ -296,63 +163,9 @@ impl FieldDefinition {
         })
         .into()
     }
-
-    /// Checks a definition. A bad name drops it; anything else that is bad falls back to
-    /// its default.
-    pub fn check(raw: &RawField) -> (Option<Self>, Vec<BadField>) {
-        let mut bad = Vec::new();
-        let text = |key: &str| {
-            let text = raw.values.get(key).and_then(Value::as_str).map(str::trim);
-            text.filter(|text| !text.is_empty())
-        };
-        let name = text("name");
-        bad.extend(check_name(name));
-        let is_named = bad.is_empty();
-        let kind = raw.values.get("type").filter(|kind| !kind.is_null()).map(text_of);
-        let known = kind.as_deref().map(FieldKind::named);
-        if let (Some(None), Some(found)) = (known, kind) {
-            bad.push(BadField::Type { found });
-        }
-        let Some(name) = name.filter(|_| is_named) else { return (None, bad) };
-        let gating = raw.values.get("gating").and_then(Value::as_object);
-        let gate = |key: &str| gating.and_then(|gating| gating.get(key));
-        let values = raw.values.get("values").and_then(Value::as_array).into_iter().flatten();
-        let definition = Self {
-            name: name.to_owned(),
-            label: text("label").unwrap_or(name).to_owned(),
-            kind: known.flatten().unwrap_or_default(),
-            multi: raw.values.get("multi") == Some(&Value::Bool(true)),
-            gating: Gating {
-                enabled: gate("enabled") != Some(&Value::Bool(false)),
-                operator: gate("operator")
-                    .and_then(Value::as_str)
-                    .and_then(Operator::named)
-                    .unwrap_or_default(),
-                tolerance: gate("tolerance")
-                    .and_then(Value::as_str)
-                    .and_then(Tolerance::named)
-                    .unwrap_or_default(),
-            },
-            values: values
-                .map(|value| text_of(value).trim().to_owned())
-                .filter(|value| !value.is_empty())
-                .collect(),
-            context_key: text("contextKey").unwrap_or(name).to_owned(),
-        };
-        (Some(definition), bad)
-    }
 }
 
-fn check_name(name: Option<&str>) -> Option<BadField> {
-    let Some(name) = name else { return Some(BadField::NoName) };
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(plain) {
-        return Some(BadField::Name { name: name.to_owned() });
-    }
-    RESERVED.contains(&name).then(|| BadField::Reserved { name: name.to_owned() })
-}
-
-/// Whether a value says nothing: missing, empty text, or an empty list.
+/// Whether a value is missing, an empty text or an empty list.
 pub fn is_empty_value(value: Option<&Value>) -> bool {
     is_missing(value) || value.and_then(Value::as_str).is_some_and(str::is_empty)
 }
@@ -362,31 +175,6 @@ fn is_missing(value: Option<&Value>) -> bool {
         None | Some(Value::Null) => true,
         Some(Value::Array(list)) => list.is_empty(),
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => false,
-    }
-}
-
-/// A value as text, the way JavaScript writes it.
-pub fn text_of(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(text_in_list).collect::<Vec<_>>().join(","),
-        Value::Object(_) => value.to_string(),
-    }
-}
-
-/// An item of a list that is written as one text: nothing leaves its place empty.
-pub(super) fn text_in_list(item: &Value) -> String {
-    if item.is_null() { String::new() } else { text_of(item) }
-}
-
-/// A number without `.0` behind a whole one.
-fn number_text(number: &serde_json::Number) -> String {
-    match number.as_f64() {
-        Some(float) if number.is_f64() => write_number(float),
-        Some(_) | None => number.to_string(),
     }
 }
 

@@ -1,12 +1,44 @@
-//! Numbers as JavaScript reads and writes them.
+//! Values as JavaScript reads and writes them.
 //!
-//! Vaults were written for a program that does: a note may say `"0x10"`, and a number that a
-//! field shows must read the same here as there.
+//! Vaults are written for a JavaScript program: a note may say `"0x10"`, and a number in a
+//! field must read the same here as there.
+
+use serde_json::Value;
 
 use crate::book::is_js_space;
 
-/// The number that a text is; `None` if it is none. Blank text is none here, though JavaScript
-/// takes it for 0. May be infinite.
+/// Whether a value counts as true: anything but null, `false`, 0 and an empty text.
+pub(crate) fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// A value as text.
+pub fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => write_number(float),
+            Some(_) | None => number.to_string(),
+        },
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(text_in_list).collect::<Vec<_>>().join(","),
+        Value::Object(_) => value.to_string(),
+    }
+}
+
+/// An item of a list that is written as one text: null leaves its place empty.
+pub(crate) fn text_in_list(item: &Value) -> String {
+    if item.is_null() { String::new() } else { text_of(item) }
+}
+
+/// The number that a text says, perhaps an infinite one; `None` if it says none. Blank text
+/// says none here, although JavaScript takes it for 0.
 pub fn read_number(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_js_space);
     for (marks, radix) in [(["0x", "0X"], 16), (["0o", "0O"], 8), (["0b", "0B"], 2)] {
@@ -17,7 +49,7 @@ pub fn read_number(text: &str) -> Option<f64> {
     match text.strip_prefix(['+', '-']).unwrap_or(text) {
         "Infinity" if text.starts_with('-') => Some(f64::NEG_INFINITY),
         "Infinity" => Some(f64::INFINITY),
-        // Rust also knows words such as `nan`.
+        // Rust also reads words such as `nan`.
         rest if rest.contains(|c: char| c.is_alphabetic() && c != 'e' && c != 'E') => None,
         _ => text.parse().ok(),
     }
@@ -30,7 +62,7 @@ fn read_digits(digits: &str, radix: u32) -> Option<f64> {
     }
     #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest, as JavaScript does")]
     let number = u128::from_str_radix(digits, radix).map(|number| number as f64);
-    // Longer ones lose their last digits either way.
+    // More digits than fit are rounded either way.
     let values = digits.chars().filter_map(|digit| digit.to_digit(radix));
     Some(number.unwrap_or_else(|_| {
         values.fold(0.0, |sum, digit| sum * f64::from(radix) + f64::from(digit))

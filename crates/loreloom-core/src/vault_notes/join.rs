@@ -1,4 +1,4 @@
-//! Several vaults that have notes of the same title.
+//! Notes of several vaults with the same title, and links between notes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Note;
-use crate::{book::is_js_space, digest::Hasher, tokens::TokenCounter};
+use crate::{book::is_js_space, digest::Hasher, js_value::is_truthy, tokens::TokenCounter};
 
 /// What happens to notes of the same title.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     for (name, value) in second.fields {
         match (first.fields.get_mut(&name), value) {
             (Some(Value::Array(mine)), Value::Array(theirs)) => unite(mine, theirs),
-            (Some(mine), value) if says_nothing(mine) && !value.is_null() => *mine = value,
+            (Some(mine), value) if !is_truthy(mine) && !value.is_null() => *mine = value,
             (Some(_), _) | (None, Value::Null) => {}
             (None, value) => {
                 first.fields.insert(name, value);
@@ -115,21 +115,9 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     }
 }
 
-/// Whether a field leaves the word to the other note: nothing, an empty text, 0 or `false`.
-fn says_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::Bool(true) | Value::Array(_) | Value::Object(_) => false,
-    }
-}
-
-/// Finds the notes that links lead to: those of each note that some note's title answers,
-/// as that note spells it.
-///
-/// Notes whose links lead where they led stay as they are.
-pub fn resolve_links(notes: &mut [Arc<Note>]) {
+/// Resolves links to the titles of notes, as those notes spell them. Notes whose links do not
+/// change are not copied.
+pub(crate) fn resolve_links(notes: &mut [Arc<Note>]) {
     let titles: FxHashMap<String, String> =
         notes.iter().map(|note| (note.title.to_lowercase(), note.title.clone())).collect();
     for note in notes {

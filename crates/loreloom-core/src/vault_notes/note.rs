@@ -7,6 +7,7 @@ use crate::{
     chat::Role,
     digest::Hasher,
     ids::{BookId, Digest, EntryId},
+    report::{Outcome, Verdict},
     tokens::TokenCounter,
     units::{Depth, Tokens},
 };
@@ -163,7 +164,7 @@ impl Note {
         }
     }
 
-    /// What counters, pins and reports know it by: `vault:title`.
+    /// Its id in counters, pins and reports: `vault:title`.
     pub fn id(&self) -> EntryId {
         EntryId(format!("{}:{}", self.vault, self.title))
     }
@@ -171,6 +172,11 @@ impl Note {
     /// The vault as a book.
     pub fn book(&self) -> BookId {
         BookId(self.vault.clone())
+    }
+
+    /// What was decided about it.
+    pub(crate) fn verdict(&self, outcome: Outcome) -> Verdict {
+        Verdict::new(self.book(), self.id(), self.title.clone(), outcome)
     }
 
     /// The folder it lies in; `None` at the top of the vault.

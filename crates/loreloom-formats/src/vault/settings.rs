@@ -1,9 +1,12 @@
 //! DeepLore's settings file, made safe and turned into rules.
 
+use loreloom_core::{
+    book::is_js_space,
+    chat::Role,
+    units::Tokens,
+    vault::{NotePosition, VaultRules, depth_of},
+};
 use serde_json::{Map, Value, json};
-
-use super::{NotePosition, VaultRules, depth_of};
-use crate::{book::is_js_space, chat::Role, units::Tokens};
 
 /// What a setting may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +22,7 @@ pub enum Constraint {
     Words(Vec<String>),
 }
 
-/// Tags that may not be blank, and what they are then.
+/// Tags that may not be blank, and their defaults.
 const TAGS: [(&str, &str); 6] = [
     ("lorebookTag", "lorebook"),
     ("constantTag", "lorebook-always"),
@@ -29,8 +32,8 @@ const TAGS: [(&str, &str); 6] = [
     ("guideTag", "lorebook-guide"),
 ];
 
-/// Brings settings into their ranges, resets words nobody knows, to the first known one where
-/// there is no default, and trims tags.
+/// Brings settings into their ranges and trims tags. An unknown word becomes the default, or
+/// the first known word where there is none.
 pub fn clamp(
     settings: &mut Map<String, Value>,
     constraints: &[(String, Constraint)],
@@ -105,7 +108,7 @@ pub fn clamp_known(settings: &mut Map<String, Value>) {
     clamp(settings, &constraints, &defaults);
 }
 
-/// Changes `rules` as DeepLore's settings say; what they do not name stays.
+/// Changes `rules` by DeepLore's settings. A rule without a setting stays.
 pub fn rules_of(settings: &Map<String, Value>, mut rules: VaultRules) -> VaultRules {
     let number = |name: &str| settings.get(name).and_then(Value::as_f64);
     let count = |name: &str, target: &mut u32| {
@@ -125,7 +128,7 @@ pub fn rules_of(settings: &Map<String, Value>, mut rules: VaultRules) -> VaultRu
     count("maxRecursionSteps", &mut rules.recursion.steps);
     flag("characterContextScan", &mut rules.active_character);
     flag("fuzzySearchEnabled", &mut rules.fuzzy.enabled);
-    // A score of 0 would let in every note that shares a word: in DeepLore it says nothing.
+    // A score of 0 would let in every note that shares a word. DeepLore ignores it.
     let score = number("fuzzySearchMinScore").filter(|score| *score != 0.0);
     rules.fuzzy.min_score = score.unwrap_or(rules.fuzzy.min_score);
     flag("keywordOccurrenceWeighting", &mut rules.order.by_occurrences);

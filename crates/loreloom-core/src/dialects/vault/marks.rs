@@ -1,16 +1,20 @@
-//! What a person wants in this chat, and what not.
+//! Notes that a person pinned or blocked in a chat.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Note, Pick, Stopped, Vault, picks::divide};
+use super::{
+    Pick, Vault,
+    picks::{Divided, divide},
+};
 use crate::{
     library::EntryIx,
     report::{Reason, Stop},
+    vault_notes::Note,
 };
 
 /// A note that a person pinned or blocked, by title.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct NoteMark {
     /// The title, in any case.
     pub title: String,
     /// The vault; `None` and an empty name are any.
@@ -20,9 +24,9 @@ pub struct Mark {
 /// The priority of a pinned note.
 const PINNED: f64 = 10.0;
 
-impl Mark {
-    /// Whether the mark means this note. A vault refuses only notes of another: a note whose
-    /// vault has no name is meant by any, so that marks outlive the naming of a vault.
+impl NoteMark {
+    /// Whether the mark means this note. A mark with a vault means no note of another vault. It
+    /// does mean notes of a vault without a name, so that marks survive the naming of a vault.
     pub fn names(&self, note: &Note) -> bool {
         let vault = self.vault.as_deref().unwrap_or_default();
         self.title.to_lowercase() == note.title.to_lowercase()
@@ -30,20 +34,17 @@ impl Mark {
     }
 }
 
-/// Adds pinned notes and takes blocked ones out: a block beats a pin and a constant.
+/// Adds pinned notes and takes blocked ones out. A block beats a pin and a constant.
 pub fn apply_marks(
     vault: &Vault,
     mut picks: Vec<Pick>,
-    pins: &[Mark],
-    blocks: &[Mark],
-) -> (Vec<Pick>, Vec<Stopped>) {
+    pins: &[NoteMark],
+    blocks: &[NoteMark],
+) -> Divided {
     if !pins.is_empty() {
         for ix in vault.entries().filter(|ix| pins.iter().any(|pin| pin.names(vault.note(*ix)))) {
             pin(vault, &mut picks, ix);
         }
-    }
-    if blocks.is_empty() {
-        return (picks, Vec::new());
     }
     divide(picks, |pick| {
         let note = vault.note(pick.ix);

@@ -1,36 +1,28 @@
-//! The order of titles, as people expect it: that of the Unicode root collation.
+//! The order of titles: that of the Unicode root collation.
 //!
-//! DeepLore sorts with its host's collation, which is this one, and the order decides what a
-//! full budget leaves out. The table is ICU's own: `docs/design/040-title-order.md` says what
-//! that costs.
-
-use std::cmp::Ordering;
+//! DeepLore sorts in this order too, and the order decides what a full budget leaves out. The
+//! table is ICU's own; `docs/design/040-title-order.md` has its cost.
 
 use icu_collator::{CollatorBorrowed, options::CollatorOptions};
 
-/// All languages without rules of their own, English among them, sort so.
+/// The order of all languages without rules of their own, English among them.
 static ROOT: CollatorBorrowed<'static> = {
     let options = CollatorOptions::default();
     CollatorBorrowed::new_root(options)
 };
 
-/// A title, ready to be compared many times. Titles that differ only in what nobody sees, such
-/// as control characters, are equal.
+/// A title, ready to be compared many times. Titles that differ only in invisible characters,
+/// such as control characters, are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TitleOrder(Vec<u8>);
+pub(crate) struct TitleOrder(Vec<u8>);
 
 impl TitleOrder {
     /// The order of a title.
-    pub fn of(title: &str) -> Self {
+    pub(crate) fn of(title: &str) -> Self {
         let mut key = Vec::new();
         let Ok(()) = ROOT.write_sort_key_to(title, &mut key);
         Self(key)
     }
-}
-
-/// Compares two titles.
-pub fn compare_titles(a: &str, b: &str) -> Ordering {
-    ROOT.compare(a, b)
 }
 
 #[cfg(test)]
@@ -77,10 +69,6 @@ mod tests {
             "Яга",
             "鐘",
         ];
-        let mut sorted = expected.to_vec();
-        sorted.reverse();
-        sorted.sort_by(|a, b| compare_titles(a, b));
-        assert_eq!(sorted, expected);
         let mut keyed = expected.to_vec();
         keyed.reverse();
         keyed.sort_by_key(|title| TitleOrder::of(title));

@@ -1,16 +1,17 @@
-//! What the selecting model answered.
+//! Reading the answer of a selecting model.
 //!
-//! Models wrap their answer in prose, fences, objects and envelopes of their providers. A
-//! list is looked for in all of these; an answer that was cut off is no answer, because
-//! nobody knows what was to follow.
+//! Models wrap their answer in prose, fences, objects and envelopes of their providers. All of
+//! these are searched for a list.
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::js_value::is_truthy;
+
 /// A note that the selecting model chose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct NoteChoice {
     /// The title as the model wrote it.
     pub title: String,
     /// How sure it was.
@@ -32,6 +33,17 @@ pub enum Confidence {
     Medium,
     /// Very.
     High,
+}
+
+impl Confidence {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// Keys under which models put their list.
@@ -58,8 +70,8 @@ pub fn parse_reply(reply: &str) -> Option<Vec<Value>> {
     from_text(reply, DEEPEST)
 }
 
-/// The same for an answer that may have been cut off: the choices that are whole count. Ours;
-/// DeepLore takes such an answer for none.
+/// The same for an answer that may be cut off: its complete choices count. DeepLore ignores
+/// such an answer.
 pub fn parse_truncated(reply: &str) -> Option<Vec<Value>> {
     if let Some(list) = parse_reply(reply) {
         return Some(list);
@@ -134,9 +146,9 @@ fn collect_text(object: &Map<String, Value>, out: &mut String, depth: u32) {
     }
 }
 
-/// An empty list says that nothing fits; any other must hold something with a title.
+/// An empty list means that nothing fits; any other must hold something with a title.
 fn is_usable(list: &[Value]) -> bool {
-    let named = |item: &Value, key: &str| item.get(key).is_some_and(says);
+    let named = |item: &Value, key: &str| item.get(key).is_some_and(is_truthy);
     list.is_empty()
         || list.iter().any(|item| item.is_string() || named(item, "title") || named(item, "name"))
 }
@@ -147,20 +159,10 @@ fn title_of(item: &Value) -> Option<&str> {
     text("title").or_else(|| text("name"))
 }
 
-/// The title as DeepLore takes it: the name counts only where the title says nothing at all.
+/// The title as DeepLore reads it: the name counts only where there is no title at all.
 fn strict_title_of(item: &Value) -> Option<&str> {
-    let key = if item.get("title").is_some_and(says) { "title" } else { "name" };
+    let key = if item.get("title").is_some_and(is_truthy) { "title" } else { "name" };
     item.get(key)?.as_str()
-}
-
-/// Whether a value is more than nothing, an empty text, 0 or `false`.
-fn says(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
-    }
 }
 
 fn without_fence_lines(text: &str) -> String {
@@ -168,7 +170,7 @@ fn without_fence_lines(text: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// What stands in the first fence.
+/// The text inside the first fence.
 fn fenced(text: &str) -> Option<&str> {
     let start = text.find("```")?;
     let inside = text[start..].trim_start_matches('`');
@@ -209,13 +211,13 @@ fn closing(bytes: &[u8], start: usize) -> Option<usize> {
 
 /// The choices in a list, with a reason for those that give none. What has no title is left
 /// out.
-pub fn normalise(list: &[Value], default_reason: &str) -> Vec<Choice> {
+pub fn normalise(list: &[Value], default_reason: &str) -> Vec<NoteChoice> {
     choices(list, default_reason, title_of)
 }
 
 /// The same as DeepLore does it, which leaves out a choice whose title is a number even where
 /// its name is not.
-pub fn normalise_strictly(list: &[Value], default_reason: &str) -> Vec<Choice> {
+pub fn normalise_strictly(list: &[Value], default_reason: &str) -> Vec<NoteChoice> {
     choices(list, default_reason, strict_title_of)
 }
 
@@ -223,7 +225,7 @@ fn choices(
     list: &[Value],
     default_reason: &str,
     title_of: impl Fn(&Value) -> Option<&str>,
-) -> Vec<Choice> {
+) -> Vec<NoteChoice> {
     let choice = |item: &Value| {
         let (title, confidence, reason) = match item {
             Value::String(title) => (title.as_str(), Confidence::Medium, default_reason),
@@ -239,7 +241,7 @@ fn choices(
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
         };
         let named = !title.trim().is_empty() && !matches!(title, "null" | "undefined");
-        named.then(|| Choice { title: title.to_owned(), confidence, reason: reason.to_owned() })
+        named.then(|| NoteChoice { title: title.to_owned(), confidence, reason: reason.to_owned() })
     };
     list.iter().filter_map(choice).collect()
 }
@@ -360,7 +362,7 @@ mod tests {
             serde_json::json!({"title": 5, "name": "Hall"}),
             serde_json::json!({"title": "", "name": "Door"}),
         ];
-        let titles = |choices: Vec<Choice>| -> Vec<String> {
+        let titles = |choices: Vec<NoteChoice>| -> Vec<String> {
             choices.into_iter().map(|choice| choice.title).collect()
         };
         assert_eq!(titles(normalise(&list, "chosen")), ["Hall", "Door"]);

@@ -1,6 +1,4 @@
-//! Shortening text at the end of a sentence.
-//!
-//! Lengths are UTF-16 units, as in the lore and the limits that people bring along.
+//! Shortening text at the end of a sentence. Lengths are UTF-16 units.
 
 use crate::utf16::{cut, length};
 
@@ -30,27 +28,14 @@ fn is_enough(kept: usize, most: usize) -> bool {
     kept as f64 > most as f64 * KEPT_SHARE
 }
 
-/// The text up to its last sentence end. An end that stands alone after a blank, such as an
-/// opening quote, is left out.
+/// The text up to its last sentence end. An end that follows a blank, such as an opening
+/// quote, is left out.
 fn to_sentence_end(text: &str) -> Option<&str> {
     let (at, end) =
         text.char_indices().rev().find(|&(_, one)| ENDS.contains(one) || is_emoji(one))?;
     let alone = !is_emoji(end) && text[..at].chars().next_back().is_some_and(char::is_whitespace);
     let stop = if alone { at } else { at + end.len_utf8() };
     Some(text[..stop].trim_end())
-}
-
-/// At most one empty line in a row.
-pub fn squeeze_lines(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut newlines = 0;
-    for character in text.chars() {
-        newlines = if character == '\n' { newlines + 1 } else { 0 };
-        if newlines <= 2 {
-            out.push(character);
-        }
-    }
-    out
 }
 
 fn is_emoji(character: char) -> bool {

@@ -3,15 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, VaultRules, VaultState,
-    fields::{is_empty_value, text_in_list, text_of},
-    fit::escape,
-    truncate::shorten,
+use crate::{
+    js_value::{text_in_list, text_of},
+    shorten::shorten,
+    units::Tokens,
+    utf16::cut,
+    vault::{VaultRules, VaultState, escape},
+    vault_notes::{FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, is_empty_value},
 };
-use crate::{units::Tokens, utf16::cut};
 
-/// What stands for a note in the manifest.
+/// Which text of a note the manifest shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryMode {
@@ -63,7 +64,7 @@ pub struct Manifest {
 /// How a manifest is written.
 #[derive(Clone, Copy, Debug)]
 pub struct ManifestStyle<'a> {
-    /// What stands for a note.
+    /// Which text of a note is shown.
     pub mode: SummaryMode,
     /// The longest text for a note, in UTF-16 units.
     pub longest: usize,
@@ -117,7 +118,7 @@ pub fn manifest<'a>(
     Manifest { text: blocks.join("\n"), header }
 }
 
-/// One note. Its text stands between tags, so that it reads as data.
+/// One note. Its text is between tags, so that it reads as data.
 fn block(note: &Note, state: &VaultState, rules: &VaultRules, style: ManifestStyle<'_>) -> String {
     let links = match note.relations.resolved_links.as_slice() {
         [] => String::new(),

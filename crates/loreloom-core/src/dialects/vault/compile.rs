@@ -1,22 +1,19 @@
-//! A vault, compiled: which notes a found key touches, decided once for many turns.
+//! A compiled vault: which notes a found key touches is decided once for many turns.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
-use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
-use super::{Note, NoteKind, Search, TitleOrder, VaultRules, resolve_links};
+use super::{Search, VaultRules, folding::TextFolding};
 use crate::{
     book::is_js_space,
     ids::EntryId,
     library::{EntryIx, KeyIndex, spans_texts},
-    scan::{Folding, LiteralIndex, Padded, PatternId, Tallies, WordRule},
+    scan::{LiteralIndex, PatternId, Tallies, WordRule},
     tokens::TokenCounter,
     units::Tokens,
     utf16,
+    vault_notes::{Note, NoteKind, TitleOrder, resolve_links},
 };
 
 /// Keys are used up to this length.
@@ -54,8 +51,8 @@ pub struct Vault {
     search: Option<Arc<Search>>,
 }
 
-/// What compiling found out about a note: all that a turn asks of the many notes whose key is
-/// found, so that it reads whole notes only of the few that have a rule of their own.
+/// All that a turn needs of the many notes whose key is found. It reads whole notes only of the
+/// few that have a rule of their own.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct CompiledNote {
@@ -87,89 +84,6 @@ pub(super) enum KeyProbe {
     Pattern { pattern: PatternId, word: bool },
     /// A literal that may lie across messages, by its number.
     Across { literal: u32 },
-}
-
-/// How text is changed before it is searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TextFolding {
-    pub(super) case: Folding,
-    compose: bool,
-    /// Whether small letters that share a capital are one letter.
-    join_variants: bool,
-}
-
-/// Small letters that share their capital with another, and that other. To a search for whole
-/// words that ignores case, which DeepLore does with a regular expression, they are the same.
-const VARIANTS: [(char, char); 20] = [
-    ('µ', 'μ'),
-    ('\u{345}', 'ι'),
-    ('ς', 'σ'),
-    ('ϐ', 'β'),
-    ('ϑ', 'θ'),
-    ('ϕ', 'φ'),
-    ('ϖ', 'π'),
-    ('ϰ', 'κ'),
-    ('ϱ', 'ρ'),
-    ('ϵ', 'ε'),
-    ('ᲀ', 'в'),
-    ('ᲁ', 'д'),
-    ('ᲂ', 'о'),
-    ('ᲃ', 'с'),
-    ('ᲄ', 'т'),
-    ('ᲅ', 'т'),
-    ('ᲆ', 'ъ'),
-    ('ᲇ', 'ѣ'),
-    ('ᲈ', 'ꙋ'),
-    ('ẛ', 'ṡ'),
-];
-
-/// A lower-cased text in which letters that share a capital are one.
-fn joined(text: &str) -> Option<String> {
-    let usual = |letter: char| VARIANTS.iter().find(|(variant, _)| *variant == letter);
-    let has_any = !text.is_ascii() && text.chars().any(|letter| usual(letter).is_some());
-    has_any.then(|| text.chars().map(|one| usual(one).map_or(one, |(_, usual)| *usual)).collect())
-}
-
-impl TextFolding {
-    fn of(rules: &VaultRules) -> Self {
-        let case = if rules.keys.case_sensitive { Folding::Exact } else { Folding::Lower };
-        let bytes = rules.keys.case_sensitive && rules.quirks.exact_is_bytes;
-        let join_variants = rules.keys.whole_words && !rules.keys.case_sensitive;
-        Self { case, compose: !bytes, join_variants }
-    }
-
-    /// Whether offsets in the folded text can be traced back.
-    pub(super) fn is_traceable(self, text: &str) -> bool {
-        if text.is_ascii() {
-            return true;
-        }
-        // The Slavonic variants are longer than the letters they stand for, the others are not.
-        let is_longer = |letter: char| ('\u{1c80}'..='\u{1c88}').contains(&letter);
-        let moved = self.join_variants && text.contains(is_longer);
-        !moved && (!self.compose || is_nfc_quick(text.chars()) == IsNormalized::Yes)
-    }
-
-    /// The text to search, as an index scans it.
-    fn pad(self, text: &str) -> Padded {
-        if self.is_traceable(text) && (text.is_ascii() || !self.join_variants) {
-            return self.case.pad(text);
-        }
-        Padded::from(&*self.apply(text))
-    }
-
-    /// The text to search. Text without marks, which is most, is not copied to compose it.
-    pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
-        let folded = if self.is_traceable(text) {
-            self.case.apply(text)
-        } else {
-            let composed: String = text.nfc().collect();
-            Cow::Owned(self.case.apply(&composed).into_owned())
-        };
-        match self.join_variants.then(|| joined(&folded)).flatten() {
-            Some(joined) => Cow::Owned(joined),
-            None => folded,
-        }
-    }
 }
 
 impl Vault {
@@ -287,8 +201,8 @@ impl Vault {
         self.search.as_deref()
     }
 
-    /// The tokens of a note's text. Large vaults are read without counting every note: most
-    /// never come up, and each that does is counted once.
+    /// The tokens of a note's text. Large vaults are read without counting: most notes never
+    /// come up, and each that does is counted once.
     pub fn tokens(&self, ix: EntryIx, counter: &dyn TokenCounter) -> Tokens {
         let note = self.note(ix);
         if note.tokens != Tokens::ZERO || note.content.is_empty() {
