@@ -14,7 +14,7 @@ use crate::{
     place::Injection,
     report::{Outcome, Report, Stop, TurnFacts, Verdict},
     rules::Rules,
-    state::{StateDelta, StoryState},
+    state::StateDelta,
     turn::{Instruments, ScannedPrompt, Turn, TurnInput},
     vault::{Pick, Vault},
     worldinfo,
@@ -35,8 +35,41 @@ pub struct Woven {
 
 /// Decides a turn. A pure function of its arguments: the same turn gives the same bytes.
 pub fn weave(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Woven {
+    finish(prepare(input, instruments), input, instruments)
+}
+
+/// A turn whose vault notes are matched. A selecting model can be asked now; put its answer
+/// into [`TurnInput::selection`], and [`finish`] the turn.
+#[derive(Clone, Debug)]
+pub struct PreparedTurn {
+    notes: Option<notes::MatchedNotes>,
+}
+
+impl PreparedTurn {
+    /// The notes that a selecting model may choose from; `None` if there is no vault or no
+    /// model takes part.
+    pub fn open_notes(&self) -> Option<&[Pick]> {
+        self.notes.as_ref()?.open.as_deref()
+    }
+}
+
+/// The first step of a turn: matches the notes of a vault.
+pub fn prepare(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> PreparedTurn {
+    let EngineInput { library, turn, state, rules, .. } = *input;
+    PreparedTurn { notes: notes::prepare(library, turn, state, rules, instruments) }
+}
+
+/// The second step of a turn: decides it. Everything but the selection must be as it was in the
+/// first step.
+pub fn finish(
+    prepared: PreparedTurn,
+    input: &EngineInput<'_>,
+    instruments: &mut Instruments<'_>,
+) -> Woven {
     let EngineInput { library, active, turn, state, rules } = *input;
-    let notes = notes::weave(library, turn, state, rules, instruments);
+    let notes = prepared
+        .notes
+        .and_then(|matched| notes::finish(matched, library, turn, state, rules, instruments));
     let fed = fed(turn.input, notes.as_ref(), rules);
     let turn = &Turn { input: &fed, ..*turn };
     let input = EngineInput { turn, ..*input };
@@ -93,18 +126,6 @@ fn fed<'turn>(
     Cow::Owned(input)
 }
 
-/// The notes that a selecting model may choose from this turn; `None` if there is no vault
-/// or no model is asked. Put its answer into [`TurnInput::selection`].
-pub fn vault_candidates(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Option<Vec<Pick>> {
-    notes::candidates(library, turn, state, rules, instruments)
-}
-
 /// The verdicts of all active entries: those of the report, and for entries that nothing
 /// touched the rule that kept them out.
 ///
@@ -114,7 +135,7 @@ pub fn verdicts(
     input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Vec<Verdict> {
-    let EngineInput { library, active, turn, rules, .. } = *input;
+    let EngineInput { library, active, turn, state, rules } = *input;
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
     let all = active.entries().iter().chain(active.card_entries()).copied();
     let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
@@ -134,9 +155,7 @@ pub fn verdicts(
             }
         }
     }
-    if let Some(vault) = library.vault() {
-        notes::untouched(vault, turn, rules, instruments, &mut verdicts);
-    }
+    notes::untouched(library, turn, state, rules, instruments, &mut verdicts);
     verdicts
 }
 
