@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::{GenerationType, Path},
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     stories: Arc<RwLock<BTreeMap<(TenantId, ChatId), Story>>>,
-    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
+    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), LibrarySource>>>,
     pub(crate) desks: Arc<Mutex<Desks>>,
     pub(crate) remembered: Arc<Mutex<Remembered>>,
 }
@@ -443,7 +443,7 @@ impl StoryStore for MemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         checks::library_is_named_right(version, library)?;
         let mut libraries = self.libraries.write().unwrap_or_else(PoisonError::into_inner);
@@ -455,7 +455,7 @@ impl StoryStore for MemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         let libraries = self.libraries.read().unwrap_or_else(PoisonError::into_inner);
         Ok(libraries.get(&(tenant.clone(), version)).cloned())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::{BookVersion, Digest},
-    library::{Dialect, Shelf, Volume},
+    library::{Dialect, LibrarySource, Volume},
     rules::Rules,
 };
 use rustc_hash::FxHashMap;
@@ -27,11 +27,13 @@ pub(crate) struct StoredLibrary {
 }
 
 /// A library as a column, and the pieces of its books.
-pub(crate) fn library_parts(shelf: &Shelf) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
+pub(crate) fn library_parts(
+    source: &LibrarySource,
+) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
     let mut all = Vec::new();
-    let notes = cut_into_runs(&shelf.notes, &mut all)?;
-    let mut stored = StoredLibrary { volumes: Vec::new(), notes, rules: shelf.rules.clone() };
-    for volume in &shelf.volumes {
+    let notes = cut_into_runs(&source.notes, &mut all)?;
+    let mut stored = StoredLibrary { volumes: Vec::new(), notes, rules: source.rules.clone() };
+    for volume in &source.volumes {
         let (version, pieces) = take_apart(&volume.book)?;
         stored.volumes.push((version, volume.dialect));
         all.extend(pieces);
@@ -46,15 +48,15 @@ pub(crate) fn library_from(bytes: &[u8]) -> Result<StoredLibrary, String> {
 
 impl StoredLibrary {
     /// The library of these books, which are in order, and the pieces of its notes.
-    pub(crate) fn shelf(
+    pub(crate) fn library_source(
         self,
         books: Vec<Book>,
         pieces: &FxHashMap<Digest, Vec<u8>>,
-    ) -> Result<Shelf, String> {
+    ) -> Result<LibrarySource, String> {
         let notes = join_runs(&self.notes, pieces)?;
         let dialects = self.volumes.into_iter().map(|(_, dialect)| dialect);
         let volumes = books.into_iter().zip(dialects);
         let volumes = volumes.map(|(book, dialect)| Volume { book: Arc::new(book), dialect });
-        Ok(Shelf { volumes: volumes.collect(), notes, rules: self.rules })
+        Ok(LibrarySource { volumes: volumes.collect(), notes, rules: self.rules })
     }
 }

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::Client;
 use loreloom_core::ids::{LibraryVersion, TenantId};
-use loreloom_core::library::Shelf;
+use loreloom_core::library::LibrarySource;
 use loreloom_ports::StoreError;
 use tokio_postgres::Row;
 
@@ -45,7 +45,7 @@ pub(super) async fn library(
     client: &Client,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<LibrarySource>, StoreError> {
     let find = "SELECT body FROM libraries WHERE tenant = $1 AND version = $2";
     let Some(row) = row(client, find, tenant, version).await? else { return Ok(None) };
     let body: &[u8] = row.try_get(0).doing("reading a library")?;
@@ -57,7 +57,7 @@ pub(super) async fn library(
         books.push(found.ok_or_else(|| wrong(format!("its book {book} is missing")))?);
     }
     let pieces = desk::pieces(client, tenant, &listed.notes).await?;
-    listed.shelf(books, &pieces).map(Some).map_err(wrong)
+    listed.library_source(books, &pieces).map(Some).map_err(wrong)
 }
 
 async fn row(

@@ -24,7 +24,7 @@ use loreloom_core::{
     book::Book,
     chat::Path,
     ids::{BookVersion, ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -261,7 +261,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         let mut client = client(&self.pool).await?;
         if libraries::is_kept(&client, tenant, version).await? {
@@ -276,7 +276,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         libraries::library(&client(&self.pool).await?, tenant, version).await
     }
 }

@@ -1,7 +1,7 @@
 //! The books and rules that turns were decided with.
 
 use loreloom_core::ids::{LibraryVersion, TenantId};
-use loreloom_core::library::Shelf;
+use loreloom_core::library::LibrarySource;
 use loreloom_ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -45,7 +45,7 @@ pub(super) fn library(
     connection: &Connection,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<LibrarySource>, StoreError> {
     let body: Option<Vec<u8>> = connection
         .prepare_cached("SELECT body FROM libraries WHERE tenant = ?1 AND version = ?2")
         .and_then(|mut find| {
@@ -62,5 +62,5 @@ pub(super) fn library(
         books.push(found.ok_or_else(|| format!("its book {book} is missing")).reading(what)?);
     }
     let pieces = desk::pieces(connection, tenant, listed.notes.iter().copied())?;
-    listed.shelf(books, &pieces).reading(what).map(Some)
+    listed.library_source(books, &pieces).reading(what).map(Some)
 }

@@ -32,7 +32,7 @@ use loreloom_core::{
     book::Book,
     chat::Path,
     ids::{BookVersion, ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -402,7 +402,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         let owner = tenant.clone();
         let look = move |connection: &mut _| libraries::is_kept(connection, &owner, version);
@@ -423,7 +423,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         let tenant = tenant.clone();
         let read = move |connection: &mut _| libraries::library(connection, &tenant, version);
         self.pool.read(read).await

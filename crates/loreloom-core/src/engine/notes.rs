@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
+    dialects::vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
     ids::EntryId,
     library::{EntryIx, Library},
     note_selection::NoteChoice,
@@ -11,7 +12,6 @@ use crate::{
     rules::Rules,
     state::StoryState,
     turn::{Instruments, Selection, Turn},
-    vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
 };
 
 /// The notes that the chat brings in, before any are selected.
@@ -102,7 +102,7 @@ pub(super) fn untouched(
         (0..).zip(verdicts.iter()).map(|(at, verdict)| (verdict.entry.clone(), at)).collect();
     let at = |ix: EntryIx| known.get(vault.id(ix)).copied();
     // A note that is only here because its text lingers was not looked at either.
-    let is_judged = |one: &Verdict| !(one.lingers() && super::is_vague(one));
+    let is_judged = |one: &Verdict| !(one.lingers() && super::verdicts::is_vague(one));
     let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_judged(&verdicts[at]));
     let open: Vec<_> = vault.entries().filter(is_open).collect();
     let stops = vault::judge_untouched(own, &open, &mut instruments.cache.vault);

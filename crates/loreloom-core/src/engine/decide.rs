@@ -1,28 +1,25 @@
 //! One turn: which lore goes where, what the story carries on, and why.
 
-mod notes;
-
 use std::borrow::Cow;
 
-use rustc_hash::FxHashSet;
-
+use super::{EngineInput, notes};
 use crate::{
-    cards,
-    engine::{EngineInput, verdict::verdict},
-    ids::EntryId,
-    library::{Dialect, EntryIx, Library, Roster},
+    dialects::{
+        cards,
+        vault::{Pick, Vault},
+        worldinfo,
+    },
+    library::{ActiveEntries, Library},
     place::Injection,
-    report::{Outcome, Report, Stop, TurnFacts, Verdict},
+    report::{Report, TurnFacts, Verdict},
     rules::Rules,
     state::StateDelta,
     turn::{Instruments, ScannedPrompt, Turn, TurnInput},
-    vault::{Pick, Vault},
-    worldinfo,
 };
 
 /// What a turn decided.
 #[derive(Debug)]
-pub struct Woven {
+pub struct Decision {
     /// The texts to put into the prompt; within a place, in prompt order.
     pub injections: Vec<Injection>,
     /// Prompts of the front end that lore asks to hide (`@@disable_ui_prompt`).
@@ -34,7 +31,7 @@ pub struct Woven {
 }
 
 /// Decides a turn. A pure function of its arguments: the same turn gives the same bytes.
-pub fn weave(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Woven {
+pub fn decide(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Decision {
     finish(prepare(input, instruments), input, instruments)
 }
 
@@ -65,7 +62,7 @@ pub fn finish(
     prepared: PreparedTurn,
     input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
-) -> Woven {
+) -> Decision {
     let EngineInput { library, active, turn, state, rules } = *input;
     let notes = prepared
         .notes
@@ -87,7 +84,7 @@ pub fn finish(
         lore.budgets.extend(notes.budget);
         after.vault = notes.state;
     }
-    Woven {
+    Decision {
         hide_prompts: lore.hide_prompts,
         delta: StateDelta::between(state, &after),
         report: Report {
@@ -105,8 +102,8 @@ pub fn finish(
 }
 
 /// How many entries and notes have none of these verdicts.
-fn untouched_by(verdicts: &[Verdict], library: &Library, roster: &Roster) -> u32 {
-    let entries = roster.len() + library.vault().map_or(0, Vault::len);
+fn untouched_by(verdicts: &[Verdict], library: &Library, active: &ActiveEntries) -> u32 {
+    let entries = active.len() + library.vault().map_or(0, Vault::len);
     u32::try_from(entries.saturating_sub(verdicts.len())).unwrap_or(u32::MAX)
 }
 
@@ -125,75 +122,3 @@ fn fed<'turn>(
     input.prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
     Cow::Owned(input)
 }
-
-/// The verdicts of all active entries: those of the report, and for entries that nothing
-/// touched the rule that kept them out.
-///
-/// Looks further back in the chat than the turn did, to tell a near miss from a miss.
-pub fn verdicts(
-    report: &Report,
-    input: &EngineInput<'_>,
-    instruments: &mut Instruments<'_>,
-) -> Vec<Verdict> {
-    let EngineInput { library, active, turn, state, rules } = *input;
-    let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
-    let all = active.entries().iter().chain(active.card_entries()).copied();
-    let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
-    // A touched entry may have been stopped for want of a key in reach: say how near it was.
-    let vague = (0..).zip(&report.verdicts).filter(|(_, verdict)| is_vague(verdict));
-    let vague = vague.filter_map(|(at, one)| Some((Some(at), library.find(&one.entry)?)));
-    let (cards, world_info): (Vec<(Option<usize>, EntryIx)>, Vec<_>) =
-        vague.chain(rest).partition(|&(_, ix)| library.dialect_of(ix) == Dialect::Cards);
-    let mut verdicts = report.verdicts.clone();
-    for (dialect, open) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
-        let entries: Vec<EntryIx> = open.iter().map(|&(_, ix)| ix).collect();
-        let stops = untouched(dialect, input, &entries, instruments);
-        for ((at, ix), stop) in open.into_iter().zip(stops) {
-            match at.and_then(|at: usize| verdicts.get_mut(at)) {
-                Some(verdict) => verdict.outcome = Outcome::Stopped(stop),
-                None => verdicts.push(verdict(library, ix, Outcome::Stopped(stop))),
-            }
-        }
-    }
-    notes::untouched(library, turn, state, rules, instruments, &mut verdicts);
-    verdicts
-}
-
-/// What was decided about one active entry, as in [`verdicts`].
-pub(crate) fn outcome_of(
-    entry: &EntryId,
-    report: &Report,
-    input: &EngineInput<'_>,
-    instruments: &mut Instruments<'_>,
-) -> Option<Outcome> {
-    let EngineInput { library, active, .. } = *input;
-    let known = report.verdicts.iter().find(|verdict| verdict.entry == *entry);
-    if let Some(verdict) = known.filter(|verdict| !is_vague(verdict)) {
-        return Some(verdict.outcome.clone());
-    }
-    let ix = library.find(entry).filter(|ix| active.ranks(*ix).next().is_some())?;
-    let stops = untouched(library.dialect_of(ix), input, &[ix], instruments);
-    stops.into_iter().next().map(Outcome::Stopped)
-}
-
-/// Whether looking further back may say more.
-fn is_vague(verdict: &Verdict) -> bool {
-    verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
-}
-
-/// The rule that keeps each of these entries out.
-fn untouched(
-    dialect: Dialect,
-    input: &EngineInput<'_>,
-    rest: &[EntryIx],
-    instruments: &mut Instruments<'_>,
-) -> Vec<Stop> {
-    match dialect {
-        _ if rest.is_empty() => Vec::new(),
-        Dialect::WorldInfo => worldinfo::judge_untouched(input, rest, instruments),
-        Dialect::Cards => cards::judge_untouched(input, rest, instruments),
-    }
-}
-
-#[cfg(test)]
-mod tests;
