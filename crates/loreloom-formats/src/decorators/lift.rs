@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     book::{Entry, Inject, InjectOp, Key, MatchOnce, RegexKey},
-    dialects::cards::{Directives, Grammar, Greeting, InjectTarget, Known, Problem, split},
+    dialects::cards::{Directives, FrontEndFacts, Grammar, Greeting, InjectTarget, Problem, split},
     units::Depth,
 };
 
@@ -24,8 +24,11 @@ pub fn lift(entry: &Entry) -> Lifted {
     let grammar = Grammar::default();
     let block = split(&entry.content, grammar);
     // Whoever reads the fields may know greeting and icon.
-    let said =
-        Directives::of(&block, grammar, Known { greeting: true, user_icon: true, text: false });
+    let said = Directives::of(
+        &block,
+        grammar,
+        FrontEndFacts { greeting: true, user_icon: true, text: false },
+    );
     let mut lifted = entry.clone();
     block.body.clone_into(&mut lifted.content);
     let mut ignored: Vec<String> = said

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    decorators::{Directives, Greeting, Known},
-    grammar::{Block, Chain, split},
+    decorators::{Directives, FrontEndFacts, Greeting},
+    grammar::{Chain, DecoratorBlock, split},
     keys::KeyStyle,
     rules::{CardRules, MissingPriority},
-    terms::{Gates, KeyTerms, Terms},
+    terms::{CardGates, KeyTerms, Terms},
 };
 use crate::{
     book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
@@ -47,12 +47,12 @@ impl CardEntry {
         let mut made: Vec<((Directives, bool), Arc<Terms>)> = Vec::new();
         let own = entry.activation.scan.tokens.is_some();
         let mut variant = |(greeting, user_icon): (bool, bool), text: bool| {
-            let known = Known { greeting, user_icon, text };
+            let known = FrontEndFacts { greeting, user_icon, text };
             let said = (Directives::of(&block, rules.grammar, known), text && own);
             if let Some((_, terms)) = made.iter().find(|(known, _)| *known == said) {
                 return Arc::clone(terms);
             }
-            let reading = Reading { entry, book, rules, block: &block, in_tokens: said.1 };
+            let reading = EntryReading { entry, book, rules, block: &block, in_tokens: said.1 };
             let terms = Arc::new(reading.terms(&said.0, filing));
             made.push((said, Arc::clone(&terms)));
             terms
@@ -124,16 +124,16 @@ impl Furthest {
     }
 }
 
-struct Reading<'a> {
+struct EntryReading<'a> {
     entry: &'a Entry,
     book: &'a Book,
     rules: &'a CardRules,
-    block: &'a Block<'a>,
+    block: &'a DecoratorBlock<'a>,
     /// Whether the entry's own count of tokens holds.
     in_tokens: bool,
 }
 
-impl Reading<'_> {
+impl EntryReading<'_> {
     fn terms(&self, said: &Directives, filing: &mut Filing) -> Terms {
         let (entry, rules) = (self.entry, self.rules);
         let activation = &entry.activation;
@@ -183,9 +183,9 @@ impl Reading<'_> {
         self.book.folders.iter().all(|one| one.id != *folder || one.enabled)
     }
 
-    fn gates(&self, said: &Directives) -> Gates {
+    fn gates(&self, said: &Directives) -> CardGates {
         let gates = &self.entry.activation.gates;
-        Gates {
+        CardGates {
             after: said.after.or(gates.after),
             every: said.every.or(gates.every).filter(|every| *every > 0),
             greeting: said.greeting.or(gates.greeting.map(Greeting::Index)),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    grammar::{Block, Chain, Grammar, Line, list},
+    grammar::{Chain, DecoratorBlock, Grammar, Line, list},
     rules::{Repeats, Vocabulary},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 /// What a host tells: decorators that ask for more fall back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct FrontEndFacts {
     /// Which greeting the chat began with.
     pub greeting: bool,
     /// The user's icon.
@@ -215,8 +215,8 @@ fn is_known(name: &str, vocabulary: Vocabulary) -> bool {
 
 impl Directives {
     /// What the decorators of a block say to a host that tells `known`.
-    pub fn of(block: &Block<'_>, grammar: Grammar, known: Known) -> Self {
-        let mut placed = Placed::default();
+    pub fn of(block: &DecoratorBlock<'_>, grammar: Grammar, known: FrontEndFacts) -> Self {
+        let mut placed = PlacingKinds::default();
         // A position overrules depths, whose fallbacks may be positions: until nothing
         // changes, which each round does at most once for each kind.
         loop {
@@ -231,14 +231,19 @@ impl Directives {
 
 /// Which kinds of placing decorators are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Placed {
+struct PlacingKinds {
     position: bool,
     depth: bool,
 }
 
 type Chosen = (Vec<Decorator>, Vec<(String, Problem)>);
 
-fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> (Placed, Chosen) {
+fn choose(
+    block: &DecoratorBlock<'_>,
+    grammar: Grammar,
+    known: FrontEndFacts,
+    placed: PlacingKinds,
+) -> (PlacingKinds, Chosen) {
     let mut found = placed;
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for Chain(lines) in &block.chains {
@@ -260,8 +265,8 @@ fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> 
 fn usable(
     line: &Line<'_>,
     grammar: Grammar,
-    known: Known,
-    placed: Placed,
+    known: FrontEndFacts,
+    placed: PlacingKinds,
 ) -> Result<Decorator, Problem> {
     if !is_known(&line.name, grammar.vocabulary) {
         return Err(Problem::Unknown);
@@ -383,7 +388,7 @@ fn prompts(argument: &str) -> Option<Vec<String>> {
     Some(list(argument)).filter(|names| !names.is_empty() && names.iter().all(known))
 }
 
-fn apply(block: &Block<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
+fn apply(block: &DecoratorBlock<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
     let mut out = Directives { problems, ..Directives::default() };
     let orphans = block.orphans.iter();
     out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));

@@ -5,7 +5,7 @@ use super::{
     decorators::Greeting,
     pass::CardScan,
     rules::MessageBasis,
-    terms::{Gates, Terms},
+    terms::{CardGates, Terms},
     window::is_spoken,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     chat::Role,
     engine::{
         cause::{EntryMatch, Why},
-        texts::Reach,
+        texts::ScanReach,
         timing::{RecursionStep, matched_before},
     },
     library::EntryIx,
@@ -104,12 +104,12 @@ impl<'a> CardScan<'a> {
     }
 
     /// What an entry's keys are looked for in.
-    pub(super) fn reach(&mut self, terms: &Terms) -> Reach {
-        let reach = Reach {
+    pub(super) fn reach(&mut self, terms: &Terms) -> ScanReach {
+        let reach = ScanReach {
             messages: terms.depth,
             cards: terms.sources,
             lore: terms.sees_lore,
-            ..Reach::default()
+            ..ScanReach::default()
         };
         self.scanner.limited(reach, terms.limits())
     }
@@ -128,7 +128,7 @@ impl<'a> CardScan<'a> {
     }
 }
 
-fn check_gates(gates: &Gates, turn: &Turn<'_>, basis: MessageBasis) -> Result<(), Stop> {
+fn check_gates(gates: &CardGates, turn: &Turn<'_>, basis: MessageBasis) -> Result<(), Stop> {
     let stop = |gate| Err(Stop::Gate { gate });
     let count = count(turn, basis);
     for wanted in [gates.after, gates.min_messages].into_iter().flatten() {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     book::{Book, Force, Position, SelectiveLogic},
     chat::Role,
-    engine::{keys::Keys, texts::Limit},
+    engine::{keys::EntryKeys, texts::Limit},
     library::CompiledKey,
 };
 
@@ -22,7 +22,7 @@ pub(super) struct Terms {
     pub(super) force: Option<Force>,
     pub(super) keep: bool,
     pub(super) once: bool,
-    pub(super) gates: Gates,
+    pub(super) gates: CardGates,
     pub(super) keys: KeyTerms,
     /// Messages scanned.
     pub(super) depth: u32,
@@ -60,7 +60,7 @@ impl Terms {
 
 /// Conditions on the state of the chat.
 #[derive(Debug, Default)]
-pub(super) struct Gates {
+pub(super) struct CardGates {
     pub(super) after: Option<u32>,
     pub(super) every: Option<u32>,
     pub(super) greeting: Option<Greeting>,
@@ -85,9 +85,9 @@ pub(super) struct KeyTerms {
 
 impl KeyTerms {
     /// The keys that let the entry in.
-    pub(super) fn keys(&self) -> Keys<'_> {
+    pub(super) fn keys(&self) -> EntryKeys<'_> {
         let Self { primary, secondary, logic, require, .. } = self;
-        Keys { primary, secondary, logic: *logic, require }
+        EntryKeys { primary, secondary, logic: *logic, require }
     }
 }
 
