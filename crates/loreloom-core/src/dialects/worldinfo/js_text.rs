@@ -58,7 +58,7 @@ fn number(number: f64) -> String {
     let digits = digits.replace('.', "");
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let sign = if number < 0.0 { "-" } else { "" };
-    // Where the point stands, counted in digits.
+    // Where the point is, counted in digits.
     let (point, count) = (exponent + 1, i32::try_from(digits.len()).unwrap_or(i32::MAX));
     let zeros = |many: i32| "0".repeat(usize::try_from(many).unwrap_or(0));
     let at = |place: i32| digits.split_at(usize::try_from(place).unwrap_or(0));
