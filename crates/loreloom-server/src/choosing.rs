@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
 use loreloom_core::{
     ids::ChatId,
     state::StoryState,
@@ -21,10 +22,7 @@ use loreloom_core::{
     turn::{Selection, Turn},
     vault::Pick,
 };
-use loreloom_memory::{
-    ports::ChatModel,
-    vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet},
-};
+use loreloom_ports::ChatModel;
 use rustc_hash::FxHashMap;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
@@ -149,11 +147,6 @@ impl Waiting {
         // A server that stops lets what it began come to its end.
         let _stopping = self.enter().await;
         waited
-    }
-
-    /// Gives the place away.
-    pub(crate) fn leave(&self) {
-        drop(self.place().take());
     }
 
     fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {

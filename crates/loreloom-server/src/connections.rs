@@ -9,7 +9,7 @@ use std::{
 use loreloom_core::{
     ids::ConnectionId, stable::Provider, tokens::TokenCounter, turn::TurnInput, units::Tokens,
 };
-use loreloom_memory::ports::{Diagnosis, Upstream};
+use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{
     app::App,

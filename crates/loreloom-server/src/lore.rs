@@ -9,8 +9,10 @@ use std::{
     time::Duration,
 };
 
+use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     chat::Path,
+    engine::EngineInput,
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
@@ -22,10 +24,7 @@ use loreloom_core::{
     vault::Note,
     weave::{self, PreparedTurn, Woven},
 };
-use loreloom_memory::{
-    lore_vectors::LoreVectors,
-    ports::{EmbedError, StoreError, StoryStore},
-};
+use loreloom_ports::{EmbedError, StoreError, StoryStore};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::stacks::Finder;
@@ -230,7 +229,16 @@ impl Lore {
     pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
         let roster = self.roster(&turn.cast());
         self.with(turn, counter, |instruments| {
-            weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
+            weave::weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &roster,
+                    turn,
+                    state,
+                    rules: self.rules(),
+                },
+                instruments,
+            )
         })
     }
 
@@ -247,7 +255,16 @@ impl Lore {
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
+        weave::weave(
+            &EngineInput {
+                library: &self.library,
+                active: &roster,
+                turn,
+                state,
+                rules: self.rules(),
+            },
+            &mut instruments,
+        )
     }
 
     /// The first step of a turn, before a selecting model is asked.
@@ -257,9 +274,13 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> PreparedTurn {
-        self.with(turn, counter, |instruments| {
-            weave::prepare(&self.library, turn, state, self.rules(), instruments)
-        })
+        if self.library.vault().is_none() {
+            return PreparedTurn::default();
+        }
+        let active = &*self.roster(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| weave::prepare(&input, instruments))
     }
 
     /// The second step of a turn: decides it.
@@ -270,10 +291,10 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Woven {
-        let (library, roster) = (&self.library, self.roster(&turn.cast()));
-        self.with(turn, counter, |instruments| {
-            weave::finish(prepared, library, &roster, turn, state, self.rules(), instruments)
-        })
+        let active = &*self.roster(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| weave::finish(prepared, &input, instruments))
     }
 
     /// The verdicts of all entries for a turn that was decided.
@@ -286,7 +307,11 @@ impl Lore {
     ) -> Vec<Verdict> {
         let (library, roster) = (&self.library, self.roster(&turn.cast()));
         self.with(turn, counter, |instruments| {
-            weave::verdicts(&woven.report, library, &roster, turn, state, self.rules(), instruments)
+            weave::verdicts(
+                &woven.report,
+                &EngineInput { library, active: &roster, turn, state, rules: self.rules() },
+                instruments,
+            )
         })
     }
 

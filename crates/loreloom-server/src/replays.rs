@@ -12,6 +12,7 @@ use std::{
     },
 };
 
+use crate::past::runs::Run;
 use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
     library::{Library, Shelf},
@@ -19,7 +20,6 @@ use loreloom_core::{
     rules::Rules,
     turn::{Speaker, TurnInput},
 };
-use loreloom_memory::past::runs::Run;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;

@@ -8,16 +8,16 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::Provenance,
     prompt::PromptMessage,
-    recognise::{Answer, Kind, Recognition, Ticket},
     report::{Span, Warning},
     state::StoryState,
     turn::{Speaker, StoryContext, Transcript, TurnInput},
     units::Timestamp,
     weave::Woven,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
 };
+use loreloom_recognise::{Answer, Kind, Recognition, Ticket};
 
 use crate::{
     app::App,

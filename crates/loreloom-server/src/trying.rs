@@ -8,6 +8,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{Path, Role},
+    engine::EngineInput,
     ids::{ChatId, EntryId},
     library::{Dialect, Library, Roster},
     report::{MatchPlace, Outcome, TextSource, Warning},
@@ -184,7 +185,16 @@ fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &s
     let mut cache = TurnCache::default();
     let counter = &ByteEstimate;
     let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library,
+            active: &roster,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules,
+        },
+        &mut instruments,
+    )
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 
 use crate::SqliteStore;
 
@@ -50,7 +50,7 @@ impl StoreAddress {
     pub async fn open_or_make(&self) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::File(path) => {
-                // Opening may migrate and waits for locks: not on a thread that serves.
+                // Opening waits for locks, so it does not run on a thread that serves requests.
                 let path = path.clone();
                 let open = tokio::task::spawn_blocking(move || SqliteStore::open(path));
                 let store = open.await.map_err(|error| StoreError::Database {

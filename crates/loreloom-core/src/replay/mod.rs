@@ -18,6 +18,7 @@ pub use self::{
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
+    engine::EngineInput,
     ids::ChatId,
     library::{Attachment, Library, Roster},
     report::Verdict,
@@ -103,7 +104,10 @@ impl<'a> Replay<'a> {
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
+        let woven = weave(
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
+            &mut instruments,
+        );
         if input.generation != GenerationType::Quiet {
             self.here = woven.delta.clone();
         }
@@ -121,11 +125,7 @@ impl<'a> Replay<'a> {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            roster,
-            &turn,
-            &self.settled,
-            rules,
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)

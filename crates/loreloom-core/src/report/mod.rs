@@ -87,8 +87,8 @@ pub struct CacheUse {
     pub price: Option<f64>,
 }
 
-/// The main facts of a turn, for people who read its report. A replay reads the turn's
-/// [`TurnInput`](crate::turn::TurnInput) instead.
+// A replay reads the turn's `TurnInput` instead.
+/// The main facts of a turn, for people who read its report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnFacts {

@@ -8,10 +8,11 @@ use std::sync::{
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
-    chat::{Message, Path},
+    chat::{Message, Path, Role},
     ids::ChatId,
     library::Shelf,
     report::{Fallback, Reason},
+    state::StoryState,
     tokens::ByteEstimate,
     turn::{Selection, Transcript, TurnCache, TurnInput, VaultContext},
     units::Tokens,
@@ -52,7 +53,16 @@ fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, input: TurnInput) ->
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    weave(&library, &roster, &turn, state, &shelf.rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state,
+            rules: &shelf.rules,
+        },
+        &mut instruments,
+    )
 }
 
 fn texts(woven: &Woven) -> Vec<&str> {
@@ -147,13 +157,15 @@ fn notes_are_matched_once_though_a_model_selects() {
     });
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    let turn = input.turn(&path, &transcript);
-    let prepared = prepare(&library, &turn, &state, &shelf.rules, &mut instruments);
+    let (active, rules) = (&roster, &shelf.rules);
+    let turn = &input.turn(&path, &transcript);
+    let before = EngineInput { library: &library, active, turn, state: &state, rules };
+    let prepared = prepare(&before, &mut instruments);
     assert_eq!(prepared.open_notes().map(<[Pick]>::len), Some(2));
     input.selection = Some(Selection::Chosen(Vec::new()));
-    let turn = input.turn(&path, &transcript);
-    let decision =
-        finish(prepared, &library, &roster, &turn, &state, &shelf.rules, &mut instruments);
+    let turn = &input.turn(&path, &transcript);
+    let after = EngineInput { library: &library, active, turn, state: &state, rules };
+    let decision = finish(prepared, &after, &mut instruments);
     assert_eq!((texts(&decision), scans.load(Ordering::Relaxed)), (Vec::new(), 1));
 }
 

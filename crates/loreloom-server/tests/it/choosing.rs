@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::Message,
+    engine::EngineInput,
     ids::TenantId,
     library::Shelf,
     report::{Fallback, Outcome, SelectionUse, Served, Stop},
@@ -16,10 +17,8 @@ use loreloom_core::{
     weave::weave,
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_memory::{
-    ports::{StoryStore as _, TurnRecord},
-    vault_select::AskRules,
-};
+use loreloom_ports::{StoryStore as _, TurnRecord};
+use loreloom_server::vault_select::AskRules;
 use loreloom_server::{Choosing, Weaving};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::json;
@@ -157,7 +156,16 @@ fn decided_again(
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
     let state = StoryState::default();
-    let woven = weave(&library, &roster, &turn, &state, &shelf.rules, &mut instruments);
+    let woven = weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state: &state,
+            rules: &shelf.rules,
+        },
+        &mut instruments,
+    );
     assert_eq!(woven.report.selection, record.report.selection);
     assert_eq!(woven.report.verdicts, record.report.verdicts);
     woven.injections.into_iter().map(|one| one.text).collect()

@@ -25,4 +25,5 @@ mod story;
 mod story_context;
 
 mod traffic;
+mod vault_select;
 mod wrap;

@@ -7,7 +7,7 @@
 use loreloom_core::ids::Digest;
 use rustc_hash::FxHashSet;
 
-use super::{Binding, KeptLibrary, library_from, piece_hash, unpack};
+use super::{Binding, library_from, piece_hash, unpack};
 
 /// Pieces that something refers to.
 #[derive(Debug, Default)]
@@ -16,10 +16,9 @@ pub(crate) struct PiecesInUse(FxHashSet<Digest>);
 impl PiecesInUse {
     /// A library, as it is stored.
     pub(crate) fn library(&mut self, body: &[u8]) -> Result<(), String> {
-        if let KeptLibrary::Listed(listed) = library_from(body)? {
-            self.0.extend(listed.volumes.iter().map(|(version, _)| version.0));
-            self.0.extend(listed.notes);
-        }
+        let library = library_from(body)?;
+        self.0.extend(library.volumes.iter().map(|(version, _)| version.0));
+        self.0.extend(library.notes);
         Ok(())
     }
 

@@ -16,19 +16,9 @@ use super::{
     pack::{pack, unpack},
 };
 
-/// A library in its column.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum KeptLibrary {
-    /// Its books are kept by themselves.
-    Listed(Listed),
-    /// Its books stand in it, as before they were kept in pieces.
-    Whole(Shelf),
-}
-
-/// Books by their versions.
+/// A library in its column: its books are stored in pieces and named by their versions.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct StoredLibrary {
     pub(crate) volumes: Vec<(BookVersion, Dialect)>,
     /// Runs of notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,21 +30,21 @@ pub(crate) struct Listed {
 pub(crate) fn library_parts(shelf: &Shelf) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
     let mut all = Vec::new();
     let notes = cut_into_runs(&shelf.notes, &mut all)?;
-    let mut listed = Listed { volumes: Vec::new(), notes, rules: shelf.rules.clone() };
+    let mut stored = StoredLibrary { volumes: Vec::new(), notes, rules: shelf.rules.clone() };
     for volume in &shelf.volumes {
         let (version, pieces) = take_apart(&volume.book)?;
-        listed.volumes.push((version, volume.dialect));
+        stored.volumes.push((version, volume.dialect));
         all.extend(pieces);
     }
-    Ok((pack(&serde_json::to_vec(&listed)?), all))
+    Ok((pack(&serde_json::to_vec(&stored)?), all))
 }
 
 /// A library from its column.
-pub(crate) fn library_from(bytes: &[u8]) -> Result<KeptLibrary, String> {
+pub(crate) fn library_from(bytes: &[u8]) -> Result<StoredLibrary, String> {
     serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
 }
 
-impl Listed {
+impl StoredLibrary {
     /// The library of these books, which are in order, and the pieces of its notes.
     pub(crate) fn shelf(
         self,

@@ -25,7 +25,7 @@ pub(crate) use self::{
     draft::{Draft, Finished, not_json},
     in_use::PiecesInUse,
     kept::{Committed, Kept, KeptPath, RecentPaths},
-    library::{KeptLibrary, library_from, library_parts},
+    library::{library_from, library_parts},
     message::{NodeColumns, Told, generation_from, generation_number, text_hash, told_hash},
     pack::{pack, unpack},
     record::{Body, ChosenDeltas, Restored, Wanted, delta_from, delta_text, report_from, state_of},

@@ -1,32 +1,24 @@
-//! The pool of connections, and the numbered migrations.
+//! The pool of connections, and the schema.
 
 use std::{error::Error, time::Duration};
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
-use loreloom_memory::ports::StoreError;
-use tokio_postgres::{Config, Transaction};
+use loreloom_ports::StoreError;
+use tokio_postgres::Config;
 
 use super::{
     rows::{Doing, client},
     tls,
 };
-use crate::address::without_password;
+use crate::{address::without_password, schema};
 
-/// All migrations, oldest first: the n-th makes schema n. Never change one that was
-/// released; add another.
-const MIGRATIONS: [&str; 5] = [
-    include_str!("../../migrations/postgres/0001_stories.sql"),
-    include_str!("../../migrations/postgres/0002_libraries.sql"),
-    include_str!("../../migrations/postgres/0003_desk.sql"),
-    include_str!("../../migrations/postgres/0004_writes.sql"),
-    include_str!("../../migrations/postgres/0005_memory.sql"),
-];
+const SCHEMA: &str = include_str!("../../schema/postgres.sql");
 
 /// Connections of one process.
 const CONNECTIONS: usize = 16;
 
-/// Number of the lock that migrating processes wait for each other at.
-const MIGRATING: i64 = 0x6C6F_7265_6C6F_6F6D;
+/// The advisory lock of the process that creates the schema.
+const CREATING: i64 = 0x6C6F_7265_6C6F_6F6D;
 
 /// How long a server may take to answer.
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -74,34 +66,20 @@ fn causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Brings the database to the newest schema; refuses one that is newer.
+/// Creates the schema in an empty database. Refuses a database of another version.
 pub(super) async fn prepare(pool: &Pool) -> Result<(), StoreError> {
-    let doing = "migrating the database";
+    let doing = "creating the schema";
     let mut client = client(pool).await?;
     let transaction = client.transaction().await.doing(doing)?;
-    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&MIGRATING]).await.doing(doing)?;
-    let found = schema(&transaction).await.doing(doing)?;
-    let known = (1_i64..).zip(MIGRATIONS).last().map_or(0, |(number, _)| number);
-    if found > known {
-        return Err(StoreError::TooNew { found, known });
-    }
-    for (number, script) in (1_i64..).zip(MIGRATIONS) {
-        if number > found {
-            transaction.batch_execute(script).await.doing(doing)?;
-        }
-    }
-    if found < known {
-        let set = "UPDATE schema_version SET version = $1";
-        transaction.execute(set, &[&known]).await.doing(doing)?;
-    }
-    transaction.commit().await.doing(doing)
-}
-
-/// The schema found: 0 for a database that has none of our tables.
-async fn schema(transaction: &Transaction<'_>) -> Result<i64, tokio_postgres::Error> {
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&CREATING]).await.doing(doing)?;
     let there = "SELECT to_regclass('schema_version') IS NOT NULL";
-    if !transaction.query_one(there, &[]).await?.try_get::<_, bool>(0)? {
-        return Ok(0);
+    if transaction.query_one(there, &[]).await.doing(doing)?.try_get(0).doing(doing)? {
+        let find = "SELECT version FROM schema_version";
+        let found = transaction.query_one(find, &[]).await.doing(doing)?;
+        return schema::check(found.try_get(0).doing(doing)?);
     }
-    transaction.query_one("SELECT version FROM schema_version", &[]).await?.try_get(0)
+    transaction.batch_execute(SCHEMA).await.doing(doing)?;
+    let insert = "INSERT INTO schema_version VALUES ($1)";
+    transaction.execute(insert, &[&schema::VERSION]).await.doing(doing)?;
+    transaction.commit().await.doing(doing)
 }

@@ -9,7 +9,7 @@ use loreloom_core::{
     ids::{BookVersion, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Item, Revision, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use tokio_postgres::Row;
@@ -25,7 +25,7 @@ const CHANGING: &str = "changing the desk";
 
 /// The last revision.
 pub(super) async fn revision(client: &Client, tenant: &TenantId) -> Result<u64, StoreError> {
-    let find = "SELECT revision FROM desks WHERE tenant = $1";
+    let find = "SELECT revision FROM document_heads WHERE tenant = $1";
     let find = client.prepare_cached(find).await.doing(READING)?;
     let row = client.query_opt(&find, &[&tenant.as_str()]).await.doing(READING)?;
     row.map_or(Ok(0), |row| number(&row, 0))
@@ -37,7 +37,7 @@ pub(super) async fn items(
     tenant: &TenantId,
     prefix: &str,
 ) -> Result<Vec<Item>, StoreError> {
-    let find = "SELECT key, value, revision FROM desk_items \
+    let find = "SELECT key, value, revision FROM documents \
                 WHERE tenant = $1 AND starts_with(key, $2) ORDER BY key COLLATE \"C\"";
     let find = client.prepare_cached(find).await.doing(READING)?;
     let rows = client.query(&find, &[&tenant.as_str(), &prefix]).await.doing(READING)?;
@@ -107,7 +107,7 @@ pub(super) async fn revisions(
     before: Option<u64>,
     most: u32,
 ) -> Result<Vec<Revision>, StoreError> {
-    let find = "SELECT revision, created, undoes FROM desk_revisions \
+    let find = "SELECT revision, created, undoes FROM document_revisions \
                 WHERE tenant = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3";
     let before = before.map_or(i64::MAX, signed);
     // Revisions never change, so no snapshot is needed.
@@ -135,12 +135,12 @@ pub(super) async fn keep_pieces(
     let all: Vec<&[u8]> = pieces.iter().map(|piece| piece.hash.0.as_slice()).collect();
     // The lock waits for whoever is taking unused pieces away, and then does not find them.
     let find =
-        "SELECT hash FROM pieces WHERE tenant = $1 AND hash = ANY($2::bytea[]) FOR KEY SHARE";
+        "SELECT hash FROM book_pieces WHERE tenant = $1 AND hash = ANY($2::bytea[]) FOR KEY SHARE";
     let find = client.prepare_cached(find).await.doing(doing)?;
     let kept = client.query(&find, &[&tenant.as_str(), &all]).await.doing(doing)?;
     let kept: FxHashSet<Vec<u8>> = kept.iter().map(|row| row.get(0)).collect();
     let pieces = || pieces.iter().filter(|piece| !kept.contains(piece.hash.0.as_slice()));
-    let insert = "INSERT INTO pieces SELECT $1, * FROM unnest($2::bytea[], $3::bytea[]) \
+    let insert = "INSERT INTO book_pieces SELECT $1, * FROM unnest($2::bytea[], $3::bytea[]) \
                   ON CONFLICT DO NOTHING";
     let hashes: Vec<&[u8]> = pieces().map(|piece| piece.hash.0.as_slice()).collect();
     let bodies: Vec<&[u8]> = pieces().map(BookPiece::body).collect();
@@ -171,7 +171,7 @@ pub(super) async fn pieces(
     hashes: &[Digest],
 ) -> Result<FxHashMap<Digest, Vec<u8>>, StoreError> {
     let doing = "reading a book";
-    let find = "SELECT hash, body FROM pieces WHERE tenant = $1 AND hash = ANY($2)";
+    let find = "SELECT hash, body FROM book_pieces WHERE tenant = $1 AND hash = ANY($2)";
     let hashes: Vec<&[u8]> = hashes.iter().map(|hash| hash.0.as_slice()).collect();
     let find = client.prepare_cached(find).await.doing(doing)?;
     let rows = client.query(&find, &[&tenant.as_str(), &hashes]).await.doing(doing)?;
@@ -180,8 +180,8 @@ pub(super) async fn pieces(
 
 /// The last revision; nobody else changes the desk until the transaction ends.
 async fn locked(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<u64, StoreError> {
-    let lock = "INSERT INTO desks VALUES ($1, 0) \
-                ON CONFLICT (tenant) DO UPDATE SET revision = desks.revision RETURNING revision";
+    let lock = "INSERT INTO document_heads VALUES ($1, 0) \
+                ON CONFLICT (tenant) DO UPDATE SET revision = document_heads.revision RETURNING revision";
     let lock = transaction.prepare_cached(lock).await.doing(CHANGING)?;
     number(&transaction.query_one(&lock, &[&tenant.as_str()]).await.doing(CHANGING)?, 0)
 }
@@ -191,7 +191,7 @@ async fn value(
     tenant: &TenantId,
     key: &str,
 ) -> Result<Option<Value>, StoreError> {
-    let find = "SELECT value FROM desk_items WHERE tenant = $1 AND key = $2";
+    let find = "SELECT value FROM documents WHERE tenant = $1 AND key = $2";
     let find = client.prepare_cached(find).await.doing(READING)?;
     let row = client.query_opt(&find, &[&tenant.as_str(), &key]).await.doing(READING)?;
     row.map_or(Ok(None), |row| value_in(&row, key, 0))
@@ -202,7 +202,7 @@ async fn last_change(
     tenant: &TenantId,
     key: &str,
 ) -> Result<u64, StoreError> {
-    let find = "SELECT coalesce(max(revision), 0) FROM desk_changes \
+    let find = "SELECT coalesce(max(revision), 0) FROM document_changes \
                 WHERE tenant = $1 AND key = $2";
     let find = client.prepare_cached(find).await.doing(READING)?;
     number(&client.query_one(&find, &[&tenant.as_str(), &key]).await.doing(READING)?, 0)
@@ -213,7 +213,7 @@ async fn changes_of(
     tenant: &TenantId,
     revision: u64,
 ) -> Result<Vec<Changed>, StoreError> {
-    let find = "SELECT key, before, after FROM desk_changes \
+    let find = "SELECT key, before, after FROM document_changes \
                 WHERE tenant = $1 AND revision = $2 ORDER BY place";
     let find = client.prepare_cached(find).await.doing(READING)?;
     let rows = client.query(&find, &[&tenant.as_str(), &signed(revision)]).await.doing(READING)?;
@@ -231,9 +231,9 @@ async fn set(
     effect: &Changed,
     revision: u64,
 ) -> Result<(), StoreError> {
-    let put = "INSERT INTO desk_items VALUES ($1, $2, $3, $4) \
+    let put = "INSERT INTO documents VALUES ($1, $2, $3, $4) \
                ON CONFLICT (tenant, key) DO UPDATE SET value = $3, revision = $4";
-    let take = "DELETE FROM desk_items WHERE tenant = $1 AND key = $2";
+    let take = "DELETE FROM documents WHERE tenant = $1 AND key = $2";
     let (tenant, key) = (tenant.as_str(), effect.key.as_str());
     let done = if let Some(value) = column(effect.after.as_ref()) {
         let put = transaction.prepare_cached(put).await.doing(CHANGING)?;
@@ -254,9 +254,9 @@ async fn log(
     now: Timestamp,
     changes: &[Changed],
 ) -> Result<(), StoreError> {
-    let count = "UPDATE desks SET revision = $2 WHERE tenant = $1";
-    let keep = "INSERT INTO desk_revisions VALUES ($1, $2, $3, $4)";
-    let insert = "INSERT INTO desk_changes VALUES ($1, $2, $3, $4, $5, $6)";
+    let count = "UPDATE document_heads SET revision = $2 WHERE tenant = $1";
+    let keep = "INSERT INTO document_revisions VALUES ($1, $2, $3, $4)";
+    let insert = "INSERT INTO document_changes VALUES ($1, $2, $3, $4, $5, $6)";
     let (tenant, number) = (tenant.as_str(), signed(revision));
     transaction.execute(count, &[&tenant, &number]).await.doing(CHANGING)?;
     let undoes = undoes.map(signed);

@@ -3,14 +3,14 @@
 use deadpool_postgres::Client;
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use tokio_postgres::Row;
 
 use super::{
     desk,
     rows::{Doing, damaged},
 };
-use crate::codec::{BookPiece, KeptLibrary, library_from};
+use crate::codec::{BookPiece, library_from};
 
 /// Whether a version is kept.
 pub(super) async fn is_kept(
@@ -50,10 +50,7 @@ pub(super) async fn library(
     let Some(row) = row(client, find, tenant, version).await? else { return Ok(None) };
     let body: &[u8] = row.try_get(0).doing("reading a library")?;
     let wrong = |reason| damaged(format!("library {version}"), reason);
-    let listed = match library_from(body).map_err(wrong)? {
-        KeptLibrary::Listed(listed) => listed,
-        KeptLibrary::Whole(shelf) => return Ok(Some(shelf)),
-    };
+    let listed = library_from(body).map_err(wrong)?;
     let mut books = Vec::with_capacity(listed.volumes.len());
     for (book, _) in &listed.volumes {
         let found = desk::book(client, tenant, *book).await?;

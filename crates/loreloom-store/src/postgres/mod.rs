@@ -28,7 +28,7 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Retained, Retention, Revision,
     StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
@@ -56,13 +56,13 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// Connects to the database that `address` names, as libpq writes it
-    /// (`postgresql://user@host/name` or `host=… dbname=…`), and brings it to the newest
-    /// schema.
+    /// (`postgresql://user@host/name` or `host=… dbname=…`), and creates the
+    /// schema if it is empty.
     ///
     /// `sslmode=require` asks for encryption, `sslrootcert=FILE` names whom to trust.
     ///
     /// Fails with [`StoreError::Unreachable`] if the server does not let us in, and with
-    /// [`StoreError::TooNew`] if a newer version made the database.
+    /// [`StoreError::OtherVersion`] if the database has another schema.
     pub async fn connect(address: &str) -> Result<Self, StoreError> {
         let pool = connect::pool(address)?;
         connect::reach(&pool, address).await?;

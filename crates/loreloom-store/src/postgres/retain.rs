@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
+use loreloom_ports::{Retained, Retention, StoreError, TurnId};
 use rustc_hash::FxHashSet;
 
 use super::rows::{Doing, damaged};
@@ -87,14 +87,14 @@ async fn drop_pieces(transaction: &Transaction<'_>, tenant: &TenantId) -> Result
         let body: &[u8] = row.try_get(0).doing(DOING)?;
         used.library(body).map_err(|reason| damaged("a library".to_owned(), reason))?;
     }
-    let desk = "SELECT value FROM desk_items WHERE tenant = $1 \
-         UNION ALL SELECT before FROM desk_changes WHERE tenant = $1 AND before IS NOT NULL \
-         UNION ALL SELECT after FROM desk_changes WHERE tenant = $1 AND after IS NOT NULL";
+    let desk = "SELECT value FROM documents WHERE tenant = $1 \
+         UNION ALL SELECT before FROM document_changes WHERE tenant = $1 AND before IS NOT NULL \
+         UNION ALL SELECT after FROM document_changes WHERE tenant = $1 AND after IS NOT NULL";
     for row in transaction.query(desk, &[&tenant]).await.doing(DOING)? {
         used.value(row.try_get(0).doing(DOING)?);
     }
     let mut pieces = Vec::new();
-    let all = "SELECT hash, body FROM pieces WHERE tenant = $1";
+    let all = "SELECT hash, body FROM book_pieces WHERE tenant = $1";
     for row in transaction.query(all, &[&tenant]).await.doing(DOING)? {
         let hash: &[u8] = row.try_get(0).doing(DOING)?;
         if let Ok(hash) = <[u8; 16]>::try_from(hash) {
@@ -103,7 +103,7 @@ async fn drop_pieces(transaction: &Transaction<'_>, tenant: &TenantId) -> Result
     }
     let unused = used.unused(&pieces).map_err(|reason| damaged("a book".to_owned(), reason))?;
     let names: Vec<&[u8]> = unused.iter().map(|(hash, _)| hash.0.as_slice()).collect();
-    let delete = "DELETE FROM pieces WHERE tenant = $1 AND hash = ANY ($2)";
+    let delete = "DELETE FROM book_pieces WHERE tenant = $1 AND hash = ANY ($2)";
     transaction.execute(delete, &[&tenant, &names]).await.doing(DOING)?;
     Ok(unused.iter().map(|(_, size)| size).sum())
 }

@@ -1,24 +1,17 @@
-//! Opening a database: settings of a connection, and the numbered migrations.
+//! Opening a database: settings of a connection, and its schema.
 
 use std::{thread::sleep, time::Duration};
 
-use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, config::DbConfig};
+use loreloom_ports::StoreError;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use super::{
     checkpoint::PAGES_AT_MOST,
     rows::{Doing, failed},
 };
+use crate::schema;
 
-/// All migrations, oldest first: the n-th makes schema n. Never change one that was
-/// released; add another.
-const MIGRATIONS: [&str; 5] = [
-    include_str!("../../migrations/sqlite/0001_stories.sql"),
-    include_str!("../../migrations/sqlite/0002_libraries.sql"),
-    include_str!("../../migrations/sqlite/0003_desk.sql"),
-    include_str!("../../migrations/sqlite/0004_writes.sql"),
-    include_str!("../../migrations/sqlite/0005_memory.sql"),
-];
+const SCHEMA: &str = include_str!("../../schema/sqlite.sql");
 
 /// How long a writer waits for another process's transaction.
 const BUSY: Duration = Duration::from_secs(30);
@@ -88,57 +81,50 @@ fn settings(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Brings the database to the newest schema; refuses one that is newer or is not ours.
+/// Creates the schema in an empty database. Refuses a database of another version or of another
+/// program.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let doing = "creating the schema";
     check(connection)?;
     write_ahead(connection).doing("opening the database")?;
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .doing("migrating the database")?;
-    let found = check(&transaction)?;
-    for (number, script) in (1_i64..).zip(MIGRATIONS) {
-        if number > found {
-            transaction.execute_batch(script).doing("migrating the database")?;
-        }
-    }
-    if found < newest() {
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).doing(doing)?;
+    if check(&transaction)? == Content::Nothing {
+        transaction.execute_batch(SCHEMA).doing(doing)?;
         transaction
-            .execute("UPDATE schema_version SET version = ?1", [newest()])
-            .doing("migrating the database")?;
+            .execute("INSERT INTO schema_version VALUES (?1)", [schema::VERSION])
+            .doing(doing)?;
     }
-    transaction.commit().doing("migrating the database")
+    transaction.commit().doing(doing)
 }
 
-/// The newest schema.
-pub(super) fn newest() -> i64 {
-    (1_i64..).zip(MIGRATIONS).last().map_or(0, |(number, _)| number)
+/// What a database contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// No tables.
+    Nothing,
+    /// Our tables, in the version we know.
+    Stories,
 }
 
-/// The schema found: 0 for an empty database.
-pub(super) fn check(connection: &Connection) -> Result<i64, StoreError> {
-    let found = schema_of(connection).map_err(|error| unopened(connection, error))?;
-    match found {
-        Some(found) if found > newest() => Err(StoreError::TooNew { found, known: newest() }),
-        Some(found) => Ok(found),
-        None => Err(StoreError::Damaged {
+/// Looks at the schema of a database. Refuses other versions and other programs.
+pub(super) fn check(connection: &Connection) -> Result<Content, StoreError> {
+    let count = |sql: &str| {
+        let count: rusqlite::Result<i64> = connection.query_row(sql, [], |row| row.get(0));
+        count.map_err(|error| unopened(connection, error))
+    };
+    if count("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Ok(Content::Nothing);
+    }
+    if count("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'")? == 0 {
+        return Err(StoreError::Damaged {
             what: "the database".to_owned(),
-            reason: "it has tables but no `schema_version`: it is not one of loreloom's".to_owned(),
-        }),
+            reason: "it has tables but no `schema_version`: it is not a loreloom database"
+                .to_owned(),
+        });
     }
-}
-
-/// `None` if the database has tables of somebody else.
-fn schema_of(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables == 0 {
-        return Ok(Some(0));
-    }
-    let ours = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'";
-    if connection.query_row(ours, [], |_| Ok(())).optional()?.is_none() {
-        return Ok(None);
-    }
-    connection.query_row("SELECT version FROM schema_version", [], |row| row.get(0)).optional()
+    schema::check(count("SELECT coalesce(max(version), 0) FROM schema_version")?)?;
+    Ok(Content::Stories)
 }
 
 /// Turns the write-ahead log on. SQLite does not wait for another process that is doing

@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{BookVersion, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Item, Revision, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -25,7 +25,7 @@ const CHANGING: &str = "changing the desk";
 /// The last revision.
 pub(super) fn revision(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreError> {
     connection
-        .prepare_cached("SELECT revision FROM desks WHERE tenant = ?1")
+        .prepare_cached("SELECT revision FROM document_heads WHERE tenant = ?1")
         .and_then(|mut find| find.query_row([tenant.as_str()], number).optional())
         .doing(READING)
         .map(Option::unwrap_or_default)
@@ -37,7 +37,7 @@ pub(super) fn items(
     tenant: &TenantId,
     prefix: &str,
 ) -> Result<Vec<Item>, StoreError> {
-    const FIND: &str = "SELECT revision, key, value FROM desk_items \
+    const FIND: &str = "SELECT revision, key, value FROM documents \
                         WHERE tenant = ?1 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
     let rows: Vec<(u64, String, String)> = connection
         .prepare_cached(FIND)
@@ -106,7 +106,7 @@ pub(super) fn revisions(
     before: Option<u64>,
     most: u32,
 ) -> Result<Vec<Revision>, StoreError> {
-    const FIND: &str = "SELECT revision, created, undoes FROM desk_revisions \
+    const FIND: &str = "SELECT revision, created, undoes FROM document_revisions \
                         WHERE tenant = ?1 AND revision < ?2 ORDER BY revision DESC LIMIT ?3";
     let before = before.map_or(i64::MAX, signed);
     let snapshot = connection.transaction().doing(READING)?;
@@ -143,7 +143,7 @@ pub(super) fn keep_pieces(
 ) -> Result<(), StoreError> {
     for piece in missing(transaction, tenant, pieces)? {
         transaction
-            .prepare_cached("INSERT INTO pieces VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+            .prepare_cached("INSERT INTO book_pieces VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
             .and_then(|mut insert| {
                 insert.execute(params![tenant.as_str(), Hash(piece.hash), piece.body()])
             })
@@ -161,7 +161,7 @@ pub(super) fn missing<'pieces>(
     let mut missing = Vec::new();
     for piece in pieces {
         let is_kept = connection
-            .prepare_cached("SELECT 1 FROM pieces WHERE tenant = ?1 AND hash = ?2")
+            .prepare_cached("SELECT 1 FROM book_pieces WHERE tenant = ?1 AND hash = ?2")
             .and_then(|mut find| find.exists(params![tenant.as_str(), Hash(piece.hash)]))
             .doing("looking for the pieces of a book")?;
         if !is_kept {
@@ -205,7 +205,7 @@ fn piece(
     hash: Digest,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     connection
-        .prepare_cached("SELECT body FROM pieces WHERE tenant = ?1 AND hash = ?2")
+        .prepare_cached("SELECT body FROM book_pieces WHERE tenant = ?1 AND hash = ?2")
         .and_then(|mut find| {
             find.query_row(params![tenant.as_str(), Hash(hash)], |row| row.get(0)).optional()
         })
@@ -218,7 +218,7 @@ fn value(
     key: &str,
 ) -> Result<Option<Value>, StoreError> {
     let text: Option<String> = connection
-        .prepare_cached("SELECT value FROM desk_items WHERE tenant = ?1 AND key = ?2")
+        .prepare_cached("SELECT value FROM documents WHERE tenant = ?1 AND key = ?2")
         .and_then(|mut find| {
             find.query_row(params![tenant.as_str(), key], |row| row.get(0)).optional()
         })
@@ -227,7 +227,7 @@ fn value(
 }
 
 fn last_change(connection: &Connection, tenant: &TenantId, key: &str) -> Result<u64, StoreError> {
-    const FIND: &str = "SELECT max(revision) FROM desk_changes WHERE tenant = ?1 AND key = ?2";
+    const FIND: &str = "SELECT max(revision) FROM document_changes WHERE tenant = ?1 AND key = ?2";
     let last: Option<i64> = connection
         .prepare_cached(FIND)
         .and_then(|mut find| find.query_row(params![tenant.as_str(), key], |row| row.get(0)))
@@ -240,7 +240,7 @@ fn changes_of(
     tenant: &TenantId,
     revision: u64,
 ) -> Result<Vec<Changed>, StoreError> {
-    const FIND: &str = "SELECT key, before, after FROM desk_changes \
+    const FIND: &str = "SELECT key, before, after FROM document_changes \
                         WHERE tenant = ?1 AND revision = ?2 ORDER BY place";
     let rows: Vec<(String, Option<String>, Option<String>)> = connection
         .prepare_cached(FIND)
@@ -263,14 +263,14 @@ fn set(
     effect: &Changed,
     revision: u64,
 ) -> Result<(), StoreError> {
-    const PUT: &str = "INSERT INTO desk_items VALUES (?1, ?2, ?3, ?4) \
+    const PUT: &str = "INSERT INTO documents VALUES (?1, ?2, ?3, ?4) \
                        ON CONFLICT DO UPDATE SET value = ?3, revision = ?4";
     let done = match column(effect.after.as_ref()) {
         Some(value) => transaction.prepare_cached(PUT).and_then(|mut put| {
             put.execute(params![tenant.as_str(), effect.key, value, signed(revision)])
         }),
         None => transaction
-            .prepare_cached("DELETE FROM desk_items WHERE tenant = ?1 AND key = ?2")
+            .prepare_cached("DELETE FROM documents WHERE tenant = ?1 AND key = ?2")
             .and_then(|mut take| take.execute(params![tenant.as_str(), effect.key])),
     };
     done.doing(CHANGING).map(drop)
@@ -284,16 +284,16 @@ fn log(
     now: Timestamp,
     changes: &[Changed],
 ) -> Result<(), StoreError> {
-    const COUNT: &str = "INSERT INTO desks VALUES (?1, ?2) \
+    const COUNT: &str = "INSERT INTO document_heads VALUES (?1, ?2) \
                          ON CONFLICT DO UPDATE SET revision = ?2";
     let (tenant, number) = (tenant.as_str(), signed(revision));
     let write = || -> rusqlite::Result<()> {
         transaction.prepare_cached(COUNT)?.execute(params![tenant, number])?;
         transaction
-            .prepare_cached("INSERT INTO desk_revisions VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached("INSERT INTO document_revisions VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![tenant, number, now.0, undoes.map(signed)])?;
         let mut insert = transaction
-            .prepare_cached("INSERT INTO desk_changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+            .prepare_cached("INSERT INTO document_changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
         for (place, Changed { key, before, after }) in (0_i64..).zip(changes) {
             let (before, after) = (column(before.as_ref()), column(after.as_ref()));
             insert.execute(params![tenant, number, place, key, before, after])?;

@@ -2,7 +2,7 @@
 
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     rows::{Doing, Hash, Reading},
     unit::Unit,
 };
-use crate::codec::{BookPiece, KeptLibrary, library_from};
+use crate::codec::{BookPiece, library_from};
 
 /// Whether a version is kept.
 pub(super) fn is_kept(
@@ -55,10 +55,7 @@ pub(super) fn library(
         .doing("reading a library")?;
     let what = || format!("library {version}");
     let Some(body) = body else { return Ok(None) };
-    let listed = match library_from(&body).reading(what)? {
-        KeptLibrary::Listed(listed) => listed,
-        KeptLibrary::Whole(shelf) => return Ok(Some(shelf)),
-    };
+    let listed = library_from(&body).reading(what)?;
     let mut books = Vec::with_capacity(listed.volumes.len());
     for (book, _) in &listed.volumes {
         let found = desk::book(connection, tenant, *book)?;

@@ -6,7 +6,6 @@
 mod checkpoint;
 mod connect;
 mod desk;
-mod findings;
 mod jobs;
 mod libraries;
 mod memory_log;
@@ -37,14 +36,13 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Retained, Retention, Revision,
     StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 
 use self::{
     connect::Location,
-    findings::Touches,
     pool::Pool,
     read::Snapshot,
     told::{Known, ToldNodes},
@@ -77,7 +75,7 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in a file, which is made if it is not there.
     ///
-    /// Fails with [`StoreError::TooNew`] if a newer version made it.
+    /// Fails with [`StoreError::OtherVersion`] if it has another schema.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::at(Location::File(path.into()))
     }
@@ -88,12 +86,8 @@ impl SqliteStore {
     }
 
     fn at(location: Location) -> Result<Self, StoreError> {
-        Ok(Self::of(Pool::open(location)?))
-    }
-
-    fn of(pool: Pool) -> Self {
-        let pool = Arc::new(pool);
-        Self { pool, recent: Arc::default(), told: Arc::default(), states: Arc::default() }
+        let pool = Arc::new(Pool::open(location)?);
+        Ok(Self { pool, recent: Arc::default(), told: Arc::default(), states: Arc::default() })
     }
 
     fn recent<T>(&self, look: impl FnOnce(&mut RecentPaths) -> T) -> T {
@@ -135,7 +129,7 @@ impl SqliteStore {
         let (owner, id) = (tenant.clone(), chat.clone());
         let write =
             move |transaction: Unit<'_>| write::commit_turn(transaction, &owner, &id, draft, seen);
-        let committed = self.pool.write_to(Touches::Stories, write).await?;
+        let committed = self.pool.write(write).await?;
         self.recent(|recent| recent.learn(tenant, chat, &committed));
         Ok(committed)
     }
@@ -199,7 +193,7 @@ impl StoryStore for SqliteStore {
         let (tenant, chat, title) = (tenant.clone(), chat.clone(), title.to_owned());
         let write =
             move |transaction: Unit<'_>| write::open_chat(transaction, &tenant, &chat, &title, now);
-        self.pool.write_to(Touches::Stories, write).await
+        self.pool.write(write).await
     }
 
     async fn commit_turn(
@@ -234,7 +228,7 @@ impl StoryStore for SqliteStore {
         let (owner, id, given) = (tenant.clone(), chat.clone(), reply.clone());
         let write =
             move |transaction: Unit<'_>| write::commit_reply(transaction, &owner, &id, &given);
-        let (write, number) = self.pool.write_to(Touches::Stories, write).await?;
+        let (write, number) = self.pool.write(write).await?;
         self.recent(|recent| recent.extend(tenant, chat, &reply.node, number));
         Ok(write)
     }
@@ -256,7 +250,7 @@ impl StoryStore for SqliteStore {
             let write = move |transaction: Unit<'_>| {
                 write::commit_answered(transaction, &owner, &id, draft, (node, created))
             };
-            let (committed, replied) = self.pool.write_to(Touches::Stories, write).await?;
+            let (committed, replied) = self.pool.write(write).await?;
             self.recent(|recent| recent.learn(tenant, path.chat(), &committed));
             if let (Committed::Stored(stored, _), Some((write, number))) = (committed, replied) {
                 self.recent(|recent| recent.extend(tenant, path.chat(), reply, number));
@@ -365,16 +359,10 @@ impl StoryStore for SqliteStore {
     }
 
     async fn state(&self, tenant: &TenantId, path: &Path) -> Result<StoryState, StoreError> {
-        let (findings, of) = (&self.pool.findings, (tenant, path.chat()));
-        let stand = findings.stand();
         if let Some(recent) = self.states.get(tenant, path) {
-            if findings.is_last_write(stand, of, recent.after) {
-                return Ok(Arc::unwrap_or_clone(recent.state));
-            }
             let (owner, chat) = (tenant.clone(), path.chat().clone());
             let look = move |connection: &mut _| read::last_write(connection, &owner, &chat);
             if self.pool.glance(look).await? == Some(recent.after) {
-                findings.note_last_write(stand, of, recent.after);
                 return Ok(Arc::unwrap_or_clone(recent.state));
             }
         }
@@ -388,7 +376,6 @@ impl StoryStore for SqliteStore {
         } else {
             self.pool.glance(choose).await?
         };
-        findings.note_last_write(stand, of, after);
         let state = Arc::new(state_of(chosen, path.chat())?);
         self.states.put(tenant, path, Recent { after, state: Arc::clone(&state) });
         Ok(Arc::unwrap_or_clone(state))

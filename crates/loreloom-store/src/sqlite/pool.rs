@@ -7,8 +7,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loreloom_memory::ports::StoreError;
-use rusqlite::{Connection, backup::Backup};
+use loreloom_ports::StoreError;
+use rusqlite::Connection;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::Semaphore,
@@ -18,8 +18,6 @@ use tokio::{
 use super::{
     checkpoint::Checkpointer,
     connect::{Location, connect, connect_to_read, prepare},
-    findings::{Findings, Touches},
-    rows::Doing,
     unit::Unit,
     writer::Writer,
 };
@@ -36,34 +34,20 @@ pub(super) struct Pool {
     writer: Writer,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
-    pub(super) findings: Arc<Findings>,
 }
 
 impl Pool {
-    /// Opens the database and brings it to the newest schema.
+    /// Opens the database, and creates its schema if it is empty.
     pub(super) fn open(location: Location) -> Result<Self, StoreError> {
-        let connection = connect(&location)?;
-        Self::with(connection, location)
-    }
-
-    /// A copy in memory of another database, brought to the newest schema.
-    pub(super) fn copy_of(source: &Connection) -> Result<Self, StoreError> {
-        let doing = "copying the database";
-        let mut copy = connect(&Location::Memory)?;
-        Backup::new(source, &mut copy).and_then(|backup| backup.step(-1)).doing(doing)?;
-        Self::with(copy, Location::Memory)
-    }
-
-    fn with(mut connection: Connection, location: Location) -> Result<Self, StoreError> {
+        let mut connection = connect(&location)?;
         prepare(&mut connection)?;
         let checkpointer = match &location {
             Location::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
             Location::Memory => None,
         };
-        let findings = Arc::new(Findings::of(&connection));
-        let writer = Writer::start(connection, checkpointer, Arc::clone(&findings))?;
+        let writer = Writer::start(connection, checkpointer)?;
         let reading = Arc::new(Semaphore::new(readers()));
-        Ok(Self { location, writer, idle: Arc::default(), reading, findings })
+        Ok(Self { location, writer, idle: Arc::default(), reading })
     }
 
     /// Carries out a write; what it returns is on disk.
@@ -71,16 +55,7 @@ impl Pool {
         &self,
         write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_to(Touches::Anything, write).await
-    }
-
-    /// Carries out a write of which is known what it touches.
-    pub(super) async fn write_to<T: Send + 'static>(
-        &self,
-        touches: Touches,
-        write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.writer.write(touches, write).await
+        self.writer.write(write).await
     }
 
     /// Does something on the writing connection that begins its own transactions.

@@ -5,16 +5,14 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{
-        Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector,
-        Write, WriteSummary, Written,
-    },
+use loreloom_ports::{
+    Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector, Write,
+    WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use rusqlite::Connection;
 
-use super::{SqliteStore, findings::Touches, jobs, memory_log, rows::Doing as _, unit::Unit};
+use super::{SqliteStore, jobs, memory_log, rows::Doing as _, unit::Unit};
 
 /// Events that are read at a glance.
 const FEW: u64 = 64;
@@ -37,7 +35,6 @@ impl SqliteStore {
 
     async fn writing<T: Send + 'static>(
         &self,
-        touches: Touches,
         write: impl FnOnce(&Connection) -> Result<T, MemoryError> + Send + 'static,
     ) -> Result<T, MemoryError> {
         let write = move |transaction: Unit<'_>| {
@@ -48,7 +45,7 @@ impl SqliteStore {
             }
             Ok(written)
         };
-        self.pool.write_to(touches, write).await?
+        self.pool.write(write).await?
     }
 }
 
@@ -57,7 +54,7 @@ impl MemoryLog for SqliteStore {
     async fn write(&self, tenant: &TenantId, write: &Write) -> Result<Written, MemoryError> {
         let (tenant, write) = (tenant.clone(), write.clone());
         let write = move |connection: &Connection| memory_log::write(connection, &tenant, &write);
-        self.writing(Touches::Anything, write).await
+        self.writing(write).await
     }
 
     async fn events(
@@ -65,7 +62,7 @@ impl MemoryLog for SqliteStore {
         tenant: &TenantId,
         owner: &Owner,
         after: u64,
-    ) -> Result<Vec<Event>, MemoryError> {
+    ) -> Result<Vec<MemoryEvent>, MemoryError> {
         let (tenant, owner) = (tenant.clone(), owner.clone());
         self.reading(move |connection| memory_log::events(connection, &tenant, &owner, after)).await
     }
@@ -74,21 +71,15 @@ impl MemoryLog for SqliteStore {
         &self,
         tenant: &TenantId,
         known: &[(Owner, u64)],
-    ) -> Result<Vec<Vec<Event>>, MemoryError> {
+    ) -> Result<Vec<Vec<MemoryEvent>>, MemoryError> {
         if known.is_empty() {
             return Ok(Vec::new());
-        }
-        let (findings, stand) = (&self.pool.findings, self.pool.findings.stand());
-        let none = || vec![Vec::new(); known.len()];
-        if findings.are_up_to_date(stand, tenant, known) {
-            return Ok(none());
         }
         let (owner, asked) = (tenant.clone(), known.to_vec());
         let look = move |connection: &Connection| memory_log::newer(connection, &owner, &asked);
         let newer = self.glancing(look).await?;
         if newer.iter().all(|newer| *newer == 0) {
-            findings.note_up_to_date(stand, tenant, known);
-            return Ok(none());
+            return Ok(vec![Vec::new(); known.len()]);
         }
         let (tenant, known) = (tenant.clone(), known.to_vec());
         let read = move |connection: &Connection| {
@@ -118,7 +109,7 @@ impl MemoryLog for SqliteStore {
     async fn written(
         &self,
         tenant: &TenantId,
-        write: &WriteId,
+        write: &MemoryWriteId,
     ) -> Result<Option<WriteSummary>, MemoryError> {
         let (tenant, write) = (tenant.clone(), write.clone());
         self.reading(move |connection| memory_log::written(connection, &tenant, &write)).await
@@ -146,7 +137,7 @@ impl MemoryLog for SqliteStore {
         let write = move |connection: &Connection| {
             memory_log::keep_vectors(connection, &tenant, &model, &vectors)
         };
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 }
 
@@ -159,10 +150,7 @@ impl JobQueue for SqliteStore {
         now: Timestamp,
     ) -> Result<JobId, MemoryError> {
         let (tenant, job) = (tenant.clone(), job.clone());
-        self.writing(Touches::Neither, move |connection| {
-            jobs::enqueue(connection, &tenant, &job, now)
-        })
-        .await
+        self.writing(move |connection| jobs::enqueue(connection, &tenant, &job, now)).await
     }
 
     async fn claim(&self, claiming: &Claiming) -> Result<Option<Job>, MemoryError> {
@@ -171,7 +159,7 @@ impl JobQueue for SqliteStore {
             return Ok(None);
         }
         let claiming = claiming.clone();
-        self.writing(Touches::Neither, move |connection| jobs::claim(connection, &claiming)).await
+        self.writing(move |connection| jobs::claim(connection, &claiming)).await
     }
 
     async fn still_at(
@@ -184,13 +172,12 @@ impl JobQueue for SqliteStore {
         let (tenant, worker) = (tenant.clone(), worker.to_owned());
         let write =
             move |connection: &Connection| jobs::still_at(connection, &tenant, job, &worker, until);
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 
     async fn step(&self, tenant: &TenantId, step: &JobStep) -> Result<(), MemoryError> {
         let (tenant, step) = (tenant.clone(), step.clone());
-        self.writing(Touches::Neither, move |connection| jobs::step(connection, &tenant, &step))
-            .await
+        self.writing(move |connection| jobs::step(connection, &tenant, &step)).await
     }
 
     async fn cancel(
@@ -206,7 +193,7 @@ impl JobQueue for SqliteStore {
         let (tenant, list, reason) = (tenant.clone(), jobs.to_vec(), reason.to_owned());
         let write =
             move |connection: &Connection| jobs::cancel(connection, &tenant, &list, &reason, now);
-        self.writing(Touches::Neither, write).await
+        self.writing(write).await
     }
 
     async fn jobs(
@@ -223,6 +210,6 @@ impl JobQueue for SqliteStore {
     }
 
     async fn prune(&self, before: Timestamp) -> Result<u64, MemoryError> {
-        self.writing(Touches::Neither, move |connection| jobs::prune(connection, before)).await
+        self.writing(move |connection| jobs::prune(connection, before)).await
     }
 }

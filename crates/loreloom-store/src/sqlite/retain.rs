@@ -4,7 +4,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
+use loreloom_ports::{Retained, Retention, StoreError, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
 
@@ -214,14 +214,14 @@ fn drop_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreE
     {
         used.library(&body).reading(|| "a library".to_owned())?;
     }
-    let desk = "SELECT value FROM desk_items WHERE tenant = ?1 \
-         UNION ALL SELECT before FROM desk_changes WHERE tenant = ?1 AND before IS NOT NULL \
-         UNION ALL SELECT after FROM desk_changes WHERE tenant = ?1 AND after IS NOT NULL";
+    let desk = "SELECT value FROM documents WHERE tenant = ?1 \
+         UNION ALL SELECT before FROM document_changes WHERE tenant = ?1 AND before IS NOT NULL \
+         UNION ALL SELECT after FROM document_changes WHERE tenant = ?1 AND after IS NOT NULL";
     for value in all::<String>(connection, tenant, desk)? {
         used.value(&value);
     }
     let pieces: Vec<(Vec<u8>, Vec<u8>)> = connection
-        .prepare("SELECT hash, body FROM pieces WHERE tenant = ?1")
+        .prepare("SELECT hash, body FROM book_pieces WHERE tenant = ?1")
         .and_then(|mut select| {
             let piece = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
             select.query_map([tenant.as_str()], piece)?.collect()
@@ -235,7 +235,7 @@ fn drop_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreE
     let mut freed = 0;
     for (hash, size) in unused.reading(|| "a book".to_owned())? {
         connection
-            .prepare_cached("DELETE FROM pieces WHERE tenant = ?1 AND hash = ?2")
+            .prepare_cached("DELETE FROM book_pieces WHERE tenant = ?1 AND hash = ?2")
             .and_then(|mut delete| delete.execute(params![tenant.as_str(), hash.0]))
             .doing(DOING)?;
         freed += size;

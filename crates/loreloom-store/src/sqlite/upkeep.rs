@@ -6,12 +6,12 @@ use std::{
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::{Connection, OpenFlags, Row, backup::Backup, params};
 
 use super::{
-    SqliteStore, connect,
-    pool::Pool,
+    SqliteStore,
+    connect::{self, Content},
     rows::{Doing, Hash},
     salvage::{self, Salvage},
 };
@@ -72,17 +72,15 @@ impl SqliteStore {
     ) -> Result<Diagnosis, StoreError> {
         let file = file.as_ref();
         let mut diagnosis = Diagnosis::default();
-        let opened = match only_reading(file) {
-            Ok(connection) => connect::check(&connection).map(|schema| (connection, schema)),
-            Err(error) => Err(error),
-        };
+        let opened = only_reading(file)
+            .and_then(|connection| connect::check(&connection).map(|found| (connection, found)));
         match opened {
-            Ok((connection, schema)) => {
+            Ok((connection, Content::Stories)) => {
                 diagnosis.findings = examine(&connection);
                 diagnosis.known = losses(&connection, tenant);
-                stories(&mut diagnosis, &connection, schema, file, tenant).await;
+                stories(&mut diagnosis, file, tenant).await;
             }
-            Err(StoreError::Missing { .. }) => {
+            Ok((_, Content::Nothing)) | Err(StoreError::Missing { .. }) => {
                 let reason = match file.metadata() {
                     Ok(_) => "it is empty: there are no stories in it",
                     Err(_) => "there is no such file",
@@ -110,7 +108,7 @@ impl SqliteStore {
         if from.metadata().map_or(true, |file| file.len() == 0) {
             return Err(StoreError::Missing { path: from.display().to_string() });
         }
-        if let Err(error @ StoreError::TooNew { .. }) =
+        if let Err(error @ StoreError::OtherVersion { .. }) =
             only_reading(from).and_then(|connection| connect::check(&connection))
         {
             return Err(error);
@@ -132,21 +130,9 @@ impl SqliteStore {
     }
 }
 
-/// Looks at what the stories say. A database of an older schema is looked at as a copy, so
-/// that looking does not upgrade it.
-async fn stories(
-    diagnosis: &mut Diagnosis,
-    connection: &Connection,
-    schema: i64,
-    file: &Path,
-    tenant: &TenantId,
-) {
-    let store = if schema == connect::newest() {
-        SqliteStore::open(file)
-    } else {
-        Pool::copy_of(connection).map(SqliteStore::of)
-    };
-    let found = match &store {
+/// Examines the stories themselves.
+async fn stories(diagnosis: &mut Diagnosis, file: &Path, tenant: &TenantId) {
+    let found = match &SqliteStore::open(file) {
         Ok(store) => doctor::examine(store, tenant).await,
         Err(error) => Ok(vec![finding("file", doctor::spelled(error))]),
     };
@@ -172,7 +158,7 @@ fn losses(connection: &Connection, tenant: &TenantId) -> Vec<Finding> {
         };
         select.query_map([tenant.as_str()], loss)?.collect::<rusqlite::Result<_>>()
     };
-    // Older databases have no such table, damaged ones may have lost it.
+    // A damaged database may have lost the table.
     read().unwrap_or_default()
 }
 

@@ -6,20 +6,16 @@
 //! disk. A write that is refused takes back only itself.
 
 use std::{
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender, channel},
-    },
+    sync::mpsc::{Receiver, Sender, channel},
     thread::{Builder, JoinHandle},
 };
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
     checkpoint::Checkpointer,
-    findings::{Findings, Touches},
     rows::{failed, is_full},
     unit::{Unit, run},
 };
@@ -35,8 +31,8 @@ type Write = Box<dyn FnOnce(Option<Unit<'_>>) -> Tell + Send>;
 
 /// Something to do.
 enum Job {
-    /// A write, and what it touches.
-    Write(Write, Touches),
+    /// A write.
+    Write(Write),
     /// Something that begins its own transactions.
     Alone(Box<dyn FnOnce(&mut Connection) + Send>),
 }
@@ -53,12 +49,11 @@ impl Writer {
     pub(super) fn start(
         connection: Connection,
         checkpointer: Option<Checkpointer>,
-        findings: Arc<Findings>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = channel();
         let thread = Builder::new()
             .name("loreloom-writer".to_owned())
-            .spawn(move || work_off(connection, checkpointer, &findings, &waiting))
+            .spawn(move || work_off(connection, checkpointer, &waiting))
             .map_err(|error| StoreError::Database {
                 doing: "starting the writing thread",
                 source: error.into(),
@@ -70,7 +65,6 @@ impl Writer {
     /// be finished.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        touches: Touches,
         write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
@@ -87,7 +81,7 @@ impl Writer {
                 drop(answer.send(result));
             })
         };
-        self.ask(Job::Write(Box::new(job), touches))?;
+        self.ask(Job::Write(Box::new(job)))?;
         answered.await.map_err(|error| stopped(error.into()))?
     }
 
@@ -125,16 +119,13 @@ fn stopped(source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
 fn work_off(
     mut connection: Connection,
     mut checkpointer: Option<Checkpointer>,
-    findings: &Findings,
     jobs: &Receiver<Job>,
 ) {
     let mut next = None;
     while let Some(job) = next.take().or_else(|| jobs.recv().ok()) {
         match job {
             Job::Alone(work) => work(&mut connection),
-            Job::Write(first, touches) => {
-                next = together(&connection, findings, (first, touches), jobs);
-            }
+            Job::Write(first) => next = together(&connection, first, jobs),
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.committed();
@@ -143,17 +134,11 @@ fn work_off(
 }
 
 /// Carries out a write and those that wait behind it; a job that is none of them comes back.
-fn together(
-    connection: &Connection,
-    findings: &Findings,
-    (first, mut touches): (Write, Touches),
-    jobs: &Receiver<Job>,
-) -> Option<Job> {
+fn together(connection: &Connection, first: Write, jobs: &Receiver<Job>) -> Option<Job> {
     if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
         first(None)(Err(failed(BEGINNING, error)));
         return None;
     }
-    let (before, changes) = (findings.stand(), connection.total_changes());
     let tell = first(Some(Unit::first(connection)));
     if connection.is_autocommit() {
         // It was refused, and knows why.
@@ -165,11 +150,8 @@ fn together(
     // A failing disk makes SQLite end the transaction: nothing more belongs to it.
     while told.len() < TOGETHER && !connection.is_autocommit() {
         match jobs.try_recv() {
-            Ok(Job::Write(write, also)) => match Unit::after_others(connection) {
-                Ok(unit) => {
-                    touches = touches.max(also);
-                    told.push(write(Some(unit)));
-                }
+            Ok(Job::Write(write)) => match Unit::after_others(connection) {
+                Ok(unit) => told.push(write(Some(unit))),
                 Err(error) => write(None)(Err(failed(BEGINNING, error))),
             },
             Ok(alone @ Job::Alone(_)) => {
@@ -182,10 +164,6 @@ fn together(
     let ended = run(connection, "COMMIT").err();
     if ended.is_some() && !connection.is_autocommit() {
         drop(run(connection, "ROLLBACK"));
-    }
-    // A transaction that changes no row is no commit: the next one would be taken for it.
-    if ended.is_none() && connection.total_changes() != changes {
-        findings.committed(before, touches);
     }
     for tell in told {
         tell(match &ended {

@@ -8,8 +8,6 @@ mod openers;
 mod remembering;
 mod size;
 mod sqlite;
-#[cfg(feature = "postgres")]
-mod upgrade;
 mod upkeep;
 
 mod memory {

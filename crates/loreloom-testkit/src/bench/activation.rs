@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use daachorse::CharwiseDoubleArrayAhoCorasick;
 use loreloom_core::{
     chat::{Path, Role},
+    engine::EngineInput,
     ids::ChatId,
     library::{Library, Roster},
     rules::Rules,
@@ -100,7 +101,11 @@ impl Bench {
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
+            let (library, active) = (&self.library, &self.roster);
+            scan(
+                &EngineInput { library, active, turn, state: &state, rules: &self.rules },
+                instruments,
+            )
         })
     }
 
@@ -108,7 +113,16 @@ impl Bench {
     fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
+            weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &self.roster,
+                    turn,
+                    state: &state,
+                    rules: &self.rules,
+                },
+                instruments,
+            )
         })
     }
 

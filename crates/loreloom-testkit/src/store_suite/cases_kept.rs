@@ -16,7 +16,7 @@ use loreloom_core::{
     turn::{CardTexts, Forced, ScannedPrompt, Selection, Speaker, TurnInput, VaultContext},
     units::{Timestamp, Tokens},
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 
 use super::{
     Checked, Opener,

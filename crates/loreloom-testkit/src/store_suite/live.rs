@@ -10,6 +10,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Message, Path, Role, Voices},
+    engine::EngineInput,
     ids::{ChatId, TenantId},
     library::{Library, Roster, Shelf},
     prompt::PromptMessage,
@@ -20,8 +21,8 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
     weave::{Woven, weave},
 };
-use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
-use loreloom_store::travel::{Revisited, revisit};
+use loreloom_ports::history::travel::{Revisited, revisit};
+use loreloom_ports::{StoryStore, TurnId, TurnRecord};
 
 use super::{
     Checked, Failure, Opener, fixture,
@@ -111,7 +112,16 @@ impl Live {
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&self.library, &self.roster, turn, state, &self.rules, &mut instruments)
+        weave(
+            &EngineInput {
+                library: &self.library,
+                active: &self.roster,
+                turn,
+                state,
+                rules: &self.rules,
+            },
+            &mut instruments,
+        )
     }
 
     /// Stores a reply.

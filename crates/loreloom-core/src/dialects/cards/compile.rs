@@ -287,14 +287,12 @@ impl Reading<'_> {
             lists.iter().map(|keys| compile(keys)).filter(|keys| !keys.is_empty()).collect()
         };
         let require = lists(&said.require, &activation.require);
-        let (exclude_any, exclude_all) = if regex_only {
-            (Vec::new(), Vec::new())
-        } else {
-            (
-                lists(&said.exclude_any, &activation.exclude_any).concat(),
-                lists(&said.exclude_all, &activation.exclude_all),
-            )
-        };
+        let mut exclude: Vec<Vec<CompiledKey>> = Vec::new();
+        if !regex_only {
+            let any = lists(&said.exclude_any, &activation.exclude_any).into_iter().flatten();
+            exclude.extend(any.map(|key| vec![key]));
+            exclude.extend(lists(&said.exclude_all, &activation.exclude_all));
+        }
         let secondary = &activation.secondary;
         KeyTerms {
             primary: compile(&activation.keys),
@@ -305,8 +303,7 @@ impl Reading<'_> {
             },
             logic: secondary.logic,
             require,
-            exclude_any,
-            exclude_all,
+            exclude,
             bad,
         }
     }

@@ -2,20 +2,20 @@
 
 use super::{
     decorators::{InjectDirective, InjectTarget},
-    pass::Scanner,
+    pass::CardScan,
     rules::Cost,
 };
 use crate::{
+    engine::cause::{Cause, Why},
     library::EntryIx,
-    report::{Reason, Trigger},
     units::Tokens,
 };
 
 /// An active entry on its way into the prompt.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct CardPiece {
     pub(super) ix: EntryIx,
-    pub(super) trigger: Trigger,
+    pub(super) cause: Cause,
     pub(super) text: String,
     /// The tokens of its text.
     pub(super) tokens: Tokens,
@@ -23,18 +23,18 @@ pub(super) struct Piece {
     pub(super) cost: Tokens,
 }
 
-impl Piece {
-    pub(super) fn new(ix: EntryIx, trigger: Trigger, text: String) -> Self {
-        Self { ix, trigger, text, tokens: Tokens::ZERO, cost: Tokens::ZERO }
+impl CardPiece {
+    pub(super) fn new(ix: EntryIx, cause: Cause, text: String) -> Self {
+        Self { ix, cause, text, tokens: Tokens::ZERO, cost: Tokens::ZERO }
     }
 
     /// How near in meaning it is, if that is why it is here.
     pub(super) fn near(&self) -> Option<f64> {
-        if let Reason::Semantic { score, .. } = self.trigger.reason { Some(score) } else { None }
+        if let Why::Near { score, .. } = self.cause.why { Some(score) } else { None }
     }
 }
 
-impl Scanner<'_> {
+impl CardScan<'_> {
     /// Gives each active entry its text and cost.
     pub(super) fn compose(&mut self) {
         let mut active = std::mem::take(&mut self.active);
@@ -54,26 +54,26 @@ impl Scanner<'_> {
     }
 
     /// The active entry of this name, else of this id, that keeps its own text.
-    fn target(&self, active: &[Piece], name: &str) -> Option<usize> {
-        let keeps = |piece: &Piece| {
+    fn target(&self, active: &[CardPiece], name: &str) -> Option<usize> {
+        let keeps = |piece: &CardPiece| {
             !matches!(self.terms(piece.ix).inject.target, Some(InjectTarget::Lore(_)))
         };
-        let named = |piece: &Piece| {
-            let entry = self.library.entry(piece.ix);
+        let named = |piece: &CardPiece| {
+            let entry = self.scanner.input.library.entry(piece.ix);
             entry.name == name || entry.comment == name
         };
-        let identified = |piece: &Piece| {
-            let entry = self.library.entry(piece.ix);
+        let identified = |piece: &CardPiece| {
+            let entry = self.scanner.input.library.entry(piece.ix);
             let original = entry.original_id.as_ref().map(ToString::to_string);
             entry.id.as_str() == name || original.as_deref() == Some(name)
         };
-        let find = |wanted: &dyn Fn(&Piece) -> bool| {
+        let find = |wanted: &dyn Fn(&CardPiece) -> bool| {
             active.iter().position(|piece| keeps(piece) && wanted(piece))
         };
         find(&named).or_else(|| find(&identified))
     }
 
-    fn weigh(&self, piece: &mut Piece) {
+    fn weigh(&self, piece: &mut CardPiece) {
         if piece.text.trim().is_empty() {
             piece.text.clear();
             return;
@@ -82,10 +82,10 @@ impl Scanner<'_> {
         if !wrapper.trim().is_empty() {
             piece.text = wrapper.replace("{0}", &piece.text);
         }
-        piece.tokens = self.counter.count(&piece.text);
+        piece.tokens = self.scanner.counter.count(&piece.text);
         let text = match self.rules.cost {
             Cost::Rendered => piece.tokens,
-            Cost::AsWritten => self.counter.count(&self.terms(piece.ix).body),
+            Cost::AsWritten => self.scanner.counter.count(&self.terms(piece.ix).body),
         };
         piece.cost = text.saturating_add(Tokens(self.rules.message_overhead));
     }

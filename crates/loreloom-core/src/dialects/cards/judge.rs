@@ -3,8 +3,7 @@
 use super::{
     compile::CopyOf,
     decorators::Greeting,
-    keys,
-    pass::Scanner,
+    pass::CardScan,
     rules::MessageBasis,
     terms::{Gates, Terms},
     window::is_spoken,
@@ -12,37 +11,21 @@ use super::{
 use crate::{
     book::Force,
     chat::Role,
-    dice::Roll,
-    engine::texts::{Limit, Reach},
-    ids::{EntryId, MessageId},
-    library::{CompiledKey, EntryIx, Probe},
-    report::{Gate, Reason, Stop},
+    engine::{
+        cause::{EntryMatch, Why},
+        texts::Reach,
+        timing::{RecursionStep, matched_before},
+    },
+    library::EntryIx,
+    report::{Gate, ScanPhase, Stop},
     turn::Turn,
-    worldinfo::{check_filters, delayed, passes},
 };
 
-/// How an entry came to be active.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) reason: Reason,
-    /// The primary key that was found, and the secondary ones.
-    pub(super) primary: Option<usize>,
-    pub(super) secondary: Vec<usize>,
-    /// Whether chance has its say.
-    pub(super) rolls: bool,
-}
-
-impl Found {
-    pub(super) fn by(reason: Reason, rolls: bool) -> Self {
-        Self { reason, primary: None, secondary: Vec::new(), rolls }
-    }
-}
-
-impl<'a> Scanner<'a> {
+impl<'a> CardScan<'a> {
     /// Judges an entry, up to its roll.
-    pub(super) fn judge(&mut self, ix: EntryIx) -> Result<Found, Stop> {
-        let entry = self.library.entry(ix);
-        let terms = self.terms(ix);
+    pub(super) fn judge(&mut self, ix: EntryIx) -> Result<EntryMatch, Stop> {
+        let input = self.scanner.input;
+        let (entry, terms) = (input.library.entry(ix), self.terms(ix));
         if !terms.enabled {
             return Err(Stop::Disabled);
         }
@@ -51,193 +34,98 @@ impl<'a> Scanner<'a> {
             Some(CopyOf::Entry(of)) if self.is_active(of) => return Err(self.copied(of)),
             Some(CopyOf::Entry(_)) | None => {}
         }
-        let matched = self.matched_before(&entry.id);
+        let matched = matched_before(&input, &entry.id);
         if let Some(since) = matched.filter(|_| terms.once) {
             return Err(Stop::Once { since });
         }
         if terms.is_forced() && self.rules.activate_beats_gates {
-            return Ok(Found::by(Reason::Decorator, false));
+            return Ok(self.by(Why::Decorator, terms));
         }
         if terms.force == Some(Force::Suppress) {
             return Err(Stop::Suppressed);
         }
-        if self.turn.input.forced.iter().any(|forced| forced.entry == entry.id) {
-            return Ok(Found::by(Reason::Forced, false));
+        if input.turn.input.forced.iter().any(|forced| forced.entry == entry.id) {
+            return Ok(self.by(Why::Forced, terms));
         }
         if let Some(since) = matched.filter(|_| terms.keep) {
-            return Ok(Found::by(Reason::Kept { since }, false));
+            return Ok(self.by(Why::Kept(since), terms));
         }
-        let sticky = self.check_timing(ix)?;
-        check_gates(&terms.gates, self.turn, self.rules.count)?;
+        let sticky = self.scanner.timing.check((ix, entry), input.turn, self.recursion_step())?;
+        check_gates(&terms.gates, input.turn, self.rules.count)?;
         if terms.is_forced() {
-            return Ok(Found::by(Reason::Decorator, true));
+            return Ok(self.by(Why::Decorator, terms));
         }
-        self.check_excluded(ix, terms)?;
+        let reach = self.reach(terms);
+        self.scanner.check_excluded(ix, &terms.keys.exclude, reach)?;
         if let Some(until) = sticky {
-            return Ok(Found::by(Reason::Sticky { until }, false));
+            return Ok(EntryMatch::by(Why::Sticky(until), reach));
         }
         if terms.constant {
             if self.rules.constants_need_required {
-                self.check_required(ix, terms)?;
+                self.scanner.check_required(ix, &terms.keys.require, reach)?;
             }
-            return Ok(Found::by(Reason::Constant, true));
+            return Ok(EntryMatch::by(Why::Constant, reach));
         }
-        self.match_keys(ix, terms)
+        self.scanner.match_keys(ix, terms.keys.keys(), reach)
+    }
+
+    pub(super) fn by(&mut self, why: Why, terms: &Terms) -> EntryMatch {
+        EntryMatch::by(why, self.reach(terms))
+    }
+
+    /// Whether chance decides about a match.
+    pub(super) fn rolls(&self, found: &EntryMatch) -> bool {
+        match found.why {
+            Why::Key | Why::Constant => true,
+            Why::Decorator => !self.rules.activate_beats_gates,
+            Why::Sticky(_) | Why::Kept(_) | Why::Forced | Why::Near { .. } => false,
+        }
     }
 
     /// What an entry is a copy of.
     pub(super) fn copy(&self, ix: EntryIx) -> Option<CopyOf> {
-        self.library.compiled(ix).card.as_ref()?.copy()
+        self.scanner.input.library.compiled(ix).card.as_ref()?.copy()
     }
 
     pub(super) fn copied(&self, of: EntryIx) -> Stop {
-        Stop::Copied { of: self.library.entry(of).id.clone() }
+        Stop::Copied { of: self.scanner.input.library.entry(of).id.clone() }
     }
 
     pub(super) fn terms(&self, ix: EntryIx) -> &'a Terms {
-        let library = self.library;
-        // Card rosters hold only entries of card books.
-        #[expect(clippy::expect_used, reason = "a card roster holds only card entries")]
-        library.compiled(ix).card.as_ref().expect("a card entry").terms(self.turn.input)
+        let (library, turn) = (self.scanner.input.library, self.scanner.input.turn);
+        #[expect(clippy::expect_used, reason = "the active entries of cards are card entries")]
+        library.compiled(ix).card.as_ref().expect("a card entry").terms(turn.input)
     }
 
-    /// The earlier turn that an entry matched first in. This turn's own record, left by
-    /// the reply that is now swiped away, is no earlier one.
-    fn matched_before(&self, id: &EntryId) -> Option<MessageId> {
-        let now = self.turn.answers.unwrap_or_default();
-        self.state.first_match.get(id).copied().filter(|turn| *turn != now)
-    }
-
-    /// Filters and timed effects; the end of a sticky effect that runs.
-    fn check_timing(&self, ix: EntryIx) -> Result<Option<crate::units::MessageCount>, Stop> {
-        let entry = self.library.entry(ix);
-        check_filters(self.turn, entry)?;
-        if let Some(until) = delayed(entry, self.turn.length()) {
-            return Err(Stop::Delay { until });
-        }
-        let sticky = self.effects.sticky(ix);
-        if sticky.is_some() {
-            return Ok(sticky);
-        }
-        if let Some(until) = self.effects.cooldown(ix) {
-            return Err(Stop::Cooldown { until });
-        }
-        let level = entry.recursion.delay_level;
-        if level > 0 && self.pass < 2 {
-            return Err(Stop::RecursionLevel { level });
-        }
-        Ok(None)
-    }
-
-    fn check_excluded(&mut self, ix: EntryIx, terms: &Terms) -> Result<(), Stop> {
-        let keys = &terms.keys;
-        let any = keys.exclude_any.iter().find(|key| self.holds(ix, key, terms));
-        if let Some(key) = any {
-            return Err(Stop::Excluded { found: vec![key.raw.to_string()] });
-        }
-        let all =
-            keys.exclude_all.iter().find(|list| list.iter().all(|key| self.holds(ix, key, terms)));
-        match all {
-            Some(list) => Err(Stop::Excluded { found: raws(list) }),
-            None => Ok(()),
-        }
-    }
-
-    fn check_required(&mut self, ix: EntryIx, terms: &Terms) -> Result<(), Stop> {
-        let lists = &terms.keys.require;
-        match lists.iter().find(|list| !list.iter().any(|key| self.holds(ix, key, terms))) {
-            Some(list) => Err(Stop::Required { missing: raws(list) }),
-            None => Ok(()),
-        }
-    }
-
-    fn match_keys(&mut self, ix: EntryIx, terms: &Terms) -> Result<Found, Stop> {
-        let keys = &terms.keys;
-        if keys.primary.is_empty() {
-            return Err(Stop::NoKeys);
-        }
-        let primary = (0..keys.primary.len())
-            .find(|&at| self.holds(ix, &keys.primary[at], terms))
-            .ok_or(Stop::NoKeyFound)?;
-        self.check_required(ix, terms)?;
-        let secondary: Vec<usize> = (0..keys.secondary.len())
-            .filter(|&at| self.holds(ix, &keys.secondary[at], terms))
-            .collect();
-        if !keys.secondary.is_empty() && !passes(keys.logic, secondary.len(), keys.secondary.len())
-        {
-            let (found, missing): (Vec<_>, Vec<_>) =
-                keys.secondary.iter().enumerate().partition(|(at, _)| secondary.contains(at));
-            let raw = |keys: Vec<(usize, &CompiledKey)>| {
-                keys.into_iter().map(|(_, key)| key.raw.to_string()).collect()
-            };
-            return Err(Stop::Secondary {
-                key: keys.primary[primary].raw.to_string(),
-                logic: keys.logic,
-                found: raw(found),
-                missing: raw(missing),
-            });
-        }
-        Ok(Found { reason: Reason::Key, primary: Some(primary), secondary, rolls: true })
+    /// Entries that wait for recursion wait for the second pass, whatever their level.
+    fn recursion_step(&self) -> RecursionStep {
+        let recursing = self.scanner.phase == ScanPhase::Recursion;
+        RecursionStep { recursing, level: u32::MAX, stops_excluded: false }
     }
 
     /// What an entry's keys are looked for in.
     pub(super) fn reach(&mut self, terms: &Terms) -> Reach {
-        let mut reach = Reach {
+        let reach = Reach {
             messages: terms.depth,
             cards: terms.sources,
             lore: terms.sees_lore,
             ..Reach::default()
         };
-        let limits = [terms.characters.map(Limit::Characters), terms.tokens.map(Limit::Tokens)];
-        for limit in limits.into_iter().flatten() {
-            reach = self.texts.limited(reach, limit, self.counter);
-        }
-        reach
+        self.scanner.limited(reach, terms.limits())
     }
 
-    pub(super) fn holds(&mut self, ix: EntryIx, key: &CompiledKey, terms: &Terms) -> bool {
-        let probe = self.probe(key);
-        let reach = self.reach(terms);
-        self.texts.holds(ix, key, &probe, reach)
-    }
-
-    /// What a key looks for this turn.
-    pub(super) fn probe(&mut self, key: &CompiledKey) -> Probe {
-        if !matches!(key.probe, Probe::Dynamic) {
-            return key.probe.clone();
-        }
-        let (macros, variables) = (&self.macros, &self.effects.state.variables);
-        let known = (key.raw.clone(), key.mode, key.taken);
-        let resolved = self.resolved.entry(known);
-        resolved
-            .or_insert_with(|| keys::resolve(key, &macros.expand_reading(&key.raw, variables)))
-            .clone()
-    }
-
-    /// Chance, once an entry and turn.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "rolls lie in 0..1 and chances between 0 and 100"
-    )]
-    pub(super) fn roll(&mut self, ix: EntryIx, probability: Option<f64>) -> Result<(), Stop> {
-        let Some(probability) = probability.filter(|chance| *chance < 100.0) else {
-            return Ok(());
-        };
-        if probability <= 0.0 {
-            return Err(Stop::Chance { roll: 0.0, probability });
-        }
-        let roll = self.dice.roll(Roll::Chance(&self.library.entry(ix).id));
-        let millionths = |share: f64| (share * 1_000_000.0).round() as i64;
-        if millionths(roll) < millionths(probability / 100.0) {
-            Ok(())
-        } else {
-            Err(Stop::Chance { roll: roll * 100.0, probability })
+    pub(super) fn stop_of(&mut self, ix: EntryIx) -> Stop {
+        match self.judge(ix) {
+            Err(Stop::NoKeyFound) => {
+                let terms = self.terms(ix);
+                let (keys, own) = (&terms.keys.primary, self.reach(terms));
+                let near_miss = self.scanner.out_of_reach(ix, keys, own, terms.limits());
+                near_miss.unwrap_or(Stop::NoKeyFound)
+            }
+            Err(stop) => stop,
+            Ok(_) => Stop::NoKeyFound,
         }
     }
-}
-
-fn raws(keys: &[CompiledKey]) -> Vec<String> {
-    keys.iter().map(|key| key.raw.to_string()).collect()
 }
 
 fn check_gates(gates: &Gates, turn: &Turn<'_>, basis: MessageBasis) -> Result<(), Stop> {

@@ -70,7 +70,7 @@ impl KeyStyle {
 }
 
 /// What a key looks for once its macros are known.
-pub(super) fn resolve(key: &CompiledKey, expanded: &str) -> Probe {
+pub(crate) fn resolve(key: &CompiledKey, expanded: &str) -> Probe {
     match expanded.trim_matches(is_js_space) {
         "" => Probe::Never,
         text => probe(text, key.mode, Form::of(key.taken, false)).unwrap_or(Probe::Never),

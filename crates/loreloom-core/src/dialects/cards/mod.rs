@@ -7,11 +7,11 @@
 //!
 //! Inclusion groups are World Info's and are not looked at here.
 
-mod budget;
 mod comments;
 mod compile;
 mod compose;
 mod decorators;
+mod fit;
 mod grammar;
 mod judge;
 mod keys;
@@ -21,18 +21,17 @@ mod rules;
 mod terms;
 #[cfg(test)]
 mod tests;
-mod untouched;
 mod window;
 
 pub(crate) use self::{
     compile::{CardEntry, CopyOf, Furthest},
-    output::injections,
-    untouched::judge_untouched,
+    keys::resolve as resolve_key,
+    output::contribute,
+    pass::judge_untouched,
 };
 pub use self::{
     decorators::{Directives, Greeting, InjectDirective, InjectTarget, Known, Problem},
     grammar::{Block, Chain, Grammar, Line, list, split},
-    pass::{CardScan, scan},
     rules::{
         CardMode, CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope,
         Repeats, Ties, Vocabulary,

@@ -1,38 +1,127 @@
 //! Where active entries go.
 
+use std::sync::Arc;
+
 use super::{
-    decorators::InjectTarget,
-    pass::{PlacedEntry, Scanner},
-    terms::Terms,
+    compose::CardPiece, decorators::InjectTarget, pass::CardScan, terms::Terms, window::Window,
 };
 use crate::{
     book::{DepthFrom, Position},
-    library::Library,
-    place::{Injection, Place, Provenance},
-    rules::Rules,
-    tokens::TokenCounter,
-    turn::{TranscriptMessage, Turn},
+    engine::{
+        DEFAULT_DEPTH, EngineInput, Timing,
+        contribution::{Contribution, injection},
+        placing::PlaceRules,
+        render::rewrite,
+        verdict::verdict,
+    },
+    library::EntryIx,
+    place::Place,
+    report::{Outcome, Stop, Warning},
+    state::StoryState,
+    turn::{Instruments, TranscriptMessage},
     units::{Depth, Tokens},
-    worldinfo::DEFAULT_DEPTH,
 };
 
-impl Scanner<'_> {
-    /// The active entries in prompt order.
-    pub(super) fn place(mut self) -> Vec<PlacedEntry> {
+/// What card books add to a turn, and the state after it. `timing` is what other dialects of
+/// this turn left.
+pub(crate) fn contribute(
+    input: &EngineInput<'_>,
+    timing: Timing,
+    instruments: &mut Instruments<'_>,
+) -> (Contribution, StoryState) {
+    let cards = input.active.cards();
+    if cards.books.is_empty() {
+        return (Contribution::default(), timing.state);
+    }
+    let window =
+        Window::new(input.turn.transcript, cards.furthest(input.turn.input.text_completion));
+    let mut scan = CardScan::new(*input, &window, timing, instruments);
+    scan.find();
+    scan.finish()
+}
+
+impl CardScan<'_> {
+    fn finish(mut self) -> (Contribution, StoryState) {
+        let EngineInput { library, active, .. } = self.scanner.input;
+        let mut pool =
+            Contribution { hide_prompts: self.hide_prompts(), ..Contribution::default() };
+        self.compose();
+        pool.budgets = self.fit();
+        pool.warnings = self.warnings();
+        let mut stopped = self.stops.take_sorted();
+        stopped.sort_by_key(|(ix, _)| active.ranks(*ix).next());
+        self.place(&mut pool);
+        let stopped = stopped.into_iter();
+        let stopped = stopped.map(|(ix, stop): (EntryIx, Stop)| (ix, Outcome::Stopped(stop)));
+        pool.verdicts.extend(stopped.map(|(ix, outcome)| verdict(library, ix, outcome)));
+        (pool, self.scanner.timing.state)
+    }
+
+    /// What active entries ask the front end to hide, whether or not their text fits.
+    fn hide_prompts(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.active.iter().flat_map(|piece| &self.terms(piece.ix).hide_prompts) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// What a person should know about the entries that were looked at.
+    fn warnings(&mut self) -> Vec<Warning> {
+        let looked_at = self.active.iter().map(|piece| piece.ix).chain(self.stops.keys());
+        let mut looked_at: Vec<EntryIx> = looked_at.collect();
+        looked_at.sort_unstable();
+        let mut warnings: Vec<Warning> = Vec::new();
+        for ix in looked_at {
+            let terms = self.terms(ix);
+            let entry = self.scanner.input.library.entry(ix).title();
+            let bad = terms.keys.bad.iter();
+            warnings.extend(
+                bad.map(|key| Warning::KeyUnusable { entry: entry.to_owned(), key: key.clone() }),
+            );
+            warnings.extend(terms.problems.iter().map(|(line, problem)| Warning::Decorator {
+                entry: entry.to_owned(),
+                line: line.clone(),
+                problem: *problem,
+            }));
+        }
+        warnings.extend(self.scanner.slow_keys());
+        warnings
+    }
+
+    /// Places the active entries in prompt order. Variables keep what those wrote that are
+    /// sent.
+    fn place(&mut self, pool: &mut Contribution) {
+        let EngineInput { library, turn, rules, .. } = self.scanner.input;
         let mut active = std::mem::take(&mut self.active);
         active.sort_by(|a, b| self.by_place(a, b));
-        let placed = active.into_iter().map(|piece| {
-            let terms = self.terms(piece.ix);
-            PlacedEntry {
-                ix: piece.ix,
-                role: terms.role,
-                place: if piece.text.is_empty() { None } else { self.place_of(terms) },
-                tokens: piece.tokens,
-                text: piece.text,
-                trigger: piece.trigger,
+        self.scanner.timing.state.variables = std::mem::take(&mut self.unwritten);
+        for (ix, writes) in std::mem::take(&mut self.written) {
+            if active.iter().any(|one| one.ix == ix) {
+                self.scanner.timing.state.write(&writes);
             }
-        });
-        placed.collect()
+        }
+        for CardPiece { ix, cause, text, tokens, .. } in active {
+            let terms = self.terms(ix);
+            let place = if text.is_empty() { None } else { self.place_of(terms) };
+            if let Some(place) = &place {
+                let text: Arc<str> = text.into();
+                let macros = &self.scanner.macros;
+                let sent = rewrite(&text, place.depth(), &rules.regex_scripts, macros);
+                let same = Arc::ptr_eq(&sent, &text);
+                let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
+                if !sent.is_empty() {
+                    let seat = (place.clone(), terms.role);
+                    pool.injections.push(injection(library, ix, seat, sent.to_string(), tokens));
+                }
+            }
+            let keys = terms.keys.keys();
+            let trigger = cause.trigger(keys, library, |at| self.window.place(at, library, turn));
+            let outcome = Outcome::Activated { place, tokens, trigger: Box::new(trigger) };
+            pool.verdicts.push(verdict(library, ix, outcome));
+        }
     }
 
     fn place_of(&self, terms: &Terms) -> Option<Place> {
@@ -43,77 +132,29 @@ impl Scanner<'_> {
             (Some(tokens), Position::AtDepth { from }) => self.depth_in(tokens, *from),
             _ => terms.at_depth.map_or(DEFAULT_DEPTH, Depth),
         };
-        Some(match &terms.position {
-            Position::Default => Place::Slot(self.rules.slot.clone()),
-            Position::BeforeCharacter | Position::BeforeDescription => Place::BeforeCharacter,
-            // There are no places inside the card: its far side is nearest.
-            Position::AfterCharacter
-            | Position::AfterDescription
-            | Position::Personality
-            | Position::Scenario => Place::AfterCharacter,
-            Position::NoteTop => Place::NoteTop,
-            Position::NoteBottom => Place::NoteBottom,
-            Position::ExamplesTop => Place::BeforeExamples,
-            Position::ExamplesBottom => Place::AfterExamples,
-            Position::AtDepth { from: DepthFrom::Newest } => Place::AtDepth(depth),
-            Position::AtDepth { from: DepthFrom::Oldest } => {
-                Place::AtDepth(Depth(self.turn.length().0.saturating_sub(depth.0)))
-            }
-            Position::Outlet(name) if !name.is_empty() => Place::Outlet(name.clone()),
-            Position::Slot(name) => Place::Slot(name.clone()),
-            Position::Outlet(_) | Position::Nowhere => return None,
-        })
+        let rules = PlaceRules {
+            unstated: &Place::Slot(self.rules.slot.clone()),
+            slots_are_outlets: false,
+            before_description_is_after: false,
+            length: Some(self.scanner.input.turn.length()),
+        };
+        rules.place(&terms.position, depth)
     }
-}
 
-impl Scanner<'_> {
     /// How many messages, from the newest or the oldest, have no more than so many tokens
-    /// together: texts stand between messages, never in them.
+    /// together: texts are put between messages, never into them.
     fn depth_in(&self, tokens: u32, from: DepthFrom) -> Depth {
         let mut left = Tokens(tokens);
         let fits = |message: &&TranscriptMessage| {
-            let rest = left.checked_sub(self.counter.count(message.scan.as_str()));
+            let rest = left.checked_sub(self.scanner.counter.count(message.scan.as_str()));
             left = rest.unwrap_or(left);
             rest.is_some()
         };
-        let messages = self.turn.transcript.messages.iter();
+        let messages = self.scanner.input.turn.transcript.messages.iter();
         let count = match from {
             DepthFrom::Newest => messages.rev().take_while(fits).count(),
             DepthFrom::Oldest => messages.take_while(fits).count(),
         };
         Depth(u32::try_from(count).unwrap_or(u32::MAX))
     }
-}
-
-/// The texts to inject: one for each entry that has a place.
-pub(crate) fn injections(
-    library: &Library,
-    placed: &[PlacedEntry],
-    turn: &Turn<'_>,
-    rules: &Rules,
-    counter: &dyn TokenCounter,
-) -> Vec<Injection> {
-    let macros = turn.macros();
-    let mut injections = Vec::new();
-    for one in placed {
-        let Some(place) = one.place.clone() else { continue };
-        let depth = if let Place::AtDepth(depth) = place { Some(depth) } else { None };
-        let mut text = one.text.clone();
-        for script in rules.regex_scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-            text = script.apply(&text, &macros);
-        }
-        if !text.is_empty() {
-            injections.push(Injection {
-                place,
-                role: one.role,
-                tokens: if text == one.text { one.tokens } else { counter.count(&text) },
-                text,
-                source: Provenance::Lore {
-                    book: library.book(one.ix).id.clone(),
-                    entry: library.entry(one.ix).id.clone(),
-                },
-            });
-        }
-    }
-    injections
 }

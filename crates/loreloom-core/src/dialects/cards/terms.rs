@@ -9,6 +9,7 @@ use super::{
 use crate::{
     book::{Book, Force, Position, SelectiveLogic},
     chat::Role,
+    engine::{keys::Keys, texts::Limit},
     library::CompiledKey,
 };
 
@@ -50,6 +51,13 @@ pub(super) struct Terms {
     pub(super) problems: Vec<(String, Problem)>,
 }
 
+impl Terms {
+    /// How much of the messages is scanned, where that is not counted in messages.
+    pub(super) fn limits(&self) -> [Option<Limit>; 2] {
+        [self.characters.map(Limit::Characters), self.tokens.map(Limit::Tokens)]
+    }
+}
+
 /// Conditions on the state of the chat.
 #[derive(Debug, Default)]
 pub(super) struct Gates {
@@ -69,12 +77,18 @@ pub(super) struct KeyTerms {
     pub(super) logic: SelectiveLogic,
     /// From each list one must be found.
     pub(super) require: Vec<Vec<CompiledKey>>,
-    /// None may be found.
-    pub(super) exclude_any: Vec<CompiledKey>,
     /// Not all of a list may be found.
-    pub(super) exclude_all: Vec<Vec<CompiledKey>>,
+    pub(super) exclude: Vec<Vec<CompiledKey>>,
     /// Patterns that cannot be used.
     pub(super) bad: Vec<String>,
+}
+
+impl KeyTerms {
+    /// The keys that let the entry in.
+    pub(super) fn keys(&self) -> Keys<'_> {
+        let Self { primary, secondary, logic, require, .. } = self;
+        Keys { primary, secondary, logic: *logic, require }
+    }
 }
 
 impl CardRules {

@@ -8,6 +8,7 @@ use super::{CardMode, Directives, Grammar, Known, split};
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
+    engine::EngineInput,
     ids::ChatId,
     library::{Dialect, Library, Roster},
     report::{Outcome, Verdict},
@@ -49,9 +50,27 @@ fn play(book: Book, text: &str, mode: CardMode) -> (Woven, Vec<Verdict>) {
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
     let state = StoryState::default();
-    let woven = weave::weave(&library, &roster, &turn, &state, &rules, &mut instruments);
-    let all =
-        weave::verdicts(&woven.report, &library, &roster, &turn, &state, &rules, &mut instruments);
+    let woven = weave::weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state: &state,
+            rules: &rules,
+        },
+        &mut instruments,
+    );
+    let all = weave::verdicts(
+        &woven.report,
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state: &state,
+            rules: &rules,
+        },
+        &mut instruments,
+    );
     (woven, all)
 }
 

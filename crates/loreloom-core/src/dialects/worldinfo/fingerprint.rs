@@ -50,9 +50,9 @@ pub(crate) fn leaves_logic_open(entry: &Entry) -> bool {
     stored(entry).is_some_and(|stored| stored.get("selectiveLogic").is_none_or(Value::is_null))
 }
 
-/// The fingerprint that the host sent along with an object, as those that it loaded for
+/// The fingerprint that the front end sent along with an object, as those that it loaded for
 /// scanning have one.
-pub(super) fn sent_fingerprint(sent: &Entry) -> Option<u64> {
+pub(crate) fn sent_fingerprint(sent: &Entry) -> Option<u64> {
     stored(sent)?.get("hash")?.as_u64()
 }
 

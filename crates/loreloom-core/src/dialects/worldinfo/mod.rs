@@ -4,36 +4,31 @@
 //! `sillytavern-1.19` is the recorded behaviour to the letter; our own default differs
 //! only where a peer's defect would lose lore ([`Quirks`]).
 
-mod activation;
-mod budget;
-mod cause;
+mod candidate;
 mod decorators;
 mod fingerprint;
+mod fit;
 mod groups;
 mod js_text;
+mod judge;
 mod near;
 mod output;
 mod pass;
 #[cfg(test)]
 mod properties;
 mod rules;
-mod seat;
 #[cfg(test)]
 mod tests;
-mod timed;
-mod untouched;
 
-pub(crate) use self::{
-    activation::{check_filters, delayed, passes},
-    fingerprint::{leaves_logic_open, missing_uid},
-    output::sent_text,
-    timed::Effects,
-};
 pub use self::{
     decorators::{Decorated, split_decorators},
     fingerprint::{cyrb53, fingerprint},
-    output::{Bucket, DEFAULT_DEPTH, Placed, format_world_info, place},
-    pass::{Activated, Pass, Scan, scan, scan_wrapping},
+    output::{Placed, format_world_info, place},
+    pass::{Activated, Pass, Scan, scan},
     rules::{Quirks, Strategy, VectorRules, WorldInfoRules},
-    untouched::judge_untouched,
+};
+pub(crate) use self::{
+    fingerprint::{leaves_logic_open, missing_uid, sent_fingerprint},
+    judge::judge_untouched,
+    output::{contribute, sent_text},
 };

@@ -6,20 +6,24 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     WorldInfoRules,
-    cause::Cause,
-    near::Nearness,
-    seat::{Rendered, Seat, SeatKey},
-    timed::Effects,
+    candidate::{CandidateKey, EntryCandidate, RenderedText},
+    judge::keys_of,
+    near::{Nearness, nearness},
 };
 use crate::{
-    book::{Entry, Taken},
-    dice::Dice,
-    engine::texts::Texts,
-    library::{CompiledKey, Dialect, EntryIx, KeyMode, Library, Probe, Roster},
-    macros::MacroValues,
-    report::{BudgetUse, ScanPhase, Stop, Trigger},
+    book::Entry,
+    engine::{
+        EngineInput, Scanner, Timing,
+        budget::{Budget, BudgetRule},
+        cause::Cause,
+        texts::ScanSource,
+        timing::RecursionStep,
+        verdict::Stops,
+    },
+    library::{Dialect, EntryIx, Library},
+    report::{BudgetUse, ScanPhase, Stop, Trigger, Warning},
     state::StoryState,
-    tokens::{Measure, TokenCounter},
+    tokens::Measure,
     turn::{Forced, Instruments, Turn},
     units::Tokens,
     wrap::{WrapFormat, Wrapping},
@@ -34,12 +38,18 @@ pub struct Scan {
     pub stopped: Vec<(EntryIx, Stop)>,
     /// The passes of the loop.
     pub passes: Vec<Pass>,
-    /// The state after the scan.
-    pub state: StoryState,
     /// How the budget was used; `None` if there was nothing to scan.
     pub budget: Option<BudgetUse>,
-    /// Keys that needed more steps than allowed.
-    pub too_slow: Vec<(EntryIx, Box<str>)>,
+    /// Things a person should know.
+    pub warnings: Vec<Warning>,
+    pub(super) timing: Timing,
+}
+
+impl Scan {
+    /// The state after the scan.
+    pub fn state(&self) -> &StoryState {
+        &self.timing.state
+    }
 }
 
 /// An activated entry.
@@ -47,9 +57,9 @@ pub struct Scan {
 pub struct Activated {
     /// The entry.
     pub ix: EntryIx,
-    /// What the host sent in its place.
+    /// What the front end sent in its place.
     pub instead: Option<Arc<Entry>>,
-    /// What macros made of its text; `None` is the stored text as it is.
+    /// What macros made of its text; `None` is the stored text.
     pub(super) made: Option<Arc<str>>,
     /// The tokens of its text, with its wrapper.
     pub tokens: Tokens,
@@ -58,7 +68,7 @@ pub struct Activated {
 }
 
 impl Activated {
-    /// The entry whose rules hold: the one the host sent, else the stored one.
+    /// The entry whose rules hold: the one the front end sent, else the stored one.
     pub fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
         self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
     }
@@ -70,8 +80,12 @@ impl Activated {
 
     /// How it came to fire.
     pub fn trigger(&self, library: &Library, turn: &Turn<'_>) -> Trigger {
-        self.cause.trigger(self.ix, library, turn)
+        trigger(&self.cause, self.ix, library, turn)
     }
+}
+
+pub(super) fn trigger(cause: &Cause, ix: EntryIx, library: &Library, turn: &Turn<'_>) -> Trigger {
+    cause.trigger(keys_of(library, ix), library, |location| location.place(library, turn))
 }
 
 /// A text that the next pass scans, with its measure where it is wrapped.
@@ -96,197 +110,147 @@ pub struct Pass {
     pub level: u32,
 }
 
-/// Scans: decides which entries of the roster fire this turn. Entries are sent as they are.
-pub fn scan(
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &WorldInfoRules,
-    instruments: &mut Instruments<'_>,
-) -> Scan {
-    scan_wrapping(library, roster, turn, state, rules, &WrapFormat::None, instruments)
-}
-
-/// Scans with entries that are sent in wrappers, whose tokens count in the budget.
-pub fn scan_wrapping(
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &WorldInfoRules,
-    wrap: &WrapFormat,
-    instruments: &mut Instruments<'_>,
-) -> Scan {
-    let effects = if turn.input.dry_run {
-        Effects::dry(state)
-    } else {
-        Effects::begin(library, roster, state, turn.length())
-    };
-    if roster.entries().is_empty() {
-        return Scan {
-            activated: Vec::new(),
-            stopped: Vec::new(),
-            passes: Vec::new(),
-            state: effects.state,
-            budget: None,
-            too_slow: Vec::new(),
-        };
+/// Scans: decides which active entries of World Info fire this turn.
+pub fn scan(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Scan {
+    let timing = Timing::begin(input);
+    if input.active.entries().is_empty() {
+        let (activated, stopped, passes) = (Vec::new(), Vec::new(), Vec::new());
+        let (budget, warnings) = (None, Vec::new());
+        return Scan { activated, stopped, passes, budget, warnings, timing };
     }
-    let mut scanner = Scanner::new(library, roster, turn, rules, effects, instruments);
-    scanner.wrap = (!wrap.is_none()).then(|| Arc::new(wrap.clone()));
-    scanner.run()
+    WorldInfoScan::new(*input, timing, instruments).run()
 }
 
 /// The state of a scan.
-pub(super) struct Scanner<'a> {
-    pub(super) library: &'a Library,
-    pub(super) roster: &'a Roster,
-    pub(super) turn: &'a Turn<'a>,
+pub(super) struct WorldInfoScan<'a> {
+    pub(super) scanner: Scanner<'a>,
     pub(super) rules: &'a WorldInfoRules,
     /// How entries are wrapped, where they are.
     pub(super) wrap: Option<Arc<WrapFormat>>,
-    pub(super) counter: &'a dyn TokenCounter,
-    pub(super) dice: &'a mut dyn Dice,
-    pub(super) texts: Texts<'a>,
-    pub(super) macros: MacroValues<'a>,
-    pub(super) effects: Effects,
+    /// What the front end wants in, by slot.
     pub(super) forced: FxHashMap<EntryIx, &'a Forced>,
     pub(super) near: Nearness,
-    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, Taken), Probe>,
-    /// Ranks to look at, ascending.
-    live: Vec<u32>,
-    pub(super) phase: ScanPhase,
-    pub(super) level: u32,
+    level: u32,
     levels: Vec<u32>,
     /// Messages added to the scan depth by minimum activations.
     pub(super) skew: u32,
-    pub(super) count: u32,
-    pub(super) budget: Tokens,
+    pub(super) budget: Budget,
     /// Text activated in earlier passes.
     pub(super) running: Measure,
-    pub(super) overflowed: bool,
-    /// The candidate that did not fit, if macros or a wrapper changed what it says.
-    pub(super) unfit: Option<(SeatKey, Box<Rendered>)>,
+    /// What a line end measures.
+    pub(super) newline: Measure,
+    /// The candidate that did not fit, if macros or a wrapper changed its text.
+    pub(super) unfit: Option<(CandidateKey, Box<RenderedText>)>,
     pub(super) activated: Vec<Activated>,
     /// By entry: whether it, or one that shares its result, is activated. Dense, because
     /// every pass asks for all of them.
     pub(super) placed: Vec<bool>,
-    pub(super) failed: FxHashSet<SeatKey>,
-    pub(super) stops: FxHashMap<SeatKey, Stop>,
+    pub(super) failed: FxHashSet<CandidateKey>,
+    pub(super) stops: Stops<CandidateKey>,
     passes: Vec<Pass>,
 }
 
-impl<'a> Scanner<'a> {
+impl<'a> WorldInfoScan<'a> {
     pub(super) fn new(
-        library: &'a Library,
-        roster: &'a Roster,
-        turn: &'a Turn<'a>,
-        rules: &'a WorldInfoRules,
-        effects: Effects,
+        input: EngineInput<'a>,
+        timing: Timing,
         instruments: &'a mut Instruments<'_>,
     ) -> Self {
-        let Instruments { counter, dice, cache } = instruments;
-        let texts = Texts::new(
-            (library, roster, Dialect::WorldInfo),
-            turn.transcript,
-            &turn.input.card,
-            &turn.input.prompts,
-            rules.words,
-            cache,
-        );
-        let forced: FxHashMap<EntryIx, &Forced> = turn
-            .input
-            .forced
-            .iter()
-            .filter_map(|one| library.find(&one.entry).map(|ix| (library.compiled(ix).slot, one)))
-            .collect();
-        let mut live = roster.always().to_vec();
-        // Entries of other dialects have ranks of their own.
-        let ours = |ix: &EntryIx| library.dialect_of(*ix) == Dialect::WorldInfo;
-        live.extend(effects.sticky_entries().filter(ours).flat_map(|ix| roster.ranks(ix)));
-        // Entries that share a slot are all replaced by what the host sent.
-        let sharing = forced.keys().copied().filter(ours).flat_map(|slot| library.sharing(slot));
-        live.extend(sharing.flat_map(|ix| roster.ranks(ix)));
-        let near = Nearness::judge(&turn.input.near, library, roster, rules);
-        live.extend(near.entries().flat_map(|ix| roster.ranks(ix)));
-        let mut levels: Vec<u32> = roster.levels().to_vec();
+        let EngineInput { library, active, turn, .. } = input;
+        let (rules, wrap) = (&input.rules.world_info, &input.rules.wrap);
+        let forced =
+            turn.input.forced.iter().filter_map(|one| {
+                library.find(&one.entry).map(|ix| (library.compiled(ix).slot, one))
+            });
+        let mut levels: Vec<u32> = active.levels().to_vec();
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
-        Self {
-            library,
-            roster,
-            turn,
+        let source = ScanSource {
+            dialect: Dialect::WorldInfo,
+            transcript: turn.transcript,
+            prompts: &turn.input.prompts,
+            words: rules.words,
+        };
+        let newline = instruments.counter.measure("\n");
+        let rule = BudgetRule { full_is_over: true, ..BudgetRule::default() };
+        let mut scan = Self {
+            scanner: Scanner::new(input, source, timing, instruments),
             rules,
-            wrap: None,
-            counter: *counter,
-            dice: &mut **dice,
-            texts,
-            macros: turn.macros(),
-            effects,
-            forced,
-            near,
-            resolved: FxHashMap::default(),
-            live,
-            phase: ScanPhase::Initial,
+            wrap: (!wrap.is_none()).then(|| Arc::new(wrap.clone())),
+            forced: forced.collect(),
+            near: nearness(&input),
             level,
             levels,
             skew: 0,
-            count: 0,
-            budget: budget(rules, turn.input.context),
+            budget: Budget::new(limit(rules, turn.input.context), rule),
             running: Measure::default(),
-            overflowed: false,
+            newline,
             unfit: None,
             activated: Vec::new(),
             placed: vec![false; library.len()],
             failed: FxHashSet::default(),
-            stops: FxHashMap::default(),
+            stops: Stops::default(),
             passes: Vec::new(),
-        }
+        };
+        scan.begin();
+        scan
+    }
+
+    /// Looks at all entries that may fire whatever the texts hold.
+    fn begin(&mut self) {
+        let EngineInput { library, active, .. } = self.scanner.input;
+        self.scanner.look_at_ranks(active.always().iter().copied());
+        let sticky: Vec<EntryIx> = self.scanner.timing.sticky_entries().collect();
+        self.scanner.look_at(sticky);
+        // Entries that share a slot are all replaced by what the front end sent.
+        self.scanner.look_at(self.forced.keys().flat_map(|&slot| library.sharing(slot)));
+        self.scanner.look_at(self.near.keys().copied());
     }
 
     fn run(mut self) -> Scan {
+        let most = self.rules.max_recursion_steps;
+        self.scanner.pass = 0;
         let mut next = Some(ScanPhase::Initial);
         while let Some(phase) = next {
-            if self.rules.max_recursion_steps > 0 && self.rules.max_recursion_steps <= self.count {
+            if most > 0 && most <= self.scanner.pass {
                 break;
             }
-            self.phase = phase;
-            self.count += 1;
+            self.scanner.phase = phase;
+            self.scanner.pass += 1;
             next = self.pass();
         }
         self.finish()
     }
 
     fn pass(&mut self) -> Option<ScanPhase> {
-        let depth = self.rules.depth.saturating_add(self.skew).max(self.roster.deepest());
-        self.texts.reach_back(depth);
-        if self.roster.widest() > 0 {
-            self.texts.reach_back_characters(self.roster.widest());
+        let EngineInput { library, active, .. } = self.scanner.input;
+        let depth = self.rules.depth.saturating_add(self.skew).max(active.deepest());
+        self.scanner.texts.reach_back(depth);
+        if active.widest() > 0 {
+            self.scanner.texts.reach_back_characters(active.widest());
         }
-        self.take_touched();
         let mut candidates = self.candidates();
-        candidates.sort_by_key(|seat| (!self.is_sticky(seat), seat.key));
+        candidates.sort_by_key(|one| (!self.is_sticky(one), one.key));
         let mut candidates = self.settle_groups(candidates);
         self.fit(&mut candidates);
-        let library = self.library;
-        let successful = candidates.iter().filter(|seat| !self.failed.contains(&seat.key));
-        let feeds = |seat: &&Seat| seat.plain || !seat.entry(library).recursion.prevent;
+        let successful = candidates.iter().filter(|one| !self.failed.contains(&one.key));
+        let feeds = |one: &&EntryCandidate| one.plain || !one.entry(library).recursion.prevent;
         let feeding = successful.clone().filter(feeds);
         let any = feeding.clone().next().is_some();
         let mut pass = Pass {
-            phase: self.phase,
+            phase: self.scanner.phase,
             next: None,
-            candidates: candidates.iter().map(|seat| seat.slot).collect(),
-            successful: successful.map(|seat| seat.slot).collect(),
+            candidates: candidates.iter().map(|one| one.slot).collect(),
+            successful: successful.map(|one| one.slot).collect(),
             total: self.activated.len(),
-            overflowed: self.overflowed,
+            overflowed: self.budget.overflowed,
             level: 0,
         };
         let may_feed =
             self.rules.recursive || !self.levels.is_empty() || self.rules.min_activations > 0;
         let fed: Vec<Fed> = if may_feed {
-            let wrapped = |seat: &Seat| seat.rendered.as_ref().and_then(|one| one.wrapped);
-            feeding.map(|seat| (seat.ix, seat.text(library), wrapped(seat))).collect()
+            let wrapped =
+                |one: &EntryCandidate| one.rendered.as_ref().and_then(|text| text.wrapped);
+            feeding.map(|one| (one.ix, one.text(library), wrapped(one))).collect()
         } else {
             Vec::new()
         };
@@ -300,71 +264,75 @@ impl<'a> Scanner<'a> {
         next
     }
 
-    fn take_touched(&mut self) {
-        self.live.extend(self.texts.take_touched());
-        self.live.sort_unstable();
-        self.live.dedup();
-    }
-
-    fn candidates(&mut self) -> Vec<Seat> {
-        let mut live = std::mem::take(&mut self.live);
+    fn candidates(&mut self) -> Vec<EntryCandidate> {
+        let mut live = self.scanner.take_live();
         // What is activated stays so, and what failed its roll does not roll again.
-        live.retain(|&rank| !self.is_placed(rank) && !self.failed.contains(&SeatKey::Rank(rank)));
-        let mut candidates: Vec<Seat> = Vec::with_capacity(live.len());
+        live.retain(|&rank| {
+            !self.is_placed(rank) && !self.failed.contains(&CandidateKey::Rank(rank))
+        });
+        let mut candidates: Vec<EntryCandidate> = Vec::with_capacity(live.len());
         for &rank in &live {
-            let key = SeatKey::Rank(rank);
             match self.judge(rank) {
-                // What the host sent for several entries of one number is one object.
-                Ok(seat) if seat.is_sent() && candidates.iter().any(|one| seat.is_same(one)) => {}
-                Ok(seat) => candidates.push(seat),
-                Err(stop) => self.stop(key, stop),
+                // What the front end sent for several entries of one number is one object.
+                Ok(one) if one.sent().is_some() && candidates.iter().any(|it| one.is_same(it)) => {}
+                Ok(one) => candidates.push(one),
+                Err(stop) => self.stops.add(CandidateKey::Rank(rank), stop),
             }
         }
-        self.live = live;
+        self.scanner.look_at_ranks(live);
         candidates
     }
 
     /// Whether the entry at a rank, or one that shares its result, is activated.
     fn is_placed(&self, rank: u32) -> bool {
-        self.placed[self.library.compiled(self.roster.at(rank)).slot.0 as usize]
+        let EngineInput { library, active, .. } = self.scanner.input;
+        self.placed[library.compiled(active.at(rank)).slot.0 as usize]
     }
 
-    /// Remembers why an entry was stopped: the rule that stopped it when it got furthest.
-    pub(super) fn stop(&mut self, key: SeatKey, stop: Stop) {
-        if self.stops.get(&key).is_none_or(|known| stop.progress() > known.progress()) {
-            self.stops.insert(key, stop);
+    /// Whether a candidate is there because it stays.
+    pub(super) fn is_sticky(&self, one: &EntryCandidate) -> bool {
+        !one.plain && one.recognised && self.scanner.timing.sticky(one.ix).is_some()
+    }
+
+    pub(super) fn recursion_step(&self) -> RecursionStep {
+        RecursionStep {
+            recursing: self.scanner.phase == ScanPhase::Recursion,
+            level: self.level,
+            stops_excluded: self.rules.recursive,
         }
     }
 
     /// Adds the texts of a pass to what the next one scans and pays for.
     fn feed(&mut self, feeding: Vec<Fed>) {
-        let newline = self.counter.measure("\n");
+        let (counter, newline) = (self.scanner.counter, self.newline);
         let mut measure = Measure::default();
         for (at, (_, text, wrapped)) in feeding.iter().enumerate() {
             if at > 0 {
                 measure += newline;
             }
-            measure += wrapped.unwrap_or_else(|| self.counter.measure(text));
+            measure += wrapped.unwrap_or_else(|| counter.measure(text));
         }
         if measure > Measure::default() {
             self.running += measure + newline;
-            // Keys are looked for in what entries say, not in their wrappers.
-            self.texts.add_lore(feeding.into_iter().map(|(ix, text, _)| (ix, text)).collect());
+            // Keys are looked for in the texts of entries, not in their wrappers.
+            let texts = feeding.into_iter().map(|(ix, text, _)| (ix, text));
+            self.scanner.texts.add_lore(texts.collect());
         }
     }
 
     fn next_phase(&mut self, feeding: bool) -> Option<ScanPhase> {
-        let may_recurse = self.rules.recursive && !self.overflowed;
-        let after_widening = self.phase == ScanPhase::MinActivations && self.texts.has_lore();
-        if may_recurse && (feeding || after_widening) {
+        let overflowed = self.budget.overflowed;
+        let after_widening =
+            self.scanner.phase == ScanPhase::MinActivations && self.scanner.texts.has_lore();
+        if self.rules.recursive && !overflowed && (feeding || after_widening) {
             return Some(ScanPhase::Recursion);
         }
         let wanted = self.rules.min_activations as usize;
-        if !self.overflowed && wanted > 0 && self.activated.len() < wanted {
+        if !overflowed && wanted > 0 && self.activated.len() < wanted {
             let depth = u64::from(self.rules.depth) + u64::from(self.skew);
             let most = u64::from(self.rules.min_activations_depth_max);
-            let over = (most > 0 && depth > most) || depth > u64::from(self.turn.length().0);
-            if !over {
+            let length = u64::from(self.scanner.input.turn.length().0);
+            if !((most > 0 && depth > most) || depth > length) {
                 self.skew += 1;
                 return Some(ScanPhase::MinActivations);
             }
@@ -376,39 +344,40 @@ impl<'a> Scanner<'a> {
         Some(ScanPhase::Recursion)
     }
 
-    /// What a key looks for this turn.
-    pub(super) fn probe(&mut self, key: &CompiledKey) -> Probe {
-        if matches!(key.probe, Probe::Dynamic) { self.resolve(key) } else { key.probe.clone() }
-    }
-
     fn finish(mut self) -> Scan {
-        if !self.turn.input.dry_run {
+        let EngineInput { library, active, turn, .. } = self.scanner.input;
+        if !turn.input.dry_run {
             let may_last =
-                |one: &&Activated| one.instead.is_some() || !self.library.compiled(one.ix).plain;
-            for activated in self.activated.iter().filter(may_last) {
-                let entry = (activated.ix, activated.instead.as_deref());
-                self.effects.activate(self.library, entry, self.turn.length());
+                |one: &&Activated| one.instead.is_some() || !library.compiled(one.ix).plain;
+            for one in self.activated.iter().filter(may_last) {
+                let entry = (one.ix, one.instead.as_deref());
+                self.scanner.timing.activate(library, entry, turn.length());
             }
         }
-        let used = self.activated.iter().map(|one| one.tokens).sum();
-        let stops = std::mem::take(&mut self.stops).into_iter();
-        let mut stopped: Vec<(SeatKey, Stop)> =
-            stops.filter(|(key, _)| !self.is_placed(key.rank())).collect();
-        stopped.sort_by_key(|(key, _)| *key);
-        let stopped = stopped.into_iter().map(|(key, stop)| (self.roster.at(key.rank()), stop));
+        self.budget.used = self.activated.iter().map(|one| one.tokens).sum();
+        let stops = self.stops.take_sorted().into_iter();
+        let stopped = stops.filter(|(key, _)| !self.is_placed(key.rank()));
         Scan {
-            stopped: stopped.collect(),
-            too_slow: self.texts.take_too_slow(),
+            stopped: stopped.map(|(key, stop)| (active.at(key.rank()), stop)).collect(),
+            warnings: self.warnings(),
             activated: self.activated,
             passes: self.passes,
-            state: self.effects.state,
-            budget: Some(BudgetUse {
-                pool: "world_info".to_owned(),
-                limit: self.budget,
-                used,
-                overflowed: self.overflowed,
-            }),
+            budget: Some(self.budget.report("world_info")),
+            timing: self.scanner.timing,
         }
+    }
+
+    /// What a person should know about keys.
+    fn warnings(&mut self) -> Vec<Warning> {
+        let EngineInput { library, active, .. } = self.scanner.input;
+        let mut warnings = self.scanner.slow_keys();
+        let here = |ix: EntryIx| active.ranks(ix).next().is_some();
+        let failed = library.not_regexes().filter(|(ix, _)| here(*ix));
+        warnings.extend(failed.map(|(ix, key)| Warning::KeyNotARegex {
+            entry: library.entry(ix).title().to_owned(),
+            key: key.to_owned(),
+        }));
+        warnings
     }
 }
 
@@ -418,7 +387,7 @@ impl<'a> Scanner<'a> {
     clippy::cast_sign_loss,
     reason = "the cast saturates, and negative shares mean no budget"
 )]
-fn budget(rules: &WorldInfoRules, context: Tokens) -> Tokens {
+fn limit(rules: &WorldInfoRules, context: Tokens) -> Tokens {
     let share = (rules.budget_percent * f64::from(context.0) / 100.0 + 0.5).floor() as u32;
     let share = share.max(1);
     match rules.budget_cap {

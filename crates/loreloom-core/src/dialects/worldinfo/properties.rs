@@ -8,6 +8,7 @@ use super::{Quirks, Strategy as BookOrder, WorldInfoRules};
 use crate::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
     chat::{Path, Role},
+    engine::EngineInput,
     ids::ChatId,
     library::{Library, Roster},
     report::{Outcome, Verdict},
@@ -163,7 +164,10 @@ fn woven_with(
         let mut dice = turn.dice();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        let woven = weave(&library, &roster, &turn, &state, rules, &mut instruments);
+        let woven = weave(
+            &EngineInput { library: &library, active: &roster, turn: &turn, state: &state, rules },
+            &mut instruments,
+        );
         state.apply(&woven.delta);
         turns.push(woven);
     }

@@ -6,6 +6,7 @@ use super::{Quirks, VectorRules, WorldInfoRules, fingerprint, split_decorators};
 use crate::{
     book::{Book, Container, Entry, Key, Origin, OriginalId, Position, TextStyle},
     chat::{Path, Role},
+    engine::EngineInput,
     ids::{ChatId, EntryId},
     library::{Library, Roster},
     macros::Variables,
@@ -80,7 +81,16 @@ impl Plain<'_> {
         let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&library, &roster, &turn, &self.state, &rules, &mut instruments)
+        weave(
+            &EngineInput {
+                library: &library,
+                active: &roster,
+                turn: &turn,
+                state: &self.state,
+                rules: &rules,
+            },
+            &mut instruments,
+        )
     }
 
     fn fired(&self) -> Vec<String> {

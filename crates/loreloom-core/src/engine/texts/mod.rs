@@ -25,10 +25,11 @@ pub(crate) use self::{
     occurrence::Occurrences,
     reach::{Limit, Reach, card_bits},
 };
+use super::EngineInput;
 use crate::{
     library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster},
     scan::{Folding, HitCache, Hits, PatternId, RegexOutcome, ScanText, WordRule},
-    turn::{CardTexts, ScannedPrompt, Transcript, TurnCache},
+    turn::{ScannedPrompt, Transcript, TurnCache},
 };
 
 /// A pattern of the index that is looked for: whether as a whole word, and how folded.
@@ -54,6 +55,16 @@ impl Piece<'_> {
     fn location(&self, (start, end): (usize, usize)) -> Location {
         location::location(self.part, (start + self.cut, end + self.cut))
     }
+}
+
+/// Which texts a dialect scans beside those of card and persona.
+#[derive(Clone, Copy)]
+pub(crate) struct ScanSource<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) transcript: &'a Transcript,
+    pub(crate) prompts: &'a [ScannedPrompt],
+    /// What a word is.
+    pub(crate) words: WordRule,
 }
 
 /// The parts of a turn's text.
@@ -83,14 +94,13 @@ pub(crate) struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     pub(crate) fn new(
-        (library, roster, dialect): (&'a Library, &'a Roster, Dialect),
-        transcript: &'a Transcript,
-        card: &CardTexts,
-        prompts: &[ScannedPrompt],
-        words: WordRule,
+        input: &EngineInput<'a>,
+        source: ScanSource<'a>,
         cache: &'a mut TurnCache,
     ) -> Self {
-        let cards = card_texts(card).map(ScanText::new);
+        let EngineInput { library, active: roster, turn, .. } = *input;
+        let ScanSource { dialect, transcript, prompts, words } = source;
+        let cards = card_texts(&turn.input.card).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
         let (cache, occurrences) = cache.begin(dialect);
         let mut texts = Self {
@@ -148,6 +158,11 @@ impl<'a> Texts<'a> {
             self.lore.push((text, ix));
         }
         self.batches.push(self.lore.len());
+    }
+
+    /// Whether a joined text begins with the messages, even where none is in reach.
+    pub(crate) fn opens(&self) -> bool {
+        self.dialect == Dialect::WorldInfo
     }
 
     /// Whether any lore text was added.

@@ -8,15 +8,11 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan,
-    chat::Role,
-    prompt::PromptMessage,
-    recognise::{
-        Body as Prompt, Request, WireMessage,
-        wire::{self, Known, PromptField, WireBody, outline::Outline},
-    },
-    stable::Mark,
-    turn::StoryContext,
+    assemble::Plan, chat::Role, prompt::PromptMessage, stable::Mark, turn::StoryContext,
+};
+use loreloom_recognise::{
+    Body as Prompt, Request, WireMessage,
+    wire::{self, PromptField, WireBody, outline::Outline},
 };
 use memchr::memmem;
 
@@ -56,18 +52,13 @@ pub(super) enum Unreadable {
 }
 
 impl Body {
-    /// Reads a body, along the messages that are known.
-    pub(super) fn read(
-        path: &str,
-        headers: &HeaderMap,
-        bytes: &[u8],
-        known: &mut Known,
-    ) -> Result<Self, Unreadable> {
+    /// Reads a body.
+    pub(super) fn read(path: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Unreadable> {
         if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
             return Err(Unreadable::Compressed);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
-        let (body, outline) = WireBody::read(text, known).ok_or(Unreadable::NotAnObject)?;
+        let (body, outline) = WireBody::read(text).ok_or(Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
         // Names of chats are anything, and clients write them as they are.

@@ -4,7 +4,8 @@
 //! one that was understood.
 
 use http::HeaderMap;
-use loreloom_core::{chat::GenerationType, recognise::wire, turn::StoryContext};
+use loreloom_core::{chat::GenerationType, turn::StoryContext};
+use loreloom_recognise::wire;
 use serde_json::{Value, json};
 
 use super::{super::headers, OWN_FIELD};

@@ -15,7 +15,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, MessageId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, TurnId};
+use loreloom_ports::{StoreError, TurnId};
 use rusqlite::{
     Connection, params, params_from_iter,
     types::{ToSqlOutput as Column, Value as Owned, ValueRef},
@@ -72,7 +72,7 @@ pub(super) fn rebuild(carved: &Carved, location: &Location) -> Result<Salvage, S
 }
 
 fn books_and_desk(connection: &Connection, carved: &Carved) -> rusqlite::Result<()> {
-    for (table, rows) in [("libraries", &carved.libraries), ("pieces", &carved.pieces)] {
+    for (table, rows) in [("libraries", &carved.libraries), ("book_pieces", &carved.pieces)] {
         let sql = format!("INSERT INTO {table} VALUES (?1, ?2, ?3)");
         let mut insert = connection.prepare(&sql)?;
         for ((tenant, hash), body) in rows {

@@ -154,7 +154,7 @@ impl Carved {
                 };
                 self.chat(tenant, number).nodes.insert((key, *depth), node);
             }
-            [at @ Value::Blob(_), ..] if matches!(rest.len(), 6 | 8) => {
+            [at @ Value::Blob(_), ..] if rest.len() == 8 => {
                 digest(at)?;
                 let turns = &mut self.chat(tenant, number).turns;
                 // An older copy has no reply yet.
@@ -186,11 +186,13 @@ impl ChatRows {
 fn desk_table(row: &[Value]) -> Option<&'static str> {
     use Value::{Int, Null, Text};
     match row {
-        [_, Int(_)] => Some("desks"),
-        [_, Text(_), Text(_), Int(_)] => Some("desk_items"),
-        [_, Int(_), Int(_), Null] => Some("desk_revisions"),
-        [_, Int(_), Int(created), Int(_)] if *created > 100_000_000_000 => Some("desk_revisions"),
-        [_, Int(_), Int(_), Text(_), Text(_) | Null, Text(_) | Null] => Some("desk_changes"),
+        [_, Int(_)] => Some("document_heads"),
+        [_, Text(_), Text(_), Int(_)] => Some("documents"),
+        [_, Int(_), Int(_), Null] => Some("document_revisions"),
+        [_, Int(_), Int(created), Int(_)] if *created > 100_000_000_000 => {
+            Some("document_revisions")
+        }
+        [_, Int(_), Int(_), Text(_), Text(_) | Null, Text(_) | Null] => Some("document_changes"),
         _ => None,
     }
 }
@@ -198,8 +200,8 @@ fn desk_table(row: &[Value]) -> Option<&'static str> {
 /// How many first columns name a row.
 fn width(table: &str) -> usize {
     match table {
-        "desks" => 1,
-        "desk_changes" => 3,
+        "document_heads" => 1,
+        "document_changes" => 3,
         _ => 2,
     }
 }

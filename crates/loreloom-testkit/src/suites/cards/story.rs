@@ -7,6 +7,7 @@ use loreloom_core::{
     cards::{CardMode, CardRules},
     chat::{GenerationType, Message, Path, Role},
     dice::{Dice, Roll, TurnDice},
+    engine::EngineInput,
     ids::{ChatId, EntryId},
     library::{Dialect, Library, Roster},
     rules::Rules,
@@ -169,15 +170,14 @@ impl Story {
         let mut cache = TurnCache::default();
         let mut instruments = Instruments { counter: &Words, dice: &mut dice, cache: &mut cache };
         let (library, roster, rules) = (&self.library, &self.roster, &self.rules);
-        let woven = weave::weave(library, roster, request, state, rules, &mut instruments);
+        let woven = weave::weave(
+            &EngineInput { library, active: roster, turn: request, state, rules },
+            &mut instruments,
+        );
         let before = state.clone();
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            roster,
-            request,
-            &before,
-            rules,
+            &EngineInput { library, active: roster, turn: request, state: &before, rules },
             &mut instruments,
         );
         state.apply(&woven.delta);
