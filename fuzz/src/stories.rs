@@ -1,10 +1,8 @@
 //! Archived chats: a document is refused, or it is told again and comes out as it went in.
 
 use loreloom_core::ids::TenantId;
-use loreloom_store::{
-    MemoryStore,
-    archive::{Archive, export, import},
-};
+use loreloom_ports::history::archive::{Archive, export, import};
+use loreloom_store::MemoryStore;
 
 /// Any bytes as an archive, into a store and out of it twice.
 pub fn chat_archive(bytes: &[u8]) -> bool {

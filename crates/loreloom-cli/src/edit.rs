@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::TenantId,
     state::{StateDelta, StoryState},
 };
-use loreloom_memory::ports::{Clock as _, Store, TurnRecord};
+use loreloom_ports::{Clock as _, Store, TurnRecord};
 
 use crate::{clock::SystemClock, store::StoreArguments, stored};
 

@@ -20,8 +20,8 @@ use loreloom_core::{
 };
 use loreloom_formats::{ImportOptions, Imported, Limits, Severity, dialect_of, import};
 use loreloom_llm::embed::StaticEmbedder;
-use loreloom_memory::lore_vectors::LoreVectors;
 use loreloom_server::Lore;
+use loreloom_server::lore_vectors::LoreVectors;
 
 use crate::{
     commands::runtime,

@@ -7,7 +7,8 @@ use loreloom_llm::{
     offline::OfflineModel,
     secret::Secret,
 };
-use loreloom_memory::{hardware::Hardware, ports::ChatModel, service::ModelUse};
+use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_ports::ChatModel;
 
 /// How a model is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -21,7 +21,7 @@ use http::{
 };
 use http_body_util::Full;
 use loreloom_core::notebook::NoteCutter;
-use loreloom_memory::ports::{
+use loreloom_ports::{
     BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 

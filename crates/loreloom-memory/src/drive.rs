@@ -7,9 +7,9 @@ use loreloom_core::{chat::Role, prompt::PromptMessage};
 
 use crate::{
     pass::{Answers, Need, Purpose, Question, Script},
-    ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError},
     tiers::together,
 };
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
 
 /// A pass could not be finished. Nothing has been written, and the answers so far hold.
 #[derive(Debug, thiserror::Error)]
@@ -104,10 +104,8 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use crate::{
-        ports::{EmbedError, Vector},
-        similarity::Vectors,
-    };
+    use crate::similarity::Vectors;
+    use loreloom_ports::{EmbedError, Vector};
 
     /// Answers from a list; an empty answer stands for a failure.
     struct Listed(Mutex<Vec<&'static str>>);

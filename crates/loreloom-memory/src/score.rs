@@ -6,10 +6,11 @@ use rustc_hash::FxHashMap;
 use crate::{
     hardware::Hardware,
     number::{real, real_time},
-    record::{Entity, Expiration, Kind, Memory, MemoryId, StoryArc, TimeScope},
+    record::{Entity, Expiration, Kind, Memory, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
     text::{Frequencies, Words, jaccard, keywords, long_words, mentions},
 };
+use loreloom_ports::MemoryId;
 
 /// What a retired memory is worth: next to nothing, but it still has a place in order.
 const RETIRED: f64 = 0.001;

@@ -3,10 +3,8 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ports::Vector,
-    text::{jaccard, normal},
-};
+use crate::text::{jaccard, normal};
+use loreloom_ports::Vector;
 
 /// The cosine of two vectors; 0 if one is missing, empty, of another length or null.
 pub fn cosine(a: &[f32], b: &[f32]) -> f64 {

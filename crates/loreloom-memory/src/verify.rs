@@ -7,10 +7,11 @@
 use crate::{
     change::marks_change,
     hardware::Hardware,
-    record::{Kind, Memory, MemoryId},
+    record::{Kind, Memory},
     similarity::{Likeness, Measured, Vectors},
     text::normal,
 };
+use loreloom_ports::MemoryId;
 
 /// A candidate that passed, and what it may replace.
 #[derive(Clone, Debug, PartialEq)]

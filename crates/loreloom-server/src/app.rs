@@ -9,15 +9,13 @@ use std::{
 use loreloom_core::{
     ids::{ChatId, TenantId},
     place::Provenance,
-    recognise::wire::Known,
     told::Told,
     turn::Speaker,
     units::Tokens,
 };
-use loreloom_memory::{
-    ports::{ChatModel, Clock, Store},
-    service::MemoryService,
-};
+use loreloom_memory::service::MemoryService;
+use loreloom_ports::{ChatModel, Clock, Store};
+use loreloom_recognise::wire::Known;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 

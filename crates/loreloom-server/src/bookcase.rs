@@ -9,7 +9,7 @@ use loreloom_core::{
     rules::Rules,
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;

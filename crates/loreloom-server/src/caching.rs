@@ -14,7 +14,7 @@ use loreloom_core::{
     report::{CacheUse, Span},
     stable::{self, Arrangement, Canvas, LoreSources, Mark, StableSettings, TokenMemo},
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 
 use crate::{app::App, connections::Line, deciding::Decided};
 

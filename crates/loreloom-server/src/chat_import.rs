@@ -8,10 +8,7 @@ use loreloom_core::{
     units::{MessageCount, Timestamp, Tokens},
 };
 use loreloom_formats::chat::{ImportedChat, carried_state_by_name};
-use loreloom_memory::{
-    past::archive::Archive,
-    ports::{StoreError, StoryStore, TurnRecord},
-};
+use loreloom_ports::{StoreError, StoryStore, TurnRecord, history::archive::Archive};
 
 /// How long a title is that is made of a message.
 const TITLE: usize = 60;

@@ -14,16 +14,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
 use loreloom_core::{
     ids::ChatId,
     state::StoryState,
     tokens::TokenCounter,
     turn::{Selection, Turn},
 };
-use loreloom_memory::{
-    ports::ChatModel,
-    vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet},
-};
+use loreloom_ports::ChatModel;
 use rustc_hash::FxHashMap;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 

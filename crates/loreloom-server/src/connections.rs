@@ -9,7 +9,7 @@ use std::{
 use loreloom_core::{
     given::Given, ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens,
 };
-use loreloom_memory::ports::{Diagnosis, Upstream};
+use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{
     app::App,

@@ -15,7 +15,7 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;

@@ -13,7 +13,7 @@ use loreloom_core::{
     ids::{ChatId, MessageId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, ChatRecord, Desk, Item, Node, StoreError};
+use loreloom_ports::{Change, ChatRecord, Desk, Item, Node, StoreError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

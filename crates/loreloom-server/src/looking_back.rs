@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::past::again::{Again, Difference, explained};
 use loreloom_core::{
     explain::Fix,
     given::Given,
@@ -13,12 +14,9 @@ use loreloom_core::{
     report::{Report, Verdict},
     rules::Rules,
 };
-use loreloom_memory::{
-    past::{
-        again::{Again, Difference, explained},
-        travel::{Revisited, revisit},
-    },
-    ports::{StoreError, TurnId, TurnSummary},
+use loreloom_ports::{
+    StoreError, TurnId, TurnSummary,
+    history::travel::{Revisited, revisit},
 };
 
 use crate::{app::App, lore::Lore};

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     chat::Path,
     dice::TurnDice,
@@ -23,10 +24,7 @@ use loreloom_core::{
     vault::{Note, Pick},
     weave::{self, Woven},
 };
-use loreloom_memory::{
-    lore_vectors::LoreVectors,
-    ports::{EmbedError, StoreError, StoryStore},
-};
+use loreloom_ports::{EmbedError, StoreError, StoryStore};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::stacks::Finder;

@@ -11,10 +11,10 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     inject::SlotChanges,
-    ports::MemoryError,
     presence::characters,
     service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who, Withheld},
 };
+use loreloom_ports::MemoryError;
 use tokio::{
     runtime::Handle,
     task::{JoinHandle, spawn_blocking},

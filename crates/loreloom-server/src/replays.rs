@@ -12,6 +12,7 @@ use std::{
     },
 };
 
+use crate::past::runs::Run;
 use loreloom_core::{
     given::{Asked, Given},
     ids::{ChatId, EntryId, TenantId},
@@ -19,7 +20,6 @@ use loreloom_core::{
     replay::{TurnChange, accidental, compare},
     rules::Rules,
 };
-use loreloom_memory::past::runs::Run;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;

@@ -8,7 +8,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
 };
-use loreloom_memory::bell::Bell;
+use loreloom_ports::bell::Bell;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,

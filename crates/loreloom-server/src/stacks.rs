@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     book::Book,
     ids::{BookId, BookVersion, TenantId},
@@ -18,10 +19,7 @@ use loreloom_core::{
     rules::Rules,
     vault::{FieldDefinition, Note},
 };
-use loreloom_memory::{
-    lore_vectors::LoreVectors,
-    ports::{Desk, EmbedError, Embedder, StoreError},
-};
+use loreloom_ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
@@ -412,10 +410,7 @@ mod tests {
             1
         }
 
-        async fn embed(
-            &self,
-            texts: &[&str],
-        ) -> Result<Vec<loreloom_memory::ports::Vector>, EmbedError> {
+        async fn embed(&self, texts: &[&str]) -> Result<Vec<loreloom_ports::Vector>, EmbedError> {
             let mut heard = self.1.lock().unwrap();
             heard.extend(texts.iter().map(|text| (*text).to_owned()));
             Ok(texts.iter().map(|_| vec![1.0]).collect())

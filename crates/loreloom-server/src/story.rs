@@ -9,7 +9,6 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::Provenance,
     prompt::PromptMessage,
-    recognise::{Answer, Kind, Recognition, Ticket},
     report::{Span, Warning},
     state::StoryState,
     told::Told,
@@ -17,9 +16,10 @@ use loreloom_core::{
     units::Timestamp,
     weave::Woven,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
 };
+use loreloom_recognise::{Answer, Kind, Recognition, Ticket};
 
 use crate::{
     app::App,

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 
 use crate::SqliteStore;
 

@@ -1,6 +1,6 @@
 //! What all stores' desks have in common.
 
-use loreloom_memory::ports::{Change, Changed, StoreError};
+use loreloom_ports::{Change, Changed, StoreError};
 use serde_json::Value;
 
 /// A value as a column.

@@ -6,7 +6,7 @@ use loreloom_core::{
     chat::identity::{extend, message_id, without_speaker},
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
 };
-use loreloom_memory::ports::{Node, StoreError, StoryStore, TurnRecord};
+use loreloom_ports::{Node, StoreError, StoryStore, TurnRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 

@@ -10,20 +10,18 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{
-        Claiming, Job, JobId, JobQueue, JobState, JobStep, MemoryError, MemoryLog, NewJob, Owner,
-        StoryStore as _, Vector, Write, WriteSummary, Written,
-    },
+use loreloom_ports::{
+    Claiming, Job, JobId, JobQueue, JobState, JobStep, MemoryError, MemoryLog, NewJob, Owner,
+    StoryStore as _, Vector, Write, WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 
 use crate::MemoryStore;
 
 /// Everything beside the stories themselves.
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
-    events: BTreeMap<(TenantId, Owner), Vec<Event>>,
+    events: BTreeMap<(TenantId, Owner), Vec<MemoryEvent>>,
     writes: BTreeMap<TenantId, Vec<WriteSummary>>,
     vectors: BTreeMap<(TenantId, String, Digest), Vector>,
     jobs: Vec<Job>,
@@ -36,7 +34,7 @@ impl Remembered {
         events.map_or(0, |events| events.len() as u64)
     }
 
-    fn is_written(&self, tenant: &TenantId, write: &WriteId) -> bool {
+    fn is_written(&self, tenant: &TenantId, write: &MemoryWriteId) -> bool {
         let writes = self.writes.get(tenant).into_iter().flatten();
         writes.into_iter().any(|known| known.id == *write)
     }
@@ -55,7 +53,7 @@ impl Remembered {
         for given in &write.owners {
             let log = self.events.entry((tenant.clone(), given.owner.clone())).or_default();
             for event in &given.events {
-                log.push(Event {
+                log.push(MemoryEvent {
                     number: log.len() as u64 + 1,
                     write: write.id.clone(),
                     chat: write.chat.clone(),
@@ -206,7 +204,7 @@ impl MemoryLog for MemoryStore {
         tenant: &TenantId,
         owner: &Owner,
         after: u64,
-    ) -> Result<Vec<Event>, MemoryError> {
+    ) -> Result<Vec<MemoryEvent>, MemoryError> {
         let remembered = self.remembered();
         let events = remembered.events.get(&(tenant.clone(), owner.clone()));
         let skipped = usize::try_from(after).unwrap_or(usize::MAX);
@@ -232,7 +230,7 @@ impl MemoryLog for MemoryStore {
     async fn written(
         &self,
         tenant: &TenantId,
-        write: &WriteId,
+        write: &MemoryWriteId,
     ) -> Result<Option<WriteSummary>, MemoryError> {
         let remembered = self.remembered();
         let mut writes = remembered.writes.get(tenant).into_iter().flatten();

@@ -1,5 +1,5 @@
 //! Where stories are kept: in memory, in an SQLite file or in PostgreSQL, behind
-//! [`loreloom_memory::ports::StoryStore`].
+//! [`loreloom_ports::StoryStore`].
 //!
 //! All stores keep the same things and agree to the byte; one suite
 //! (`loreloom_testkit::store_suite`) runs over each. The two databases share their layout
@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use loreloom_core::{ids::TenantId, units::Timestamp};
-//! use loreloom_memory::ports::{StoreError, StoryStore};
+//! use loreloom_ports::{StoreError, StoryStore};
 //! use loreloom_store::MemoryStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -35,8 +35,7 @@ mod schema;
 mod sqlite;
 mod undo;
 
-pub use loreloom_memory::past::{archive, travel};
-use loreloom_memory::past::{checks, fold};
+use loreloom_ports::history::{checks, fold};
 
 #[cfg(feature = "postgres")]
 pub use self::postgres::PostgresStore;

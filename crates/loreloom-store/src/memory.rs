@@ -14,7 +14,7 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ChatRecord, ChatSummary, Node, Reply, Retained, Retention, StoreError, StoredTurn, StoryStore,
     TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
 };

@@ -11,7 +11,7 @@ use loreloom_core::{
     ids::{BookVersion, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Desk, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Desk, Item, Revision, StoreError};
 
 use crate::{
     MemoryStore,

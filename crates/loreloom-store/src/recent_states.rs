@@ -14,7 +14,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash, TenantId},
     state::StoryState,
 };
-use loreloom_memory::ports::WriteId;
+use loreloom_ports::WriteId;
 
 /// States that are kept; the one not asked for longest goes first.
 const MOST: usize = 64;

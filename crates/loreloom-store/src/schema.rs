@@ -1,6 +1,6 @@
 //! The version of the database schema.
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 
 /// The version that this code reads and writes. Raise it with every change of the files in
 /// `schema/`, and with every change of the shapes that `codec` stores.

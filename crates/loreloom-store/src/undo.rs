@@ -4,7 +4,7 @@
 //! was taken back last is done again first. Anything new ends the second.
 
 use loreloom_core::ids::{ChatId, PrefixHash};
-use loreloom_memory::ports::{StoreError, TurnId, WriteId, WriteKind, WriteRecord};
+use loreloom_ports::{StoreError, TurnId, WriteId, WriteKind, WriteRecord};
 
 /// What a write did, for the log.
 #[derive(Clone, Copy, Debug)]

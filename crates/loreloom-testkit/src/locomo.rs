@@ -8,10 +8,8 @@ mod left_out;
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
-use loreloom_memory::{
-    ports::Vector,
-    recall::{Index, Passage, Weights},
-};
+use loreloom_memory::recall::{Index, Passage, Weights};
+use loreloom_ports::Vector;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

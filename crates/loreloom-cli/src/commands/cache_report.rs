@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout},
+    assemble::Assembled,
     chat::{GenerationType, Message, Path, Role},
     ids::{Digest, EntryId, LibraryVersion, MessageId, TenantId},
     library::Shelf,
@@ -20,7 +20,8 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::{MessageCount, Tokens},
 };
-use loreloom_memory::ports::{StoryStore, TurnRecord};
+use loreloom_ports::{StoryStore, TurnRecord};
+use loreloom_recognise::layout_of;
 use serde::Serialize;
 
 use super::serve::runtime;
@@ -209,7 +210,7 @@ impl Sources for Sayings {
     }
 }
 
-fn is_loud(turn: &loreloom_memory::ports::TurnSummary) -> bool {
+fn is_loud(turn: &loreloom_ports::TurnSummary) -> bool {
     !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }
 
@@ -256,7 +257,7 @@ impl Told {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&bare[..head], bare.get(head + skip..).unwrap_or_default()].concat();
-    Layout::of(&prompt, false).plan(&prompt, texts).apply(prompt)
+    layout_of(&prompt, false).plan(&prompt, texts).apply(prompt)
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.

@@ -23,7 +23,7 @@ use loreloom_core::{
 };
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Upstream, UpstreamCall};
+use loreloom_ports::{Upstream, UpstreamCall};
 use loreloom_server::{
     App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn, Stacks,
     Weaving,

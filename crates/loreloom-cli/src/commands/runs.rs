@@ -13,7 +13,8 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::{Limit, chat::import_chat};
-use loreloom_memory::{past::runs::Run, ports::StoryStore};
+use loreloom_ports::StoryStore;
+use loreloom_server::past::runs::Run;
 
 use super::serve::runtime;
 use crate::{files, limits::limits, store::StoreArguments};

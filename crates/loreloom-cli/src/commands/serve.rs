@@ -17,10 +17,8 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_llm::{connection::Address, embed::StaticEmbedder};
-use loreloom_memory::{
-    ports::{ChatModel, Embedder, Store},
-    service::ModelUse,
-};
+use loreloom_memory::service::ModelUse;
+use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Recogniser,

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use loreloom_llm::embed::StaticEmbedder;
-use loreloom_memory::{
-    ports::Store,
-    service::{MemoryService, Options, Ports},
-};
+use loreloom_memory::service::{MemoryService, Options, Ports};
+use loreloom_ports::Store;
 use loreloom_server::App;
 use tokio::sync::watch;
 

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Plan, PromptTemplate, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -23,6 +23,7 @@ use loreloom_formats::{
     Limit,
     chat::{ImportedChat, carried_state, import_chat},
 };
+use loreloom_recognise::layout_of;
 use loreloom_server::Lore;
 use serde::Serialize;
 
@@ -209,7 +210,7 @@ impl Weave {
             let texts = texts.expanded(&turn.macros());
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
-            plan = Layout::of(prompt, false).plan(prompt, &woven.injections);
+            plan = layout_of(prompt, false).plan(prompt, &woven.injections);
             plan.apply(prompt.to_vec())
         };
         plan.tell(&mut woven.report, spans);

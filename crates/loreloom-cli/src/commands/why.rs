@@ -19,13 +19,11 @@ use loreloom_core::{
     weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::{
-    past::{
-        again::{Again, as_stored},
-        travel::{Revisited, revisit},
-    },
-    ports::TurnSummary,
+use loreloom_ports::{
+    TurnSummary,
+    history::travel::{Revisited, revisit},
 };
+use loreloom_server::past::again::{Again, as_stored};
 use serde::Serialize;
 
 use self::today::TodaysBooks;

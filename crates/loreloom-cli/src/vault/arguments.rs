@@ -11,8 +11,8 @@ use loreloom_core::{
     vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
 };
 use loreloom_formats::vault::{NoteRules, TagNames};
-use loreloom_memory::vault_select::AskRules;
 use loreloom_server::KeySource;
+use loreloom_server::vault_select::AskRules;
 use serde_json::{Map, Value};
 
 use super::{

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use loreloom_core::vault::{
     OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
 };
-use loreloom_memory::vault_select::AskRules;
 use loreloom_server::Choosing;
+use loreloom_server::vault_select::AskRules;
 use serde_json::{Map, Value};
 
 use crate::model::ModelArguments;

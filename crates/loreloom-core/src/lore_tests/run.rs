@@ -231,7 +231,7 @@ fn standing(path: &Path, injections: &[Injection]) -> Vec<EntryId> {
             content: item.message.text.clone(),
         })
         .collect();
-    let plan = Layout::of(&prompt, false).plan(&prompt, injections);
+    let plan = Layout::of_messages(&prompt, false).plan(&prompt, injections);
     let Assembled { spans, .. } = plan.apply(prompt);
     let mut places: Vec<(usize, usize, EntryId)> = spans
         .into_iter()

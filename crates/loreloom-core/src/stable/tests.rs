@@ -102,7 +102,7 @@ impl Story {
         let mut prompt = vec![message(Role::System, "main"), message(Role::System, self.head)];
         let items = &self.path.items()[self.trimmed..];
         prompt.extend(items.iter().map(|item| message(item.message.role, &item.message.text)));
-        Layout::of(&prompt, false).plan(&prompt, &planned.injections()).apply(prompt)
+        Layout::of_messages(&prompt, false).plan(&prompt, &planned.injections()).apply(prompt)
     }
 
     /// Takes a turn: its plan and prompt. The reply and the next user message follow.

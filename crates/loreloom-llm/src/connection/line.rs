@@ -22,7 +22,7 @@ use hyper::{
     client::conn::http1::{self, Connection, SendRequest},
 };
 use hyper_util::rt::TokioIo;
-use loreloom_memory::bell::Bell;
+use loreloom_ports::bell::Bell;
 use tokio::net::TcpStream;
 
 use super::{Address, ClientRules, Reach};

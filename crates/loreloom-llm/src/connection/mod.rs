@@ -5,7 +5,7 @@
 //! caller can do about it. Streamed and whole answers are read alike: a server that ignores
 //! `stream` and sends one document is understood.
 //!
-//! [`ModelError`]: loreloom_memory::ports::ModelError
+//! [`ModelError`]: loreloom_ports::ModelError
 
 mod address;
 mod breaker;

@@ -10,7 +10,7 @@ use loreloom_llm::{
     secret::Secret,
     upstream::HttpUpstream,
 };
-use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError};
+use loreloom_ports::{BodyStream, Upstream, UpstreamCall, UpstreamError};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PATH: &str = "/v1/chat/completions";

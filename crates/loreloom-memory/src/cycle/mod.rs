@@ -20,11 +20,11 @@ pub use self::{
     stage::{Progress, Report, Stage},
 };
 use crate::{
-    ports::{ChatModel, Embedder},
     record::{CharacterMemory, ChatMemory, Memory},
     schedule,
     tiers::{Config, Source},
 };
+use loreloom_ports::{ChatModel, Embedder};
 
 /// What a character and a chat remember.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,11 +8,12 @@ use super::{
 };
 use crate::{
     number::clamp_usize,
-    record::{Kind, Memory, MemoryId},
+    record::{Kind, Memory},
     score::{TurnContext, is_triggered, order_for_turn, prioritize, protected, timeline},
     settings::Settings,
     text::Words,
 };
+use loreloom_ports::MemoryId;
 
 /// What long-term memory puts into the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

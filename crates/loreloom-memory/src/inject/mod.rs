@@ -23,7 +23,7 @@ pub use self::{
 };
 use self::{fit::Block, memories::View};
 use crate::{
-    record::{CharacterMemory, ChatMemory, Memory, MemoryId},
+    record::{CharacterMemory, ChatMemory, Memory},
     rules::{Rules, UnifiedScope},
     score::TurnContext,
     settings::Settings,
@@ -34,6 +34,7 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::{Depth, Tokens},
 };
+use loreloom_ports::MemoryId;
 
 /// What the slots are made from.
 #[derive(Clone, Copy)]

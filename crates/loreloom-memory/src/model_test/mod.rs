@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     pass::Question,
-    ports::{ChatModel, ChatRequest, ModelError},
     record::StateKind,
     rules::Rules,
     tiers::{Source, arcs, epistemic, ledger, longterm, session},
 };
+use loreloom_ports::{ChatModel, ChatRequest, ModelError};
 
 /// A tier that is tried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -11,7 +11,8 @@ use super::{
     related::Related,
     tokens::{Token, tokens},
 };
-use crate::{number::real, ports::Vector, text::sentences};
+use crate::{number::real, text::sentences};
+use loreloom_ports::Vector;
 
 /// A passage of the story, usually one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! A search compares the question with every passage; what it costs is reading them. A byte
 //! is a quarter of a float, and a cosine of 256 bytes is off by less than a hundredth.
 
-use crate::ports::Vector;
+use loreloom_ports::Vector;
 
 /// A vector in bytes.
 #[derive(Clone, Debug, Default)]

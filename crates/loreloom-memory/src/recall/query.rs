@@ -6,7 +6,8 @@ use regex::Regex;
 use rustc_hash::FxHashMap;
 
 use super::{Index, Weights, packed::Packed, tokens::tokens};
-use crate::{number::real, ports::Vector, text::pattern};
+use crate::{number::real, text::pattern};
+use loreloom_ports::Vector;
 
 static ASKS_TIME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(

@@ -4,10 +4,10 @@ use loreloom_core::chat::{PathItem, Role};
 
 use super::{Hit, Index, Weights};
 use crate::{
-    ports::Vector,
     record::Entity,
     text::{contains_word, head},
 };
+use loreloom_ports::Vector;
 
 /// The longest passage that is shown whole.
 const LONGEST: usize = 400;

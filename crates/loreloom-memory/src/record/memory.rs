@@ -1,29 +1,12 @@
 //! One remembered statement.
 
-use std::fmt;
-
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
+use loreloom_ports::MemoryId;
+
 use super::{EntityId, lenient};
 use crate::text::Words;
-
-/// A memory's id.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MemoryId(pub String);
-
-impl fmt::Display for MemoryId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl From<&str> for MemoryId {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
 
 /// What a memory is about. The first four are long-term, the next four belong to a session.
 #[derive(

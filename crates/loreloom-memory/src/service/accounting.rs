@@ -6,11 +6,9 @@ use async_trait::async_trait;
 use loreloom_core::tokens::TokenCounter as _;
 use serde_json::{Map, Value};
 
-use crate::{
-    event::Change,
-    ports::{ChatModel, ChatReply, ChatRequest, JobAccount, ModelError, OwnerEvents},
-    text::QuarterEstimate,
-};
+use crate::text::QuarterEstimate;
+use loreloom_ports::MemoryChange;
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, JobAccount, ModelError, OwnerEvents};
 
 /// A model, and what was asked of it.
 pub(super) struct Listening<'model> {
@@ -33,8 +31,8 @@ impl<'model> Listening<'model> {
     pub(super) fn keeps(&self, owners: &[OwnerEvents], partial: bool) {
         let events = owners.iter().flat_map(|given| &given.events);
         let texts = events.filter_map(|event| match &event.change {
-            Change::New(fields) | Change::Fields(fields) => told(fields),
-            Change::Gone | Change::Revert(_) | Change::Forget => None,
+            MemoryChange::New(fields) | MemoryChange::Fields(fields) => told(fields),
+            MemoryChange::Gone | MemoryChange::Revert(_) | MemoryChange::Forget => None,
         });
         self.with(|account| account.keeps(texts, partial));
     }

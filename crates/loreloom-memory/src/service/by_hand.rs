@@ -8,13 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::MemoryService;
 use crate::{
-    event::{
-        Change, EventKind, NewEvent, RecordKey, RecordKind, Records, WriteId, fold, reverted,
-        to_character, to_chat,
-    },
-    ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written},
-    record::{Kind, Memory, MemoryId},
+    event::{fold, reverted, to_character, to_chat},
+    record::{Kind, Memory},
 };
+use loreloom_ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written};
+use loreloom_ports::{MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent};
+use loreloom_ports::{MemoryId, RecordKey, RecordKind, Records};
 
 /// Why a deed was refused. Nothing has changed.
 #[derive(Debug, thiserror::Error)]
@@ -48,13 +47,13 @@ pub enum ByHandError {
     #[error("there is no write `{id}`")]
     NoWrite {
         /// The write asked for.
-        id: WriteId,
+        id: MemoryWriteId,
     },
     /// It does not count any more.
     #[error("write `{id}` was undone already")]
     Undone {
         /// The write asked for.
-        id: WriteId,
+        id: MemoryWriteId,
     },
     /// The store failed or somebody else wrote in between.
     #[error(transparent)]
@@ -96,7 +95,7 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
         new: NewMemory,
-    ) -> Result<(RecordKey, WriteId), ByHandError> {
+    ) -> Result<(RecordKey, MemoryWriteId), ByHandError> {
         if new.content.trim().is_empty() {
             return Err(ByHandError::Empty);
         }
@@ -112,15 +111,15 @@ impl MemoryService {
             receipts: new.receipts.clone(),
             ..Memory::default()
         };
-        let event = NewEvent {
+        let event = NewMemoryEvent {
             record: Some(key.clone()),
-            kind: EventKind::Created,
+            kind: MemoryEventKind::Created,
             receipts: new.receipts,
-            change: Change::New(fields(&memory)),
+            change: MemoryChange::New(fields(&memory)),
         };
         let chat = chat_of(owner);
         self.deed(tenant, owner, &id, "added by hand", chat, vec![event]).await?;
-        Ok((key, WriteId(id)))
+        Ok((key, MemoryWriteId(id)))
     }
 
     /// Changes fields of a record. Unknown fields and values that make no sense are refused.
@@ -130,7 +129,7 @@ impl MemoryService {
         owner: &Owner,
         id: &str,
         changed: Map<String, Value>,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         self.edit_from(tenant, owner, id, changed, None).await
     }
 
@@ -142,7 +141,7 @@ impl MemoryService {
         id: &str,
         changed: Map<String, Value>,
         from: Option<&Since>,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let mut after = records.get(&key).cloned().unwrap_or_default();
@@ -156,15 +155,15 @@ impl MemoryService {
         check(&key, &after, |name| changed.contains_key(name))?;
         let shown = Value::Object(changed.clone()).to_string();
         let write = self.name(tenant, owner, &["edit", id, &shown]).await?;
-        let event = NewEvent {
+        let event = NewMemoryEvent {
             record: Some(key),
-            kind: EventKind::Edited,
+            kind: MemoryEventKind::Edited,
             receipts: from.map(|from| from.message).into_iter().collect(),
-            change: Change::Fields(changed),
+            change: MemoryChange::Fields(changed),
         };
         let chat = from.map(|from| from.chat.clone());
         self.deed(tenant, owner, &write, "edited by hand", chat, vec![event]).await?;
-        Ok(WriteId(write))
+        Ok(MemoryWriteId(write))
     }
 
     /// Pins a memory or a thread: it does not fade and is not pushed out. Or lets it go.
@@ -174,7 +173,7 @@ impl MemoryService {
         owner: &Owner,
         id: &str,
         pinned: bool,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let kind = find(&records, owner, id)?.kind;
         let is_thread = matches!(kind, RecordKind::Arc | RecordKind::PinnedArc);
@@ -189,7 +188,7 @@ impl MemoryService {
         owner: &Owner,
         ids: &[String],
         content: &str,
-    ) -> Result<(RecordKey, WriteId), ByHandError> {
+    ) -> Result<(RecordKey, MemoryWriteId), ByHandError> {
         if ids.len() < 2 {
             return Err(ByHandError::TooFew { found: ids.len() });
         }
@@ -208,25 +207,29 @@ impl MemoryService {
         let key = RecordKey::new(parents[0].0.kind, format!("h{write}"));
         let memory = merged(&parents, &key, content, self.ports.clock.now().0);
         let receipts = memory.receipts.clone();
-        let mut events = vec![NewEvent {
+        let mut events = vec![NewMemoryEvent {
             record: Some(key.clone()),
-            kind: EventKind::Created,
+            kind: MemoryEventKind::Created,
             receipts: receipts.clone(),
-            change: Change::New(fields(&memory)),
+            change: MemoryChange::New(fields(&memory)),
         }];
-        events.extend(parents.into_iter().map(|(parent, _)| NewEvent {
+        events.extend(parents.into_iter().map(|(parent, _)| NewMemoryEvent {
             record: Some(parent),
-            kind: EventKind::Superseded,
+            kind: MemoryEventKind::Superseded,
             receipts: receipts.clone(),
-            change: Change::Fields(one("superseded_by", json!(key.id))),
+            change: MemoryChange::Fields(one("superseded_by", json!(key.id))),
         }));
         let chat = chat_of(owner).or_else(|| origin(&memory));
         self.deed(tenant, owner, &write, "merged by hand", chat, events).await?;
-        Ok((key, WriteId(write)))
+        Ok((key, MemoryWriteId(write)))
     }
 
     /// Undoes a write, or an undo. What was undone already is refused.
-    pub async fn undo(&self, tenant: &TenantId, write: &WriteId) -> Result<WriteId, ByHandError> {
+    pub async fn undo(
+        &self,
+        tenant: &TenantId,
+        write: &MemoryWriteId,
+    ) -> Result<MemoryWriteId, ByHandError> {
         let known = self.ports.log.written(tenant, write).await?;
         let known = known.ok_or_else(|| ByHandError::NoWrite { id: write.clone() })?;
         for owner in &known.owners {
@@ -237,17 +240,17 @@ impl MemoryService {
         let now = self.ports.clock.now();
         let hasher = Hasher::new("undo").field(write.0.as_bytes()).number(now.0.unsigned_abs());
         let id = hasher.finish().to_string()[..16].to_owned();
-        let event = NewEvent {
+        let event = NewMemoryEvent {
             record: None,
-            kind: EventKind::Reverted,
+            kind: MemoryEventKind::Reverted,
             receipts: Vec::new(),
-            change: Change::Revert(write.clone()),
+            change: MemoryChange::Revert(write.clone()),
         };
         let owners = known.owners.into_iter();
         let owners =
             owners.map(|owner| OwnerEvents { owner, seen: None, events: vec![event.clone()] });
         self.person_writes(tenant, &id, &format!("undid {write}"), None, owners.collect()).await?;
-        Ok(WriteId(id))
+        Ok(MemoryWriteId(id))
     }
 
     /// Forgets what a chat remembers. What characters remember of it stays.
@@ -255,7 +258,7 @@ impl MemoryService {
         &self,
         tenant: &TenantId,
         chat: &ChatId,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         self.forget(tenant, vec![Owner::Chat(chat.clone())], "forgot a chat").await
     }
 
@@ -264,7 +267,7 @@ impl MemoryService {
         &self,
         tenant: &TenantId,
         character: &Owner,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         self.forget(tenant, vec![character.clone()], "forgot a character").await
     }
 
@@ -274,7 +277,7 @@ impl MemoryService {
         tenant: &TenantId,
         chat: &ChatId,
         character: &Owner,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let owners = vec![character.clone(), Owner::Chat(chat.clone())];
         self.forget(tenant, owners, "a fresh start").await
     }
@@ -284,19 +287,19 @@ impl MemoryService {
         tenant: &TenantId,
         owners: Vec<Owner>,
         note: &str,
-    ) -> Result<WriteId, ByHandError> {
-        let event = NewEvent {
+    ) -> Result<MemoryWriteId, ByHandError> {
+        let event = NewMemoryEvent {
             record: None,
-            kind: EventKind::Forgotten,
+            kind: MemoryEventKind::Forgotten,
             receipts: Vec::new(),
-            change: Change::Forget,
+            change: MemoryChange::Forget,
         };
         let id = self.name(tenant, &owners[0], &["forget"]).await?;
         let owners = owners.into_iter();
         let owners =
             owners.map(|owner| OwnerEvents { owner, seen: None, events: vec![event.clone()] });
         self.person_writes(tenant, &id, note, None, owners.collect()).await?;
-        Ok(WriteId(id))
+        Ok(MemoryWriteId(id))
     }
 
     pub(super) async fn deed(
@@ -306,7 +309,7 @@ impl MemoryService {
         id: &str,
         note: &str,
         chat: Option<ChatId>,
-        events: Vec<NewEvent>,
+        events: Vec<NewMemoryEvent>,
     ) -> Result<(), ByHandError> {
         let seen = Some(self.log(tenant, owner).await?.events.len() as u64);
         let owners = vec![OwnerEvents { owner: owner.clone(), seen, events }];
@@ -322,7 +325,7 @@ impl MemoryService {
         owners: Vec<OwnerEvents>,
     ) -> Result<(), ByHandError> {
         let write = Write {
-            id: WriteId(id.to_owned()),
+            id: MemoryWriteId(id.to_owned()),
             author: Author::Person,
             note: note.to_owned(),
             chat,

@@ -13,10 +13,12 @@ use loreloom_core::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    event::{Event, Live},
-    ports::{Owner, Vector},
-    record::{CharacterMemory, ChatMemory, MemoryId},
+    event::Live,
+    record::{CharacterMemory, ChatMemory},
 };
+use loreloom_ports::MemoryEvent;
+use loreloom_ports::MemoryId;
+use loreloom_ports::{Owner, Vector};
 
 /// Logs and chats that are kept at once.
 const MOST: usize = 128;
@@ -40,7 +42,7 @@ struct ToldAt {
 /// An owner's log as far as it was read, and its last folds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnerLog {
-    pub(super) events: Arc<Vec<Event>>,
+    pub(super) events: Arc<Vec<MemoryEvent>>,
     pub(super) character: Option<(Arc<Live>, Arc<CharacterMemory>)>,
     pub(super) chat: Option<(Arc<Live>, Arc<ChatMemory>)>,
 }

@@ -13,10 +13,10 @@ use super::{
 use crate::{
     cycle::{self, Backend, Progress, Round},
     event::{between, chat_records},
-    ports::{Job, JobBody, MemoryError, Outcome, Owner, OwnerEvents},
     text::QuarterEstimate,
     window::catch_up_chunks,
 };
+use loreloom_ports::{Job, JobBody, MemoryError, Outcome, Owner, OwnerEvents};
 
 impl MemoryService {
     /// Reads the next piece.

@@ -9,19 +9,20 @@ use loreloom_core::{
 use super::{MemoryService, View, Who, work::without_clock};
 use crate::{
     cycle::{self, Backend, Demand, Occasion, Progress, Remembered},
-    event::{WriteId, between, character_records, chat_records},
+    event::{between, character_records, chat_records},
     hardware::Hardware,
-    ports::{Author, MemoryError, ModelError, Owner, OwnerEvents, SeenStory, Write},
     record::CharacterMemory,
     text::QuarterEstimate,
     tiers::Config,
 };
+use loreloom_ports::MemoryWriteId;
+use loreloom_ports::{Author, MemoryError, ModelError, Owner, OwnerEvents, SeenStory, Write};
 
 /// What came of a demand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answered {
     /// The write, if anything changed.
-    pub write: Option<WriteId>,
+    pub write: Option<MemoryWriteId>,
     /// What the newest reply contradicts.
     pub contradictions: Vec<String>,
 }
@@ -93,7 +94,7 @@ impl MemoryService {
             return Ok(Answered { write: None, contradictions });
         }
         let write = Write {
-            id: WriteId(seed),
+            id: MemoryWriteId(seed),
             author: Author::Pass,
             note: "on demand".to_owned(),
             chat: Some(chat.clone()),

@@ -13,11 +13,11 @@ use rustc_hash::FxHashSet;
 
 use super::{MemoryService, View, Who};
 use crate::{
-    ports::MemoryError,
     presence::{Presence, characters, is_same_person},
     record::{CharacterMemory, ChatMemory, Insight, InsightKind, Memory},
     secrets::Secrets,
 };
+use loreloom_ports::MemoryError;
 
 /// Characters of a chat whose secrets are looked up.
 const OTHERS: usize = 16;

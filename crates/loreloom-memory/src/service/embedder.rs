@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::{Digest, TenantId},
 };
 
-use crate::ports::{EmbedError, Embedder, MemoryLog, Vector};
+use loreloom_ports::{EmbedError, Embedder, MemoryLog, Vector};
 
 /// An embedder whose vectors are kept with the memory they are for.
 pub struct KeptEmbedder<'kept> {

@@ -8,10 +8,8 @@ use std::sync::Arc;
 use loreloom_core::ids::ConnectionId;
 
 use super::{MemoryService, ModelUse};
-use crate::{
-    cycle::Backend,
-    ports::{ChatModel, Embedder},
-};
+use crate::cycle::Backend;
+use loreloom_ports::{ChatModel, Embedder};
 
 /// Who does memory's work now.
 #[derive(Clone, Default)]
@@ -113,10 +111,8 @@ mod tests {
     use loreloom_core::units::Tokens;
 
     use super::*;
-    use crate::{
-        hardware::Hardware,
-        ports::{ChatReply, ChatRequest, ModelError},
-    };
+    use crate::hardware::Hardware;
+    use loreloom_ports::{ChatReply, ChatRequest, ModelError};
 
     struct Silent;
 

@@ -10,12 +10,14 @@ use serde_json::{Map, Value};
 
 use super::MemoryService;
 use crate::{
-    event::{NewEvent, Records, WriteId, between, character_records, chat_records},
+    event::{between, character_records, chat_records},
     ids::Ids,
     migrate::{self, MigrateError},
-    ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written},
     record::{CharacterMemory, ChatMemory},
 };
+use loreloom_ports::Records;
+use loreloom_ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written};
+use loreloom_ports::{MemoryWriteId, NewMemoryEvent};
 
 /// What the archive calls itself.
 const FORMAT: &str = "loreloom-memory";
@@ -39,7 +41,7 @@ pub struct Archive {
 #[serde(deny_unknown_fields)]
 pub struct ArchivedWrite {
     /// Its name.
-    pub id: WriteId,
+    pub id: MemoryWriteId,
     /// Who wrote.
     pub author: Author,
     /// What it was for.
@@ -59,7 +61,7 @@ pub struct ArchivedOwner {
     /// The owner.
     pub owner: Owner,
     /// The events.
-    pub events: Vec<NewEvent>,
+    pub events: Vec<NewMemoryEvent>,
 }
 
 /// Why an import was refused.
@@ -171,7 +173,7 @@ impl MemoryService {
                 owners: Vec::new(),
             })
             .collect();
-        let places: rustc_hash::FxHashMap<WriteId, usize> =
+        let places: rustc_hash::FxHashMap<MemoryWriteId, usize> =
             writes.iter().enumerate().map(|(at, write)| (write.id.clone(), at)).collect();
         for (owner, _) in self.ports.log.owners(tenant).await? {
             for event in self.ports.log.events(tenant, &owner, 0).await? {
@@ -227,7 +229,7 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
         container: Value,
-    ) -> Result<Option<WriteId>, ExchangeError> {
+    ) -> Result<Option<MemoryWriteId>, ExchangeError> {
         let seed = seed(owner, &container);
         let container = migrate::character(container, &mut Ids::new(seed.clone()))?;
         let memory: CharacterMemory = read(container)?;
@@ -240,7 +242,7 @@ impl MemoryService {
         tenant: &TenantId,
         chat: &ChatId,
         container: Value,
-    ) -> Result<Option<WriteId>, ExchangeError> {
+    ) -> Result<Option<MemoryWriteId>, ExchangeError> {
         let owner = Owner::Chat(chat.clone());
         let seed = seed(&owner, &container);
         let container = migrate::chat(container, &mut Ids::new(seed.clone()))?;
@@ -255,16 +257,17 @@ impl MemoryService {
         owner: &Owner,
         seed: String,
         records: &Records,
-    ) -> Result<Option<WriteId>, ExchangeError> {
+    ) -> Result<Option<MemoryWriteId>, ExchangeError> {
         let known = self.records(tenant, owner).await?;
-        let is_new =
-            |event: &NewEvent| event.record.as_ref().is_some_and(|key| known.get(key).is_none());
-        let events: Vec<NewEvent> =
+        let is_new = |event: &NewMemoryEvent| {
+            event.record.as_ref().is_some_and(|key| known.get(key).is_none())
+        };
+        let events: Vec<NewMemoryEvent> =
             between(&Records::default(), records, None).into_iter().filter(is_new).collect();
         if events.is_empty() {
             return Ok(None);
         }
-        let id = WriteId(seed);
+        let id = MemoryWriteId(seed);
         let write = Write {
             id: id.clone(),
             author: Author::Import,

@@ -11,10 +11,11 @@ use super::{
     exchange::{read, seed, smart_memory},
 };
 use crate::{
-    event::{WriteId, chat_records},
-    ports::Owner,
+    event::chat_records,
     record::{ChatMemory, StoryArc},
 };
+use loreloom_ports::MemoryWriteId;
+use loreloom_ports::Owner;
 
 /// The groups that have pinned threads in Smart Memory's settings, and how many.
 pub fn groups(document: &Value) -> Vec<(String, usize)> {
@@ -36,7 +37,7 @@ impl MemoryService {
         document: &Value,
         group: &str,
         chat: &ChatId,
-    ) -> Result<Option<WriteId>, ExchangeError> {
+    ) -> Result<Option<MemoryWriteId>, ExchangeError> {
         let found = pinned(document).and_then(|groups| groups.get(group));
         let unknown = || ExchangeError::NoGroup { group: group.to_owned() };
         let threads = found.ok_or_else(unknown)?;

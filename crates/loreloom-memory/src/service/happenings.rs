@@ -14,11 +14,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{MemoryService, Who, threads::Threads};
-use crate::{
-    event::{Change, EventKind, Live, NewEvent, RecordKey, RecordKind, Records},
-    ports::{MemoryError, Owner},
-    presence::characters,
-};
+use crate::{event::Live, presence::characters};
+use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent};
+use loreloom_ports::{MemoryError, Owner};
+use loreloom_ports::{RecordKey, RecordKind, Records};
 
 /// The most letters of a text that is told.
 const SHORT: usize = 160;
@@ -142,19 +141,22 @@ impl<'records> Replaced<'records> {
 }
 
 /// What happened, of what is told. Who retires a memory by hand edits it.
-fn kind_of(event: &NewEvent) -> EventKind {
-    let retires = |change: &Change| match change {
-        Change::Fields(fields) => fields.get("retired").is_some_and(|value| !value.is_null()),
-        Change::New(_) | Change::Gone | Change::Revert(_) | Change::Forget => false,
+fn kind_of(event: &NewMemoryEvent) -> MemoryEventKind {
+    let retires = |change: &MemoryChange| match change {
+        MemoryChange::Fields(fields) => fields.get("retired").is_some_and(|value| !value.is_null()),
+        MemoryChange::New(_)
+        | MemoryChange::Gone
+        | MemoryChange::Revert(_)
+        | MemoryChange::Forget => false,
     };
-    let is_edit = event.kind == EventKind::Edited;
-    if is_edit && retires(&event.change) { EventKind::Retired } else { event.kind }
+    let is_edit = event.kind == MemoryEventKind::Edited;
+    if is_edit && retires(&event.change) { MemoryEventKind::Retired } else { event.kind }
 }
 
 /// What an event tells of a memory.
 fn happened(
     owner: &Owner,
-    kind: EventKind,
+    kind: MemoryEventKind,
     key: &RecordKey,
     records: &Records,
     replaced: &Replaced<'_>,
@@ -168,7 +170,7 @@ fn happened(
     match kind {
         // An import notes at once what was replaced and by what, so this is read from what
         // holds and not from the event that replaced it.
-        EventKind::Created => {
+        MemoryEventKind::Created => {
             let old = replaced.0.get(&(key.kind, key.id.as_str())).map_or(&[][..], Vec::as_slice);
             let gone = old.iter().map(|old| Happening {
                 replaced_by: Some(text(key)),
@@ -179,22 +181,27 @@ fn happened(
             all.push(Happening { replaces, ..of(HappeningKind::Created, key) });
             all
         }
-        EventKind::Retired => vec![of(HappeningKind::Retired, key)],
-        EventKind::Superseded
-        | EventKind::Confirmed
-        | EventKind::Faded
-        | EventKind::Restored
-        | EventKind::Edited
-        | EventKind::Removed
-        | EventKind::Reverted
-        | EventKind::Forgotten => Vec::new(),
+        MemoryEventKind::Retired => vec![of(HappeningKind::Retired, key)],
+        MemoryEventKind::Superseded
+        | MemoryEventKind::Confirmed
+        | MemoryEventKind::Faded
+        | MemoryEventKind::Restored
+        | MemoryEventKind::Edited
+        | MemoryEventKind::Removed
+        | MemoryEventKind::Reverted
+        | MemoryEventKind::Forgotten => Vec::new(),
     }
 }
 
 /// What an event tells of a scene that still counts.
-fn told(owner: &Owner, event: &NewEvent, key: &RecordKey, records: &Records) -> Option<Happening> {
+fn told(
+    owner: &Owner,
+    event: &NewMemoryEvent,
+    key: &RecordKey,
+    records: &Records,
+) -> Option<Happening> {
     let fields = records.get(key).filter(|_| key.kind == RecordKind::Scene)?;
-    let is_new = event.kind == EventKind::Created;
+    let is_new = event.kind == MemoryEventKind::Created;
     let what = (HappeningOf::Scene, HappeningKind::Created);
     is_new.then(|| Happening::new(what, owner, key, beginning(said(fields, "summary"))))
 }

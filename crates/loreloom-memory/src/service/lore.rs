@@ -8,7 +8,7 @@ use loreloom_core::{
 use rustc_hash::FxHashSet;
 
 use super::MemoryService;
-use crate::ports::MemoryError;
+use loreloom_ports::MemoryError;
 
 /// How many messages back lore is looked for: as far as a pass reads.
 const MESSAGES: usize = 40;

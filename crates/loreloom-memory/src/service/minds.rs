@@ -4,13 +4,15 @@ use loreloom_core::{chat::PathItem, ids::MessageId};
 
 use super::{MemoryService, Policy, Who};
 use crate::{
-    event::{NewEvent, between, character_records},
+    event::{between, character_records},
     inject::note_shown,
-    ports::{Job, JobSpeaker, MemoryError, OwnerEvents},
     presence::{characters, is_same_person},
-    record::{CharacterMemory, ChatMemory, Insight, InsightKind, MemoryId, Retirement, StoryArc},
+    record::{CharacterMemory, ChatMemory, Insight, InsightKind, Retirement, StoryArc},
     tiers::arcs::merge_persistent,
 };
+use loreloom_ports::MemoryId;
+use loreloom_ports::NewMemoryEvent;
+use loreloom_ports::{Job, JobSpeaker, MemoryError, OwnerEvents};
 
 /// What a character remembers, before and after.
 pub(super) struct Mind {
@@ -173,7 +175,7 @@ fn changes(
     before: &CharacterMemory,
     after: &CharacterMemory,
     anchor: Option<MessageId>,
-) -> Vec<NewEvent> {
+) -> Vec<NewMemoryEvent> {
     between(&character_records(before), &character_records(after), anchor)
 }
 

@@ -45,7 +45,7 @@ use loreloom_core::{
 };
 use tokio::sync::{Notify, watch};
 
-pub use crate::policy::Policy;
+pub use loreloom_ports::Policy;
 
 pub use self::{
     by_hand::{ByHandError, NewMemory, Since},
@@ -68,13 +68,9 @@ pub use self::{
 };
 use self::{cache::Caches, employment::Employment, recalled::Indexes};
 use crate::{
-    hardware::Hardware,
-    inject::Labels,
-    ports::{Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector},
-    recall::Weights,
-    rules::Rules,
-    settings::Settings,
+    hardware::Hardware, inject::Labels, recall::Weights, rules::Rules, settings::Settings,
 };
+use loreloom_ports::{Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector};
 
 /// Turns one text into a vector at once, without leaving the process.
 pub type EmbedOne = Arc<dyn Fn(&str) -> Vector + Send + Sync>;
@@ -209,7 +205,7 @@ impl MemoryService {
         tip: PrefixHash,
     ) -> Result<Vec<PathItem>, MemoryError> {
         let nodes = self.ports.story.path(tenant, chat, tip).await?;
-        let item = |node: crate::ports::Node| PathItem {
+        let item = |node: loreloom_ports::Node| PathItem {
             id: node.message_id,
             prefix: node.prefix,
             message: node.message,

@@ -10,11 +10,11 @@ use rustc_hash::FxHashSet;
 
 use super::{MemoryService, ModelUse, Who};
 use crate::{
-    ports::{Job, JobBody, JobId, JobKind, JobSpeaker, JobState, MemoryError, NewJob},
     presence::{characters, is_same_person},
     schedule,
     window::stable_cutoff,
 };
+use loreloom_ports::{Job, JobBody, JobId, JobKind, JobSpeaker, JobState, MemoryError, NewJob};
 
 /// Messages before the newest that an extraction may read.
 const READS: usize = 100;

@@ -10,7 +10,6 @@ use super::{MemoryService, Who, recalled};
 use crate::{
     drive::{DriveError, drive},
     pass::Answers,
-    ports::{ChatModel, MemoryError, Vector},
     recall::Hit,
     recap,
     record::{CharacterMemory, Memory},
@@ -18,6 +17,7 @@ use crate::{
     similarity::Vectors,
     timeline::{Timeline, timeline},
 };
+use loreloom_ports::{ChatModel, MemoryError, Vector};
 
 /// Why there is no recap.
 #[derive(Debug, thiserror::Error)]

@@ -12,10 +12,8 @@ use loreloom_core::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::{
-    ports::Vector,
-    recall::{Index, Passage, Prepared},
-};
+use crate::recall::{Index, Passage, Prepared};
+use loreloom_ports::Vector;
 
 /// One chat's passages, in the order of the last path.
 #[derive(Debug, Default)]

@@ -13,12 +13,11 @@ use super::{
 };
 use crate::{
     entities,
-    event::{
-        Change, EventKind, NewEvent, RecordKey, RecordKind, WriteId, between, character_records,
-        chat_records, to_character, to_chat,
-    },
-    ports::{Owner, OwnerEvents},
+    event::{between, character_records, chat_records, to_character, to_chat},
 };
+use loreloom_ports::{MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent};
+use loreloom_ports::{Owner, OwnerEvents};
+use loreloom_ports::{RecordKey, RecordKind};
 
 impl MemoryService {
     /// Adds a record of any kind, or writes over the one of that id.
@@ -28,7 +27,7 @@ impl MemoryService {
         owner: &Owner,
         key: RecordKey,
         fields: Map<String, Value>,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         if key.kind.is_chats() != matches!(owner, Owner::Chat(_)) {
             let reason = format!("{owner} keeps no such records");
             return Err(ByHandError::Field { id: key.id, reason });
@@ -36,14 +35,14 @@ impl MemoryService {
         check(&key, &fields, |_| true)?;
         let shown = Value::Object(fields.clone()).to_string();
         let write = self.name(tenant, owner, &["put", &key.to_string(), &shown]).await?;
-        let event = NewEvent {
+        let event = NewMemoryEvent {
             record: Some(key),
-            kind: EventKind::Created,
+            kind: MemoryEventKind::Created,
             receipts: Vec::new(),
-            change: Change::New(fields),
+            change: MemoryChange::New(fields),
         };
         self.deed(tenant, owner, &write, "noted by hand", None, vec![event]).await?;
-        Ok(WriteId(write))
+        Ok(MemoryWriteId(write))
     }
 
     /// Takes a record out of use: a memory is retired, a thread ends, knowledge no longer
@@ -53,7 +52,7 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
         id: &str,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         self.retire_from(tenant, owner, id, None).await
     }
 
@@ -65,7 +64,7 @@ impl MemoryService {
         owner: &Owner,
         id: &str,
         from: Option<&Since>,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let Timestamp(now) = self.ports.clock.now();
@@ -95,17 +94,17 @@ impl MemoryService {
         owner: &Owner,
         key: RecordKey,
         from: Option<&Since>,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let write = self.name(tenant, owner, &["remove", &key.to_string()]).await?;
-        let event = NewEvent {
+        let event = NewMemoryEvent {
             record: Some(key),
-            kind: EventKind::Removed,
+            kind: MemoryEventKind::Removed,
             receipts: from.map(|from| from.message).into_iter().collect(),
-            change: Change::Gone,
+            change: MemoryChange::Gone,
         };
         let chat = from.map(|from| from.chat.clone());
         self.deed(tenant, owner, &write, "removed by hand", chat, vec![event]).await?;
-        Ok(WriteId(write))
+        Ok(MemoryWriteId(write))
     }
 
     /// Takes a retired, replaced or held memory, an ended thread or knowledge that no longer
@@ -115,7 +114,7 @@ impl MemoryService {
         tenant: &TenantId,
         owner: &Owner,
         id: &str,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let back = if matches!(key.kind, RecordKind::Arc | RecordKind::PinnedArc) {
@@ -138,7 +137,7 @@ impl MemoryService {
         character: &Owner,
         id: &str,
         pinned: bool,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let told = Owner::Chat(chat.clone());
         let records = self.records(tenant, &told).await?;
         let key = find(&records, &told, id)?;
@@ -150,23 +149,20 @@ impl MemoryService {
         fields.insert("persistent".to_owned(), json!(true));
         let followed = RecordKey::new(RecordKind::PinnedArc, key.id.clone());
         let (kind, change) = if pinned {
-            (EventKind::Created, Change::New(fields))
+            (MemoryEventKind::Created, MemoryChange::New(fields))
         } else {
-            (EventKind::Removed, Change::Gone)
+            (MemoryEventKind::Removed, MemoryChange::Gone)
         };
-        let event = |record: RecordKey, kind: EventKind, change: Change| NewEvent {
-            record: Some(record),
-            kind,
-            receipts: Vec::new(),
-            change,
+        let event = |record: RecordKey, kind: MemoryEventKind, change: MemoryChange| {
+            NewMemoryEvent { record: Some(record), kind, receipts: Vec::new(), change }
         };
-        let marked = Change::Fields(one("persistent", json!(pinned)));
+        let marked = MemoryChange::Fields(one("persistent", json!(pinned)));
         let write = self.name(tenant, &told, &["pin", &key.id, &pinned.to_string()]).await?;
         let owners = vec![
             OwnerEvents {
                 owner: told,
                 seen: None,
-                events: vec![event(key, EventKind::Edited, marked)],
+                events: vec![event(key, MemoryEventKind::Edited, marked)],
             },
             OwnerEvents {
                 owner: character.clone(),
@@ -176,7 +172,7 @@ impl MemoryService {
         ];
         let note = if pinned { "pinned a thread" } else { "let a thread go" };
         self.person_writes(tenant, &write, note, None, owners).await?;
-        Ok(WriteId(write))
+        Ok(MemoryWriteId(write))
     }
 
     /// Makes two entities of an owner one: `source` becomes an alias of `target`, and what
@@ -187,7 +183,7 @@ impl MemoryService {
         owner: &Owner,
         source: &str,
         target: &str,
-    ) -> Result<WriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, ByHandError> {
         let records = self.records(tenant, owner).await?;
         let missing = || ByHandError::NoRecord { owner: owner.clone(), id: source.to_owned() };
         if target.trim().is_empty() {
@@ -208,10 +204,12 @@ impl MemoryService {
             between(&character_records(&before), &character_records(&after), None)
         };
         // People speak for every path: what they do rests on no message.
-        let events: Vec<NewEvent> =
-            events.into_iter().map(|event| NewEvent { receipts: Vec::new(), ..event }).collect();
+        let events: Vec<NewMemoryEvent> = events
+            .into_iter()
+            .map(|event| NewMemoryEvent { receipts: Vec::new(), ..event })
+            .collect();
         let write = self.name(tenant, owner, &["merge entities", source, target]).await?;
         self.deed(tenant, owner, &write, "merged two entities", None, events).await?;
-        Ok(WriteId(write))
+        Ok(MemoryWriteId(write))
     }
 }

@@ -10,11 +10,10 @@ use loreloom_core::{
 use serde_json::{Map, Value, json};
 
 use super::{ByHandError, MemoryService, Who};
-use crate::{
-    event::{Change, EventKind, NewEvent, RecordKey, RecordKind},
-    ports::{JobId, MemoryError, Owner, OwnerEvents, StoreError},
-    record::ReadOnly,
-};
+use crate::record::ReadOnly;
+use loreloom_ports::{JobId, MemoryError, Owner, OwnerEvents, StoreError};
+use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent};
+use loreloom_ports::{RecordKey, RecordKind};
 
 /// Why a session could not be begun or ended.
 #[derive(Debug, thiserror::Error)]
@@ -108,11 +107,11 @@ impl MemoryService {
         let fields: Map<String, Value> =
             std::iter::once(("readOnly".to_owned(), read_only.clone())).collect();
         let (kind, change) = if read_only.is_null() {
-            (EventKind::Removed, Change::Gone)
+            (MemoryEventKind::Removed, MemoryChange::Gone)
         } else {
-            (EventKind::Created, Change::New(fields))
+            (MemoryEventKind::Created, MemoryChange::New(fields))
         };
-        let event = NewEvent { record: Some(key), kind, receipts: Vec::new(), change };
+        let event = NewMemoryEvent { record: Some(key), kind, receipts: Vec::new(), change };
         let owners = vec![OwnerEvents { owner, seen: None, events: vec![event] }];
         self.person_writes(tenant, &id, "a read-only session", None, owners).await
     }

@@ -7,19 +7,18 @@ use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
 use super::happenings::{Happening, HappeningKind, HappeningOf, beginning, said};
-use crate::{
-    event::{Change, EventKind, NewEvent, RecordKey, RecordKind},
-    ports::Owner,
-};
+use loreloom_ports::Owner;
+use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent};
+use loreloom_ports::{RecordKey, RecordKind};
 
 /// How the threads of an owner ended that were told to an end, by what they say.
 pub(super) struct Threads(FxHashMap<String, String>);
 
 impl Threads {
-    pub(super) fn of<'event>(events: impl Iterator<Item = &'event NewEvent>) -> Self {
+    pub(super) fn of<'event>(events: impl Iterator<Item = &'event NewMemoryEvent>) -> Self {
         let ended = events.filter_map(|event| {
             let key = event.record.as_ref().filter(|key| key.kind == RecordKind::ArcSummary)?;
-            let Change::New(fields) = &event.change else { return None };
+            let MemoryChange::New(fields) = &event.change else { return None };
             Some((key.id.clone(), beginning(said(fields, "summary"))))
         });
         Self(ended.collect())
@@ -29,23 +28,23 @@ impl Threads {
     pub(super) fn told(
         &self,
         owner: &Owner,
-        event: &NewEvent,
+        event: &NewMemoryEvent,
         key: &RecordKey,
     ) -> Option<Happening> {
         let is_over = |fields: &Map<String, Value>| {
             fields.get("resolved").and_then(Value::as_bool) == Some(true)
         };
         let kind = match (key.kind, &event.change) {
-            (RecordKind::Arc, Change::New(_)) if event.kind == EventKind::Created => {
+            (RecordKind::Arc, MemoryChange::New(_)) if event.kind == MemoryEventKind::Created => {
                 HappeningKind::Created
             }
-            (RecordKind::ArcSummary, Change::New(_)) => HappeningKind::Ended,
-            (RecordKind::Arc | RecordKind::PinnedArc, Change::Fields(fields))
+            (RecordKind::ArcSummary, MemoryChange::New(_)) => HappeningKind::Ended,
+            (RecordKind::Arc | RecordKind::PinnedArc, MemoryChange::Fields(fields))
                 if is_over(fields) =>
             {
                 HappeningKind::Ended
             }
-            (RecordKind::Arc, Change::Gone) if !self.0.contains_key(&key.id) => {
+            (RecordKind::Arc, MemoryChange::Gone) if !self.0.contains_key(&key.id) => {
                 HappeningKind::Retired
             }
             _ => return None,

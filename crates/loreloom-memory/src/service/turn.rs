@@ -14,15 +14,16 @@ use super::{MemoryService, Policy, View, Who, ears::Ears, recalled};
 use crate::{
     hardware::Hardware,
     inject::{Input, Slot, SlotChanges, SlotText, budget_of, slots},
-    ports::{MemoryError, Vector},
     recall::{self, Hit, Wanted},
-    record::{CharacterMemory, Entity, Memory, MemoryId},
+    record::{CharacterMemory, Entity, Memory},
     score::TurnContext,
     settings::{Budgets, Settings},
     similarity::Vectors,
     tiers::arcs::merge_persistent,
     turn::classify,
 };
+use loreloom_ports::MemoryId;
+use loreloom_ports::{MemoryError, Vector};
 
 /// A turn that is about to be taken.
 #[derive(Clone, Copy)]

@@ -14,10 +14,11 @@ use super::{
     cache::{OwnerLog, Told},
 };
 use crate::{
-    event::{Event, Live, positioned, to_character, unplaced},
-    ports::{MemoryError, Owner},
+    event::{Live, positioned, to_character, unplaced},
     record::{CharacterMemory, ChatMemory},
 };
+use loreloom_ports::MemoryEvent;
+use loreloom_ports::{MemoryError, Owner};
 
 /// Whose memory it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +94,7 @@ impl Telling {
         !self.is_local && told()
     }
 
-    fn live(&self, events: &[Event]) -> Live {
+    fn live(&self, events: &[MemoryEvent]) -> Live {
         let mut live = Live::of(events, |chat, message| self.tells(chat, message));
         if self.is_local {
             live.only(events, |event| event.chat.as_ref().is_none_or(|chat| *chat == self.here));
@@ -255,10 +256,10 @@ impl MemoryService {
         &self,
         tenant: &TenantId,
         here: &ChatId,
-        events: impl Iterator<Item = &Event>,
+        events: impl Iterator<Item = &MemoryEvent>,
     ) -> Result<FxHashMap<ChatId, Arc<Told>>, MemoryError> {
         let mut others: FxHashMap<ChatId, Arc<Told>> = FxHashMap::default();
-        let rests = |event: &&Event| !event.event.receipts.is_empty();
+        let rests = |event: &&MemoryEvent| !event.event.receipts.is_empty();
         for chat in events.filter(rests).filter_map(|event| event.chat.as_ref()) {
             if chat == here || others.contains_key(chat) {
                 continue;

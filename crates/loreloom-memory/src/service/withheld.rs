@@ -10,10 +10,8 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::{MemoryService, Who, turn::with_world};
-use crate::{
-    ports::MemoryError,
-    record::{ChatMemory, Memory},
-};
+use crate::record::{ChatMemory, Memory};
+use loreloom_ports::MemoryError;
 
 /// What kind of thing is kept from a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -16,15 +16,17 @@ use super::{
 };
 use crate::{
     cycle::{self, Backend, Member, Occasion, Progress, Remembered, Report, Round},
-    event::{Records, WriteId, between, chat_records},
+    event::{between, chat_records},
     hardware::Hardware,
-    ports::{
-        Author, Job, JobBody, JobKind, JobStep, MemoryError, ModelError, Outcome, Owner,
-        OwnerEvents, SeenStory, Write,
-    },
     record::{ChatMemory, Insight},
     text::QuarterEstimate,
     tiers::Config,
+};
+use loreloom_ports::MemoryWriteId;
+use loreloom_ports::Records;
+use loreloom_ports::{
+    Author, Job, JobBody, JobKind, JobStep, MemoryError, ModelError, Outcome, Owner, OwnerEvents,
+    SeenStory, Write,
 };
 
 /// How often a job is begun before it is given up.
@@ -75,7 +77,7 @@ impl MemoryService {
         let kept = backend
             .embedder
             .map(|embedder| KeptEmbedder::new(embedder, self.ports.log.as_ref(), &job.tenant));
-        let embedder = kept.as_ref().map(|kept| kept as &dyn crate::ports::Embedder);
+        let embedder = kept.as_ref().map(|kept| kept as &dyn loreloom_ports::Embedder);
         let backend = Backend { embedder, ..backend };
         let passed = self.pass(job, &scene, backend).await?;
         heard.keeps(&passed.owners, !passed.report.failed.is_empty());
@@ -262,7 +264,7 @@ impl MemoryService {
         let step = step(job, worker, now, outcome).accounted(heard.account(), &job.body);
         let outcome = step.outcome.clone();
         let mut write = Write {
-            id: WriteId(format!("{}-{}", job.body.seed, job.body.done)),
+            id: MemoryWriteId(format!("{}-{}", job.body.seed, job.body.done)),
             author: Author::Pass,
             note: job.kind.as_str().to_owned(),
             chat: Some(job.chat.clone()),
@@ -332,7 +334,7 @@ pub(super) fn members(minds: &mut [Mind]) -> Vec<Member<'_>> {
 
 /// That a pass ran is no news of the story.
 pub(super) fn without_clock(mut after: Records, before: &Records) -> Records {
-    let key = crate::event::RecordKey::new(crate::event::RecordKind::Marks, "");
+    let key = loreloom_ports::RecordKey::new(loreloom_ports::RecordKind::Marks, "");
     let was = before.get(&key).and_then(|marks| marks.get("lastActive")).cloned();
     let Some(mut marks) = after.get(&key).cloned() else { return after };
     marks.remove("lastActive");

@@ -10,10 +10,8 @@ use super::{
     accounting::Listening,
     work::{ATTEMPTS, Worked, step},
 };
-use crate::{
-    cycle::Backend,
-    ports::{Claiming, Job, JobId, MemoryError, Outcome},
-};
+use crate::cycle::Backend;
+use loreloom_ports::{Claiming, Job, JobId, MemoryError, Outcome};
 
 /// How long a worker has a job without saying that it is still at it.
 const LEASE: i64 = 60_000;

@@ -7,12 +7,13 @@ use regex::Regex;
 use super::{Config, GUARD, Source, bullets};
 use crate::{
     pass::{Need, Purpose, Question, Script, is_none},
-    record::{ArcSummary, Memory, MemoryId, Scene, StoryArc},
+    record::{ArcSummary, Memory, Scene, StoryArc},
     rules::{Reading, Rules},
     similarity::Vectors,
     text::{LINE_ENDS, jaccard, pattern, units},
     window::lines,
 };
+use loreloom_ports::MemoryId;
 
 static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^\[(arc|resolved)\](\s+)(.+)$"));
 static INDENTED: LazyLock<Regex> =

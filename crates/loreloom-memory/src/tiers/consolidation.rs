@@ -13,12 +13,13 @@ use crate::{
     ids::Ids,
     number::clamp_u32,
     pass::{Need, Purpose, Question, Script, is_none},
-    record::{Entity, Expiration, Kind, Memory, MemoryId, Retirement, TimeScope},
+    record::{Entity, Expiration, Kind, Memory, Retirement, TimeScope},
     rules::Merged,
     score::{timeline, trim_by_priority},
     similarity::Vectors,
     text::jaccard,
 };
+use loreloom_ports::MemoryId;
 
 /// From this overlap on a line is taken to tell of the same time as another.
 const SAME_TIME: f64 = 0.30;

@@ -12,11 +12,12 @@ use crate::{
     ids::Ids,
     number::clamp_u32,
     recall::tokens,
-    record::{Entity, EntityId, Memory, MemoryId, Retirement, TimeScope},
+    record::{Entity, EntityId, Memory, Retirement, TimeScope},
     rules::Rules,
     text::{normal, units},
     window::speakers,
 };
+use loreloom_ports::MemoryId;
 
 /// The part of a story that a pass reads.
 #[derive(Clone, Debug)]

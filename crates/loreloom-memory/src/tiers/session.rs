@@ -12,7 +12,7 @@ use super::{
 use crate::{
     ids::Ids,
     pass::{Need, Purpose, Question, Script},
-    record::{Entity, Memory, MemoryId, Retirement, TimeScope},
+    record::{Entity, Memory, Retirement, TimeScope},
     rules::Rules,
     score::trim_with_new,
     similarity::{Measured, Vectors},
@@ -20,6 +20,7 @@ use crate::{
     verify::{Neighbour, verify},
     window::lines,
 };
+use loreloom_ports::MemoryId;
 
 /// Most long-term memories that the question shows.
 const KNOWN_SHOWN: usize = 15;

@@ -19,13 +19,13 @@ use loreloom_memory::{
         after_round,
     },
     hardware::Hardware,
-    ports::{ChatModel, ChatReply, ChatRequest, ModelError},
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
     text::QuarterEstimate,
     tiers::Config,
 };
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 
 use crate::story::path;
 

@@ -2,7 +2,7 @@
 
 use loreloom_core::units::Timestamp;
 use loreloom_memory::{
-    event::{Event, Records, WriteId, between, character_records, fold, to_character},
+    event::{between, character_records, fold, to_character},
     hardware::Hardware,
     ids::Ids,
     record::{CharacterMemory, Kind, Memory},
@@ -10,6 +10,8 @@ use loreloom_memory::{
     settings::Settings,
     tiers::{Config, Source, consolidation, longterm, session},
 };
+use loreloom_ports::Records;
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use proptest::prelude::*;
 
 use crate::story::{memories, path, play, reply};
@@ -66,9 +68,9 @@ proptest! {
         };
         let (first, second) = (records(&known), records(&outcome.memories));
         let happened = [between(&Records::default(), &first, None), between(&first, &second, None)];
-        let log: Vec<Event> = (1..).zip(happened.concat()).map(|(number, event)| Event {
+        let log: Vec<MemoryEvent> = (1..).zip(happened.concat()).map(|(number, event)| MemoryEvent {
             number,
-            write: WriteId(number.to_string()),
+            write: MemoryWriteId(number.to_string()),
             chat: None,
             at: Timestamp(0),
             event,

@@ -1,5 +1,6 @@
 //! Chats: the list, one of them, its path with what was woven, its tree.
 
+use crate::past::stored::StoredChat;
 use axum::extract::State;
 use loreloom_core::{
     chat::{GenerationType, PathItem, Role},
@@ -7,11 +8,8 @@ use loreloom_core::{
     report::BudgetUse,
     units::Timestamp,
 };
-use loreloom_memory::{
-    past::stored::StoredChat,
-    ports::{ChatRecord, ChatSummary, MemoryError, Node, StoreError, TurnId, TurnSummary},
-    service::{Happening, Happenings},
-};
+use loreloom_memory::service::{Happening, Happenings};
+use loreloom_ports::{ChatRecord, ChatSummary, MemoryError, Node, StoreError, TurnId, TurnSummary};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

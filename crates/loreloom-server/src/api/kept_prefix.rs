@@ -10,7 +10,7 @@ use loreloom_core::{
     report::CacheUse,
     stable::{Bill, Kept, Mark, Measured, TokenMemo, kept},
 };
-use loreloom_memory::ports::{StoreError, TurnSummary};
+use loreloom_ports::{StoreError, TurnSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 

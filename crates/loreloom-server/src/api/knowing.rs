@@ -5,11 +5,8 @@ use loreloom_core::{
     digest::Hasher,
     ids::{ChatId, MessageId},
 };
-use loreloom_memory::{
-    event::{RecordKey, RecordKind},
-    record::InsightKind,
-    service::Who,
-};
+use loreloom_memory::{record::InsightKind, service::Who};
+use loreloom_ports::{RecordKey, RecordKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;

@@ -8,11 +8,13 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash},
 };
 use loreloom_memory::{
-    event::{Event, EventKind, RecordKey, RecordKind, Records, character_records, chat_records},
-    ports::{Owner, WriteSummary},
+    event::{character_records, chat_records},
     record::InsightKind,
     service::{Asking, MemoryService, Who},
 };
+use loreloom_ports::{MemoryEvent, MemoryEventKind};
+use loreloom_ports::{Owner, WriteSummary};
+use loreloom_ports::{RecordKey, RecordKind, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::MutexGuard;
@@ -52,7 +54,7 @@ pub(super) async fn items(
 ) -> Result<Vec<PathItem>, Problem> {
     let record = caller.chat(app, chat).await?;
     let nodes = app.store.path(&caller.tenant, chat, at.unwrap_or(record.tip)).await?;
-    let item = |node: loreloom_memory::ports::Node| PathItem {
+    let item = |node: loreloom_ports::Node| PathItem {
         id: node.message_id,
         prefix: node.prefix,
         message: node.message,
@@ -387,7 +389,7 @@ struct RecordEvent {
     /// When, in milliseconds since 1970.
     at: i64,
     /// What happened.
-    kind: EventKind,
+    kind: MemoryEventKind,
     /// The messages it rests on.
     receipts: Vec<MessageId>,
     /// What it changed.
@@ -395,7 +397,7 @@ struct RecordEvent {
 }
 
 impl RecordEvent {
-    fn of(event: &Event) -> Self {
+    fn of(event: &MemoryEvent) -> Self {
         Self {
             number: event.number,
             write: event.write.to_string(),
@@ -443,7 +445,8 @@ async fn find(
 ) -> Result<Option<Tagged<RecordHistory>>, Problem> {
     let records = service(app)?.records(&caller.tenant, owner).await?;
     let events = app.store.events(&caller.tenant, owner, 0).await?;
-    let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.name() == id);
+    let is_it =
+        |event: &&MemoryEvent| event.event.record.as_ref().is_some_and(|key| key.name() == id);
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
     let Some(last) = events.last().map(|event| event.number) else { return Ok(None) };
     let record = views(owner, &records).into_iter().find(|view| view.id == id);

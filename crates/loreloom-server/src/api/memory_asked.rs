@@ -6,12 +6,12 @@ use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
 use loreloom_memory::{
     cycle::Demand,
-    event::{RecordKey, RecordKind},
     model_test::{self, Tried},
-    ports::{ModelError, Owner},
     service::{Asked, DemandError, RecapError, Who},
     timeline::Timeline,
 };
+use loreloom_ports::{ModelError, Owner};
+use loreloom_ports::{RecordKey, RecordKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};

@@ -3,11 +3,11 @@
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, MessageId};
 use loreloom_memory::{
-    event::WriteId,
-    ports::Owner,
     record::Kind,
     service::{NewMemory, Since},
 };
+use loreloom_ports::MemoryWriteId;
+use loreloom_ports::Owner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -44,7 +44,7 @@ pub(super) struct MemoryWrote {
 pub(super) fn wrote(
     app: &App,
     caller: &Caller,
-    write: &WriteId,
+    write: &MemoryWriteId,
     id: Option<String>,
 ) -> Json<MemoryWrote> {
     let happened = Happened::Memory { write: write.to_string() };

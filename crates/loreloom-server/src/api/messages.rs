@@ -11,13 +11,10 @@ use http::StatusCode;
 use loreloom_core::{
     chat::{Message, Path as Story, Role},
     ids::{ChatId, PrefixHash},
-    recognise::wire::{CHAT_NAMES, is_chat_name},
 };
 use loreloom_formats::{Limits, chat::import_chat};
-use loreloom_memory::{
-    past::archive,
-    ports::{Node, Reply, StoreError, TurnId},
-};
+use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
+use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};

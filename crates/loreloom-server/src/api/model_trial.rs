@@ -5,10 +5,8 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use loreloom_core::ids::ConnectionId;
-use loreloom_memory::{
-    model_test::Trial,
-    ports::{Upstream, UpstreamCall, UpstreamError},
-};
+use loreloom_memory::model_test::Trial;
+use loreloom_ports::{Upstream, UpstreamCall, UpstreamError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::past::again::{Again, as_stored};
 use axum::extract::State;
 use loreloom_core::{
     ids::{ChatId, EntryId, LibraryVersion},
@@ -14,15 +15,8 @@ use loreloom_core::{
     turn::Speaker,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::{
-    inject::SlotChanges,
-    past::{
-        again::{Again, as_stored},
-        travel::Revisited,
-    },
-    ports::TurnId,
-    service::Withheld,
-};
+use loreloom_memory::{inject::SlotChanges, service::Withheld};
+use loreloom_ports::{TurnId, history::travel::Revisited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -3,13 +3,11 @@
 //! Every problem names the rule that was broken and, where there is one, the value found, so
 //! that a program can react to `code` and a person can read `detail`.
 
+use crate::past::again::AgainError;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
-use loreloom_memory::{
-    past::again::AgainError,
-    ports::{MemoryError, StoreError},
-    service::{ByHandError, ExchangeError, ScratchError},
-};
+use loreloom_memory::service::{ByHandError, ExchangeError, ScratchError};
+use loreloom_ports::{MemoryError, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;

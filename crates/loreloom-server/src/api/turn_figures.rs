@@ -12,7 +12,7 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::{Timestamp, Tokens},
 };
-use loreloom_memory::ports::{StoreError, TurnId, TurnRecord, TurnSummary};
+use loreloom_ports::{StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 

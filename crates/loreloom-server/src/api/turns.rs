@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::past::{again::as_stored, stored::StoredChat};
 use axum::extract::State;
 use loreloom_core::{
     chat::Path as StoryPath,
@@ -16,11 +17,8 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::{
-    past::{again::as_stored, stored::StoredChat},
-    ports::{StoreError, TurnId, TurnRecord, TurnSummary},
-    presence::characters,
-};
+use loreloom_memory::presence::characters;
+use loreloom_ports::{StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};

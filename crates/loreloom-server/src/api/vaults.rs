@@ -11,7 +11,7 @@ use loreloom_core::{
     units::Tokens,
     vault::{Note, Selecting, Setup, inspect_setup},
 };
-use loreloom_memory::ports::Change;
+use loreloom_ports::Change;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
     report::{Verdict, VerdictClass},
 };
-use loreloom_memory::ports::{StoreError, StoryStore, TurnId};
+use loreloom_ports::{StoreError, StoryStore, TurnId};
 use rustc_hash::FxHashMap;
 use tokio::sync::Mutex;
 

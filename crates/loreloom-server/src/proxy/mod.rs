@@ -30,11 +30,9 @@ use http::{
     header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request::Parts,
 };
-use loreloom_core::{
-    ids::{ConnectionId, TenantId},
-    recognise::wire,
-};
-use loreloom_memory::ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_core::ids::{ConnectionId, TenantId};
+use loreloom_ports::{BodyStream, Upstream, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_recognise::wire;
 
 pub(crate) use self::headers::without_keys;
 pub(crate) use self::problem::problem;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use loreloom_memory::ports::{StoreError, WholeReply};
+use loreloom_ports::{StoreError, WholeReply};
 use tokio::sync::oneshot;
 
 use super::{tee::WhenComplete, weaving::Woven};

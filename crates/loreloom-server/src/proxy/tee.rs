@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _};
-use loreloom_memory::ports::{BodyStream, Finished, ReplyReading, UpstreamError, WholeReply};
+use loreloom_ports::{BodyStream, Finished, ReplyReading, UpstreamError, WholeReply};
 use memchr::{memmem, memrchr};
 use tokio::{sync::oneshot, task::JoinHandle};
 

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
-use loreloom_core::recognise::wire::Known;
+use loreloom_recognise::wire::Known;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     task::{block_in_place, spawn_blocking},

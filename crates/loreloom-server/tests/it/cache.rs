@@ -11,7 +11,7 @@ use loreloom_core::{
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{StoryStore as _, TurnRecord};
+use loreloom_ports::{StoryStore as _, TurnRecord};
 use loreloom_server::{Connections, Placement, Prices, Weaving};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};

@@ -18,10 +18,8 @@ use loreloom_core::{
     weave::weave,
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_memory::{
-    ports::{StoryStore as _, TurnRecord},
-    vault_select::AskRules,
-};
+use loreloom_ports::{StoryStore as _, TurnRecord};
+use loreloom_server::vault_select::AskRules;
 use loreloom_server::{Choosing, Weaving};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::json;

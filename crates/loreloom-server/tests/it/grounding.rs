@@ -6,11 +6,8 @@ use loreloom_core::{
     book::{Book, Entry, Key},
     ids::{ChatId, TenantId},
 };
-use loreloom_memory::{
-    hardware::Hardware,
-    ports::{JobQueue as _, StoryStore as _},
-    service::Options,
-};
+use loreloom_memory::{hardware::Hardware, service::Options};
+use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::{ModelServer, Received, Reply, Script};
 use serde_json::json;
 
@@ -63,7 +60,7 @@ async fn what_only_the_lore_says_is_remembered_and_what_nobody_says_is_held() {
         settled(&loreloom, messages.len() - 1).await;
     }
     let memory = loreloom.app.memory.clone().unwrap();
-    let owner = loreloom_memory::ports::Owner::Character("Mira".into());
+    let owner = loreloom_ports::Owner::Character("Mira".into());
     let records = memory.records(&TenantId::local(), &owner).await.unwrap();
     let told = |word: &str| {
         let said = |fields: &serde_json::Map<String, serde_json::Value>| {

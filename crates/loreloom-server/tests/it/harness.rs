@@ -25,9 +25,9 @@ use loreloom_llm::{
 };
 use loreloom_memory::{
     hardware::Hardware,
-    ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream},
     service::{MemoryService, ModelUse, Options, Ports},
 };
+use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
     Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,

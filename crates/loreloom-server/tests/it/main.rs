@@ -24,4 +24,5 @@ mod slots;
 mod story;
 mod told;
 mod traffic;
+mod vault_select;
 mod wrap;

@@ -9,11 +9,9 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{RecordKey, RecordKind},
-    ports::{Desk as _, Owner},
-    service::{NewMemory, Options},
-};
+use loreloom_memory::service::{NewMemory, Options};
+use loreloom_ports::{Desk as _, Owner};
+use loreloom_ports::{RecordKey, RecordKind};
 use loreloom_server::{Bookcase, Maker};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Desk as _};
+use loreloom_ports::{Change, Desk as _};
 use loreloom_server::{Access, Bookcase, Happened, KeyCabinet, Limits, Maker, Origins, Scope};
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};

@@ -2,7 +2,8 @@
 //! turn brings to mind, what was not witnessed, and how a turn shifts the budgets.
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::{ports::Owner, service::Options};
+use loreloom_memory::service::Options;
+use loreloom_ports::Owner;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use loreloom_core::{
     ids::{MessageId, PrefixHash},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, TurnRecord};
+use loreloom_ports::{StoreError, TurnRecord};
 
 use super::{
     Body, Kept, KeptPath, delta_text, generation_number,

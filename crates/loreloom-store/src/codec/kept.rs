@@ -9,7 +9,7 @@ use loreloom_core::{
     chat::{Message, Role, Text},
     ids::{ChatId, PrefixHash, TenantId},
 };
-use loreloom_memory::ports::{Node, StoredTurn};
+use loreloom_ports::{Node, StoredTurn};
 
 /// Paths are forgotten beyond this many bytes, least recently used first. The last one stays,
 /// however long it is.

@@ -13,7 +13,7 @@ use loreloom_core::{
     state::{StateDelta, StoryState},
     units::Tokens,
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use serde::{Deserialize, Serialize};
 
 use super::{

@@ -1,18 +1,16 @@
 //! Events, vectors and jobs as columns.
 
-use loreloom_memory::{
-    event::NewEvent,
-    ports::{Author, JobBody, Owner, Vector},
-};
+use loreloom_ports::NewMemoryEvent;
+use loreloom_ports::{Author, JobBody, Owner, Vector};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// An event's body.
-pub(crate) fn event_body(event: &NewEvent) -> Result<String, serde_json::Error> {
+pub(crate) fn event_body(event: &NewMemoryEvent) -> Result<String, serde_json::Error> {
     serde_json::to_string(event)
 }
 
 /// The event of a body.
-pub(crate) fn event_from(body: &str) -> Result<NewEvent, String> {
+pub(crate) fn event_from(body: &str) -> Result<NewMemoryEvent, String> {
     from_json(body)
 }
 

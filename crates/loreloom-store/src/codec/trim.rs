@@ -5,7 +5,7 @@
 //! verdicts go: deciding it again gives them back, but for what the front end itself had sent.
 
 use loreloom_core::assemble::Seams;
-use loreloom_memory::ports::TurnRecord;
+use loreloom_ports::TurnRecord;
 
 use super::prompt::Piece;
 use super::{

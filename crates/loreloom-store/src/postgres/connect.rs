@@ -3,7 +3,7 @@
 use std::{error::Error, time::Duration};
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use tokio_postgres::Config;
 
 use super::{

@@ -9,7 +9,7 @@ use loreloom_core::{
     ids::{BookVersion, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Item, Revision, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use tokio_postgres::Row;

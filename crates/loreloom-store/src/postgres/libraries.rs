@@ -3,7 +3,7 @@
 use deadpool_postgres::Client;
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use tokio_postgres::Row;
 
 use super::{

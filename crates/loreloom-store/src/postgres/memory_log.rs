@@ -8,10 +8,10 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{MemoryError, Owner, OwnerEvents, StoreError, Vector, Write, WriteSummary, Written},
+use loreloom_ports::{
+    MemoryError, Owner, OwnerEvents, StoreError, Vector, Write, WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
 use super::{
@@ -149,7 +149,7 @@ pub(super) async fn events(
     tenant: &TenantId,
     owner: &Owner,
     after: u64,
-) -> Result<Vec<Event>, MemoryError> {
+) -> Result<Vec<MemoryEvent>, MemoryError> {
     const FIND: &str = "SELECT e.number, w.id, w.chat, w.at, e.body FROM memory_owners o \
          JOIN memory_events e ON e.tenant = o.tenant AND e.owner = o.owner \
          JOIN memory_writes w ON w.tenant = e.tenant AND w.number = e.write \
@@ -160,14 +160,14 @@ pub(super) async fn events(
     Ok(rows.iter().map(event).collect::<Result<_, _>>()?)
 }
 
-fn event(row: &Row) -> Result<Event, StoreError> {
+fn event(row: &Row) -> Result<MemoryEvent, StoreError> {
     let doing = "reading from memory";
     let number: i64 = row.try_get(0).doing(doing)?;
     let body = text(row, 4)?.unwrap_or_default();
     let wrong = |reason| damaged(format!("event {number} of memory"), reason);
-    Ok(Event {
+    Ok(MemoryEvent {
         number: number.unsigned_abs(),
-        write: WriteId(row.try_get(1).doing(doing)?),
+        write: MemoryWriteId(row.try_get(1).doing(doing)?),
         chat: row.try_get::<_, Option<String>>(2).doing(doing)?.map(ChatId),
         at: Timestamp(row.try_get(3).doing(doing)?),
         event: event_from(&body).map_err(wrong)?,
@@ -208,7 +208,7 @@ pub(super) async fn writes(
 pub(super) async fn written(
     client: &Client,
     tenant: &TenantId,
-    write: &WriteId,
+    write: &MemoryWriteId,
 ) -> Result<Option<WriteSummary>, MemoryError> {
     let sql = "SELECT id, author, note, chat, at, owners FROM memory_writes \
          WHERE tenant = $1 AND id = $2";
@@ -220,7 +220,7 @@ fn summary_of(row: &Row) -> Result<WriteSummary, StoreError> {
     let doing = "reading a write of memory";
     let wrong = |reason| damaged("a write of memory", reason);
     Ok(WriteSummary {
-        id: WriteId(row.try_get(0).doing(doing)?),
+        id: MemoryWriteId(row.try_get(0).doing(doing)?),
         author: author_from(row.try_get(1).doing(doing)?).map_err(wrong)?,
         note: text(row, 2)?.unwrap_or_default(),
         chat: row.try_get::<_, Option<String>>(3).doing(doing)?.map(ChatId),

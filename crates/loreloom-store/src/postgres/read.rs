@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ChatSummary, Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 use rustc_hash::FxHashMap;

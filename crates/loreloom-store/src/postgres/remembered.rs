@@ -5,13 +5,11 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{
-        Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector,
-        Write, WriteSummary, Written,
-    },
+use loreloom_ports::{
+    Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector, Write,
+    WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 
 use super::{PostgresStore, jobs, memory_log, rows::client};
 
@@ -26,7 +24,7 @@ impl MemoryLog for PostgresStore {
         tenant: &TenantId,
         owner: &Owner,
         after: u64,
-    ) -> Result<Vec<Event>, MemoryError> {
+    ) -> Result<Vec<MemoryEvent>, MemoryError> {
         memory_log::events(&client(&self.pool).await?, tenant, owner, after).await
     }
 
@@ -45,7 +43,7 @@ impl MemoryLog for PostgresStore {
     async fn written(
         &self,
         tenant: &TenantId,
-        write: &WriteId,
+        write: &MemoryWriteId,
     ) -> Result<Option<WriteSummary>, MemoryError> {
         memory_log::written(&client(&self.pool).await?, tenant, write).await
     }

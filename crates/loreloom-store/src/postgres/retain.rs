@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
+use loreloom_ports::{Retained, Retention, StoreError, TurnId};
 use rustc_hash::FxHashSet;
 
 use super::rows::{Doing, damaged};

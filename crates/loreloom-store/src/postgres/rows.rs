@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, StoreError};
+use loreloom_ports::{ChatRecord, StoreError};
 use tokio_postgres::Row;
 
 /// Says what was being done when the database failed.

@@ -4,7 +4,7 @@
 //! encrypted connection is always to a server whose certificate is trusted: by the system, or
 //! by the file that `sslrootcert` names.
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,

@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ChatRecord, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
 };
 use rustc_hash::FxHashMap;

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::Connection;
 
 use super::rows::Doing;

@@ -2,7 +2,7 @@
 
 use std::{thread::sleep, time::Duration};
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use super::{

@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{BookVersion, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Item, Revision, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashMap;
 use serde_json::Value;

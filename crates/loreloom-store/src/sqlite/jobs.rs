@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, ConnectionId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Claiming, Job, JobId, JobKind, JobState, JobStep, MemoryError, NewJob, StoreError,
 };
 use rusqlite::{Connection, Row, params};

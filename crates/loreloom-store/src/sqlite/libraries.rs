@@ -2,7 +2,7 @@
 
 use loreloom_core::ids::{LibraryVersion, TenantId};
 use loreloom_core::library::Shelf;
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{

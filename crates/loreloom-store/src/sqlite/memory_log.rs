@@ -4,10 +4,10 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{MemoryError, Owner, OwnerEvents, StoreError, Vector, Write, WriteSummary, Written},
+use loreloom_ports::{
+    MemoryError, Owner, OwnerEvents, StoreError, Vector, Write, WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
@@ -165,7 +165,7 @@ pub(super) fn events(
     tenant: &TenantId,
     owner: &Owner,
     after: u64,
-) -> Result<Vec<Event>, MemoryError> {
+) -> Result<Vec<MemoryEvent>, MemoryError> {
     const FIND: &str = "SELECT e.number, w.id, w.chat, w.at, e.body FROM memory_owners o \
          JOIN memory_events e ON e.tenant = o.tenant AND e.owner = o.owner \
          JOIN memory_writes w ON w.tenant = e.tenant AND w.number = e.write \
@@ -182,13 +182,13 @@ pub(super) fn events(
     Ok(events)
 }
 
-fn event(row: &Row<'_>) -> Result<Event, StoreError> {
+fn event(row: &Row<'_>) -> Result<MemoryEvent, StoreError> {
     let doing = "reading from memory";
     let number: i64 = row.get(0).doing(doing)?;
     let body: String = row.get(4).doing(doing)?;
-    Ok(Event {
+    Ok(MemoryEvent {
         number: number.unsigned_abs(),
-        write: WriteId(row.get(1).doing(doing)?),
+        write: MemoryWriteId(row.get(1).doing(doing)?),
         chat: row.get::<_, Option<String>>(2).doing(doing)?.map(ChatId),
         at: Timestamp(row.get(3).doing(doing)?),
         event: event_from(&body).reading(|| format!("event {number} of memory"))?,
@@ -237,7 +237,7 @@ pub(super) fn writes(
 pub(super) fn written(
     connection: &Connection,
     tenant: &TenantId,
-    write: &WriteId,
+    write: &MemoryWriteId,
 ) -> Result<Option<WriteSummary>, MemoryError> {
     const FIND: &str = "SELECT id, author, note, chat, at, owners FROM memory_writes \
          WHERE tenant = ?1 AND id = ?2";
@@ -253,7 +253,7 @@ fn summary_of(row: &Row<'_>) -> Result<WriteSummary, StoreError> {
     let text = |at: usize| row.get::<_, String>(at).doing(doing);
     let what = || "a write of memory".to_owned();
     Ok(WriteSummary {
-        id: WriteId(text(0)?),
+        id: MemoryWriteId(text(0)?),
         author: author_from(&text(1)?).reading(what)?,
         note: text(2)?,
         chat: row.get::<_, Option<String>>(3).doing(doing)?.map(ChatId),

@@ -36,7 +36,7 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Change, ChatRecord, ChatSummary, Desk, Item, Node, Reply, Retained, Retention, Revision,
     StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 
 use loreloom_core::ids::{MessageId, PrefixHash};
-use loreloom_memory::ports::{Node, StoreError};
+use loreloom_ports::{Node, StoreError};
 use rusqlite::{OptionalExtension, Row, Rows, params};
 use rustc_hash::FxHashMap;
 

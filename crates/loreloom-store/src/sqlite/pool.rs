@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::Connection;
 use tokio::{
     runtime::{Handle, RuntimeFlavor},

@@ -4,7 +4,7 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ChatRecord, ChatSummary, StoreError, TurnId, TurnRecord, TurnSummary, WriteId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};

@@ -5,13 +5,11 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{
-        Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector,
-        Write, WriteSummary, Written,
-    },
+use loreloom_ports::{
+    Claiming, Job, JobId, JobQueue, JobStep, MemoryError, MemoryLog, NewJob, Owner, Vector, Write,
+    WriteSummary, Written,
 };
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 use rusqlite::Connection;
 
 use super::{SqliteStore, jobs, memory_log, rows::Doing as _, unit::Unit};
@@ -64,7 +62,7 @@ impl MemoryLog for SqliteStore {
         tenant: &TenantId,
         owner: &Owner,
         after: u64,
-    ) -> Result<Vec<Event>, MemoryError> {
+    ) -> Result<Vec<MemoryEvent>, MemoryError> {
         let (tenant, owner) = (tenant.clone(), owner.clone());
         self.reading(move |connection| memory_log::events(connection, &tenant, &owner, after)).await
     }
@@ -73,7 +71,7 @@ impl MemoryLog for SqliteStore {
         &self,
         tenant: &TenantId,
         known: &[(Owner, u64)],
-    ) -> Result<Vec<Vec<Event>>, MemoryError> {
+    ) -> Result<Vec<Vec<MemoryEvent>>, MemoryError> {
         if known.is_empty() {
             return Ok(Vec::new());
         }
@@ -111,7 +109,7 @@ impl MemoryLog for SqliteStore {
     async fn written(
         &self,
         tenant: &TenantId,
-        write: &WriteId,
+        write: &MemoryWriteId,
     ) -> Result<Option<WriteSummary>, MemoryError> {
         let (tenant, write) = (tenant.clone(), write.clone());
         self.reading(move |connection| memory_log::written(connection, &tenant, &write)).await

@@ -4,7 +4,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retained, Retention, StoreError, TurnId};
+use loreloom_ports::{Retained, Retention, StoreError, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::FxHashSet;
 

@@ -4,7 +4,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, StoreError};
+use loreloom_ports::{ChatRecord, StoreError};
 use rusqlite::{
     Connection, ErrorCode, OptionalExtension, Row,
     types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef},

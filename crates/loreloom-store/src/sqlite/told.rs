@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use loreloom_core::ids::{ChatId, PrefixHash, TenantId};
-use loreloom_memory::ports::Node;
+use loreloom_ports::Node;
 use rustc_hash::FxHashMap;
 
 /// Everything is forgotten beyond this many bytes.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::{Connection, OpenFlags, Row, backup::Backup, params};
 
 use super::{

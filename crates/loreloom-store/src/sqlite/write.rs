@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ChatRecord, Node, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
 };
 use rusqlite::{Connection, OptionalExtension, params};

@@ -10,7 +10,7 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

@@ -13,7 +13,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_ports::{StoreError, StoryStore, TurnId, TurnRecord};
 use loreloom_store::{Salvage, SqliteStore};
 use loreloom_testkit::store_suite::{Failure, fixture};
 use tempfile::tempdir;
@@ -131,7 +131,7 @@ async fn a_sound_file_is_repaired_to_the_same_stories() {
             old.writes(&tenant, &chat).await.unwrap()
         );
         let sorted = |mut nodes: Vec<_>| {
-            nodes.sort_by_key(|node: &loreloom_memory::ports::Node| node.prefix);
+            nodes.sort_by_key(|node: &loreloom_ports::Node| node.prefix);
             nodes
         };
         assert_eq!(

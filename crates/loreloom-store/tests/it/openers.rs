@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 use loreloom_store::{MemoryStore, SqliteStore};
 use loreloom_testkit::{
     memory_suite::{Keeper, KeeperOpener},

@@ -8,12 +8,12 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::{Backend, Demand},
-    event::{RecordKey, RecordKind},
     inject::Slot,
-    ports::{JobState, Outcome, Owner},
     record::Kind,
     service::{NewMemory, Policy, Spoken, Who},
 };
+use loreloom_ports::{JobState, Outcome, Owner};
+use loreloom_ports::{RecordKey, RecordKind};
 use loreloom_store::{MemoryStore, SqliteStore};
 use loreloom_testkit::{
     memory_suite::{

@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::StoryStore;
+use loreloom_ports::StoryStore;
 use loreloom_store::SqliteStore;
 use loreloom_testkit::store_suite::fixture;
 

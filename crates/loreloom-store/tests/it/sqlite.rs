@@ -1,7 +1,7 @@
 //! What only SQLite does: files, schemas, and several processes on one file.
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::StoryStore;
+use loreloom_ports::StoryStore;
 use loreloom_store::SqliteStore;
 use rusqlite::Connection;
 use tempfile::tempdir;

@@ -9,12 +9,9 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
-use loreloom_store::{
-    MemoryStore, SqliteStore,
-    archive::{self, Archive},
-    doctor,
-};
+use loreloom_ports::history::archive::{self, Archive};
+use loreloom_ports::{StoreError, StoryStore};
+use loreloom_store::{MemoryStore, SqliteStore, doctor};
 use loreloom_testkit::store_suite::{
     Failure,
     fixture::{self, dialogue, then},

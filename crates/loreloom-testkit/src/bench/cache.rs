@@ -11,7 +11,7 @@ use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 
 use cpu_time::ThreadTime;
 use loreloom_core::{
-    assemble::{Assembled, Layout},
+    assemble::Assembled,
     book::{Book, DepthFrom, Entry, Key, Position},
     chat::{Message, Path, Role},
     given::{Asked, Given},
@@ -28,6 +28,7 @@ use loreloom_core::{
     tokens::{ByteEstimate, TokenCounter as _},
     units::{Depth, MessageCount, Tokens},
 };
+use loreloom_recognise::layout_of;
 use serde_json::Value;
 
 use super::figure::Figure;
@@ -264,7 +265,7 @@ impl<'a> Tale<'a> {
 /// A prompt without the oldest `skip` messages of its chat, and with texts.
 fn woven(prompt: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) -> Assembled {
     let prompt = [&prompt[..head], prompt.get(head + skip..).unwrap_or_default()].concat();
-    Layout::of(&prompt, false).plan(&prompt, texts).apply(prompt)
+    layout_of(&prompt, false).plan(&prompt, texts).apply(prompt)
 }
 
 /// People and places, some always told of, some by chance.

@@ -12,11 +12,11 @@ use loreloom_core::{
 };
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
-    ports::{Clock, Owner, StoryStore as _, Vector},
     recall::{Index, Passage, Weights},
     service::{MemoryService, NewMemory, Options, Ports, TurnAsked, Who},
     text::QuarterEstimate,
 };
+use loreloom_ports::{Clock, Owner, StoryStore as _, Vector};
 use loreloom_store::SqliteStore;
 
 use super::figure::{Figure, median_micros};

@@ -14,12 +14,12 @@ use loreloom_core::{
 use loreloom_memory::{
     cycle::Backend,
     hardware::Hardware,
-    ports::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, Outcome},
     service::{
         MemoryService, ModelUse, Options, Policy, Ports, Ran, Spoken, TurnAsked, TurnMemory, Who,
     },
     text::QuarterEstimate,
 };
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, Outcome};
 use tokio::sync::watch;
 
 use super::{Keeper, fixture};

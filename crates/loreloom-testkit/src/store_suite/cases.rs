@@ -12,7 +12,7 @@ use loreloom_core::{
     state::{StateDelta, StoryState},
     units::{Timestamp, Tokens},
 };
-use loreloom_memory::ports::{ChatRecord, StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_ports::{ChatRecord, StoreError, StoryStore, TurnId, TurnRecord};
 
 use super::{
     Checked, Failure, Opener,

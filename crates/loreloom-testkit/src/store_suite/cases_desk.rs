@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::TenantId,
     units::Timestamp,
 };
-use loreloom_memory::ports::{Change, Changed, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, Item, Revision, StoreError};
 use serde_json::{Value, json};
 
 use super::{Checked, Opener, fixture::tenant};

@@ -17,7 +17,7 @@ use loreloom_core::{
     turn::{self, CardTexts, Forced, ScannedPrompt, Selection, Speaker},
     units::Timestamp,
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 
 use super::{
     Checked, Opener,

@@ -7,7 +7,7 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::TurnRecord;
+use loreloom_ports::TurnRecord;
 
 use super::{
     Checked, Opener,

@@ -13,8 +13,8 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{Retention, StoreError, TurnId, WriteId, WriteKind};
-use loreloom_store::archive;
+use loreloom_ports::history::archive;
+use loreloom_ports::{Retention, StoreError, TurnId, WriteId, WriteKind};
 
 use super::{
     Checked, Failure, Opener,

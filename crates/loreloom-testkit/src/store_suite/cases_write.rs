@@ -10,7 +10,7 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_ports::{StoreError, StoryStore};
 use tokio::task::JoinSet;
 
 use super::{

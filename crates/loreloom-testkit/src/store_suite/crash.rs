@@ -22,7 +22,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Store, StoreError, StoryStore, TurnId, TurnRecord};
+use loreloom_ports::{Store, StoreError, StoryStore, TurnId, TurnRecord};
 use loreloom_store::SqliteStore;
 
 use super::{Checked, Failure, Opener, fixture};

@@ -12,7 +12,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_ports::{StoreError, StoryStore};
 use loreloom_store::{SqliteStore, doctor};
 
 use super::{

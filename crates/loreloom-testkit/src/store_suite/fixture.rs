@@ -14,7 +14,7 @@ use loreloom_core::{
     state::{StateDelta, TimedRecord},
     units::{Depth, MessageCount, Timestamp, Tokens},
 };
-use loreloom_memory::ports::{Node, Reply, TurnId, TurnRecord};
+use loreloom_ports::{Node, Reply, TurnId, TurnRecord};
 
 /// A message by `Mira`, the user, or by `Torvald`, the model's character.
 pub fn said(role: Role, text: &str) -> Message {

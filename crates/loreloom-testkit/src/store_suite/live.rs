@@ -22,8 +22,8 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
     weave::{Woven, weave},
 };
-use loreloom_memory::ports::{StoryStore, TurnId, TurnRecord};
-use loreloom_store::travel::{Revisited, revisit};
+use loreloom_ports::history::travel::{Revisited, revisit};
+use loreloom_ports::{StoryStore, TurnId, TurnRecord};
 
 use super::{
     Checked, Failure, Opener, fixture,

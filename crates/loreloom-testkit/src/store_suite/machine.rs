@@ -8,7 +8,7 @@ use loreloom_core::{
     state::{StateDelta, TimedRecord},
     units::{MessageCount, Timestamp},
 };
-use loreloom_memory::ports::{Store, TurnId};
+use loreloom_ports::{Store, TurnId};
 use proptest::{prelude::Strategy, prop_oneof, sample::Index};
 
 use super::{Checked, Opener, fixture, model::Model};

@@ -22,7 +22,7 @@ pub mod model;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 
 /// Opens handles on one set of data: what one handle writes, the next one reads.
 #[async_trait]

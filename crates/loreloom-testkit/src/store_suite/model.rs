@@ -6,7 +6,7 @@ use loreloom_core::{
     state::StoryState,
     units::Timestamp,
 };
-use loreloom_memory::ports::{ChatRecord, Node, Reply, TurnId, TurnRecord, TurnSummary, WriteId};
+use loreloom_ports::{ChatRecord, Node, Reply, TurnId, TurnRecord, TurnSummary, WriteId};
 
 /// One chat.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ mod judge;
 
 use std::cell::RefCell;
 
-use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
+use loreloom_recognise::{Kind, KnownStories, Recognition, TextKey, wire};
 use serde_json::{Value, json};
 
 pub use self::judge::Judge;
@@ -22,7 +22,7 @@ pub(super) struct Traffic(RefCell<Scenario>);
 #[derive(Default)]
 struct Scenario {
     name: String,
-    memory: Memory,
+    memory: KnownStories,
     known: wire::Known,
     judge: Judge,
 }

@@ -5,11 +5,10 @@ use std::io::Write;
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::{
-    event::{RecordKey, WriteId},
-    ports::Owner,
-    service::NewMemory,
-};
+use loreloom_memory::service::NewMemory;
+use loreloom_ports::MemoryWriteId;
+use loreloom_ports::Owner;
+use loreloom_ports::RecordKey;
 use serde_json::{Map, Value, json};
 
 use super::{Desk, OwnerArguments, list::kind_named};
@@ -242,7 +241,7 @@ pub(super) struct Undo {
 
 impl Undo {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let write = desk.service.undo(&desk.tenant, &WriteId(self.write)).await?;
+        let write = desk.service.undo(&desk.tenant, &MemoryWriteId(self.write)).await?;
         desk.wrote(out, "undone", &write)
     }
 }

@@ -5,10 +5,9 @@ use std::io::Write;
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::{
-    event::{RecordKey, RecordKind, Records, fold},
-    ports::Owner,
-};
+use loreloom_memory::event::fold;
+use loreloom_ports::Owner;
+use loreloom_ports::{RecordKey, RecordKind, Records};
 use serde_json::{Map, Value, json};
 
 use super::{Desk, OwnerArguments};

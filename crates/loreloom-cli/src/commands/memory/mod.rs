@@ -19,10 +19,8 @@ use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, TenantId},
 };
-use loreloom_memory::{
-    ports::{Owner, Store},
-    service::{MemoryService, Options, Ports},
-};
+use loreloom_memory::service::{MemoryService, Options, Ports};
+use loreloom_ports::{Owner, Store};
 
 use super::{serve::runtime, serve_memory};
 use crate::{files, store::StoreArguments};
@@ -168,7 +166,7 @@ impl Desk {
         let record = self.store.chat(&self.tenant, chat).await?;
         let record = record.with_context(|| format!("there is no chat `{chat}`"))?;
         let nodes = self.store.path(&self.tenant, chat, record.tip).await?;
-        let item = |node: loreloom_memory::ports::Node| PathItem {
+        let item = |node: loreloom_ports::Node| PathItem {
             id: node.message_id,
             prefix: node.prefix,
             message: node.message,
@@ -181,7 +179,7 @@ impl Desk {
         &self,
         out: &mut dyn Write,
         what: &str,
-        write: &loreloom_memory::event::WriteId,
+        write: &loreloom_ports::MemoryWriteId,
     ) -> anyhow::Result<()> {
         if self.json {
             return Ok(writeln!(out, "{}", serde_json::json!({ "did": what, "write": write }))?);

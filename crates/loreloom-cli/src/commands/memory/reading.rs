@@ -8,9 +8,9 @@ use loreloom_core::ids::ChatId;
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
     cycle::Backend,
-    ports::Outcome,
     service::{Asking, FoundMemory, Options, Who},
 };
+use loreloom_ports::Outcome;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -9,7 +9,7 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
-use loreloom_memory::{past::travel::Revisited, ports::Desk};
+use loreloom_ports::{Desk, history::travel::Revisited};
 use loreloom_server::Bookcase;
 
 use crate::lore::LoreArguments;

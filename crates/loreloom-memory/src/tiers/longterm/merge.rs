@@ -3,10 +3,11 @@
 use super::super::Config;
 use crate::{
     number::real_time,
-    record::{Kind, Memory, MemoryId, Retirement},
+    record::{Kind, Memory, Retirement},
     score::{frequencies, trim_with_new, utility},
     text::Words,
 };
+use loreloom_ports::MemoryId;
 
 /// A new memory and the one it would replace.
 #[derive(Clone, Debug)]

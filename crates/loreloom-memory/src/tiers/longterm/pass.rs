@@ -8,7 +8,7 @@ use super::{
 use crate::{
     ids::Ids,
     pass::{Need, Script},
-    record::{CharacterMemory, Entity, Memory, MemoryId, Relationships, TimeScope},
+    record::{CharacterMemory, Entity, Memory, Relationships, TimeScope},
     tiers::{
         Config, Source,
         memories::{
@@ -18,6 +18,7 @@ use crate::{
     },
     verify::{Neighbour, Verified, verify},
 };
+use loreloom_ports::MemoryId;
 
 /// What a long-term pass works on.
 #[derive(Clone, Debug)]

@@ -7,16 +7,10 @@ mod write;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use loreloom_core::{
-    assemble::Plan,
-    chat::Role,
-    prompt::PromptMessage,
-    recognise::{
-        Body as Prompt, Request, WireMessage,
-        wire::{self, Known, PromptField, WireBody, outline::Outline},
-    },
-    stable::Mark,
-    told::Told,
+use loreloom_core::{assemble::Plan, chat::Role, prompt::PromptMessage, stable::Mark, told::Told};
+use loreloom_recognise::{
+    Body as Prompt, Request, WireMessage,
+    wire::{self, Known, PromptField, WireBody, outline::Outline},
 };
 use memchr::memmem;
 

@@ -4,7 +4,9 @@
 //! one that was understood.
 
 use http::HeaderMap;
-use loreloom_core::{chat::GenerationType, recognise::wire, told::Told};
+use loreloom_core::chat::GenerationType;
+use loreloom_core::told::Told;
+use loreloom_recognise::wire;
 use serde_json::{Value, json};
 
 use super::{super::headers, OWN_FIELD};

@@ -25,7 +25,7 @@ fn lore(place: Place, text: &str) -> Injection {
 /// The body with lore, and the prompt as the report shows it.
 fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
     let mut body = read(path, text);
-    let memory = loreloom_core::recognise::Memory::new();
+    let memory = loreloom_recognise::KnownStories::new();
     let mut layout: Layout = memory.recognise(&body.request).layout(&body.request, false);
     layout.fixed = body.fixed();
     let prompt = body.take_prompt();

@@ -6,11 +6,8 @@ use loreloom_core::{
     ids::TenantId,
     units::{Timestamp, Tokens},
 };
-use loreloom_memory::{
-    hardware::Hardware,
-    ports::{JobAccount, JobBody, JobKind, JobQueue as _, NewJob},
-    service::ModelUse,
-};
+use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_ports::{JobAccount, JobBody, JobKind, JobQueue as _, NewJob};
 use serde_json::{Value, json};
 
 use super::{Api, Setup};

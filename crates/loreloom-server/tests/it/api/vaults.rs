@@ -11,7 +11,7 @@ use loreloom_core::{
     rules::{Rules, VaultUse},
     vault::{NoteSource, SelectionRules},
 };
-use loreloom_memory::ports::Desk as _;
+use loreloom_ports::Desk as _;
 use loreloom_server::{KeySource, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use serde_json::{Value, json};
 

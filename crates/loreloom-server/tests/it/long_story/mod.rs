@@ -7,10 +7,8 @@ mod plot;
 use std::time::Duration;
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::{
-    hardware::Hardware,
-    ports::{JobQueue as _, StoryStore as _},
-};
+use loreloom_memory::hardware::Hardware;
+use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::ModelServer;
 use serde_json::{Value, json};
 

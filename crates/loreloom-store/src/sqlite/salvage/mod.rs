@@ -12,7 +12,7 @@ mod rows;
 
 use std::path::Path;
 
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use serde::{Deserialize, Serialize};
 
 use self::{pages::Pages, rows::Carved};

@@ -15,7 +15,7 @@ use loreloom_core::{
     ids::{ChatId, Digest, MessageId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{StoreError, TurnId};
+use loreloom_ports::{StoreError, TurnId};
 use rusqlite::{
     Connection, params, params_from_iter,
     types::{ToSqlOutput as Column, Value as Owned, ValueRef},

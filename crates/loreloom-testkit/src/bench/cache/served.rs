@@ -10,7 +10,7 @@ use loreloom_core::{
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Upstream as _, UpstreamCall};
+use loreloom_ports::{Upstream as _, UpstreamCall};
 use serde_json::{Map, Value, json};
 
 use super::{BAR, Figure, Words, book, read, story};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loreloom_memory::{
     entities,
-    record::{Entity, Kind, Memory, MemoryId, StoryArc},
+    record::{Entity, Kind, Memory, StoryArc},
     score::{
         TurnContext, hybrid, order_for_turn, prioritize, protected, timeline, trim_by_priority,
         utility,
@@ -13,6 +13,7 @@ use loreloom_memory::{
     tiers::{arcs, consolidation},
     verify::{Neighbour, verify},
 };
+use loreloom_ports::MemoryId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
