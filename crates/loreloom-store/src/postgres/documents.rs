@@ -118,7 +118,7 @@ async fn change(
         return Ok(last);
     }
     let (number, undoes) = (last + 1, None);
-    commit(transaction, tenant, Revision { number, created: now, undoes, changes: changed }).await
+    commit(transaction, tenant, &Revision { number, created: now, undoes, changes: changed }).await
 }
 
 async fn undo(
@@ -143,7 +143,7 @@ async fn undo(
     }
     let undoes = Some(wanted);
     let revision = Revision { number: next, created: now, undoes, changes: inverse };
-    commit(transaction, tenant, revision).await
+    commit(transaction, tenant, &revision).await
 }
 
 /// The last revision, locked until the transaction ends.
@@ -201,7 +201,7 @@ async fn set(
 async fn commit(
     transaction: Transaction<'_>,
     tenant: &TenantId,
-    revision: Revision,
+    revision: &Revision,
 ) -> Result<u64, StoreError> {
     let (tenant, number) = (tenant.as_str(), signed(revision.number));
     execute(&transaction, CHANGING, document::SET_REVISION, &[&tenant, &number]).await?;

@@ -172,12 +172,10 @@ impl<'client> ChatSnapshot<'client> {
         let mut last_branch = None;
         for row in self.rows(doing, FIND, &[]).await? {
             let branch = row.number(0).row_while(doing)?;
+            let above = row.optional_digest(1).row_while(doing)?;
             let parent = match nodes.last().filter(|_| last_branch == Some(branch)) {
                 Some(before) => before.prefix,
-                None => {
-                    let above = row.optional_digest(1).row_while(doing)?;
-                    above.map(PrefixHash).unwrap_or_default()
-                }
+                None => above.map(PrefixHash).unwrap_or_default(),
             };
             nodes.push(self.node(&row, 2, parent)?);
             last_branch = Some(branch);

@@ -120,7 +120,7 @@ fn change(
         return Ok(last);
     }
     let (number, undoes) = (last + 1, None);
-    commit(unit, tenant, Revision { number, created: now, undoes, changes: changed })
+    commit(unit, tenant, &Revision { number, created: now, undoes, changes: changed })
 }
 
 fn undo(
@@ -138,7 +138,7 @@ fn undo(
         set(&unit, tenant, effect, next)?;
     }
     let undoes = Some(wanted);
-    commit(unit, tenant, Revision { number: next, created: now, undoes, changes: inverse })
+    commit(unit, tenant, &Revision { number: next, created: now, undoes, changes: inverse })
 }
 
 fn revisions(
@@ -201,7 +201,7 @@ fn set(
 }
 
 /// Adds a revision and commits.
-fn commit(unit: UnitOfWork<'_>, tenant: &TenantId, revision: Revision) -> Result<u64, StoreError> {
+fn commit(unit: UnitOfWork<'_>, tenant: &TenantId, revision: &Revision) -> Result<u64, StoreError> {
     let (tenant, number) = (tenant.as_str(), signed(revision.number));
     execute(&unit, CHANGING, document::SET_REVISION, (tenant, number))?;
     let row = params![tenant, number, revision.created.0, revision.undoes.map(signed)];

@@ -24,10 +24,10 @@ use super::{
 const MOST_SHARED: usize = 32;
 
 /// Answers the caller of a write, once the transaction has ended.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+type WriteAnswer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// A write. It gets nothing if there is no transaction for it.
-type QueuedWrite = Box<dyn FnOnce(Option<UnitOfWork<'_>>) -> Answer + Send>;
+type QueuedWrite = Box<dyn FnOnce(Option<UnitOfWork<'_>>) -> WriteAnswer + Send>;
 
 enum WriterJob {
     Write(QueuedWrite),
@@ -65,7 +65,7 @@ impl WriterThread {
         write: impl FnOnce(UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let job = move |unit: Option<UnitOfWork<'_>>| -> Answer {
+        let job = move |unit: Option<UnitOfWork<'_>>| -> WriteAnswer {
             let result = unit.map(write);
             Box::new(move |ended| {
                 let result = match (result, ended) {
