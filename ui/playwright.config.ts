@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
 
 export default defineConfig({
   testDir: './tests',
@@ -19,6 +21,9 @@ export default defineConfig({
     browserName: 'chromium',
     viewport: { width: 1440, height: 900 },
     locale: 'en-US',
-    launchOptions: { executablePath: process.env.LORELOOM_CHROMIUM ?? chromium, args: ['--no-sandbox'] },
+    launchOptions: {
+      executablePath: process.env.LORELOOM_CHROMIUM ?? chromium,
+      args: ['--no-sandbox'],
+    },
   },
 });

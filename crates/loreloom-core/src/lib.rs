@@ -5,12 +5,12 @@
 
 pub mod assemble;
 pub mod book;
-pub mod cards;
 pub mod chat;
+pub mod dialects;
 pub mod dice;
 pub mod digest;
+pub mod engine;
 pub mod explain;
-pub mod given;
 pub mod ids;
 pub mod instruct;
 pub mod library;
@@ -28,12 +28,11 @@ pub mod scan;
 mod sort;
 pub mod stable;
 pub mod state;
-mod texts;
 pub mod tokens;
-pub mod told;
 pub mod turn;
 pub mod units;
 pub mod vault;
 pub mod weave;
-pub mod worldinfo;
 pub mod wrap;
+
+pub use self::dialects::{cards, worldinfo};

@@ -52,14 +52,14 @@ impl Decided {
         let arrangement = Arrangement { settings: settings.clone(), before };
         let canvas = Canvas { prompt, layout, path: &self.wish.path };
         let state = &self.wish.state;
-        let roster = self.lore.roster(&self.asked.turn(&self.wish.path, &self.transcript).cast());
+        let roster = self.lore.roster(&self.input.turn(&self.wish.path, &self.transcript).cast());
         let sources = LoreSources {
             library: self.lore.library(),
             roster: &roster,
-            scene: self.asked.given.scene.as_ref().unwrap_or(&state.scene),
+            scene: self.input.vault_context.as_ref().unwrap_or(&state.vault_context),
         };
         let planned = arrangement.place(canvas, sources, &state.ledger, &mut self.woven);
-        self.asked.given.arrangement = Some(arrangement);
+        self.input.arrangement = Some(arrangement);
         let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);
         let moving = tail.map(|laid| laid.injection.source.clone()).collect();
         Placed { injections: Cow::Owned(planned.injections()), moving }

@@ -148,11 +148,6 @@ impl Waiting {
         waited
     }
 
-    /// Gives the place away.
-    pub(crate) fn leave(&self) {
-        drop(self.place().take());
-    }
-
     fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use std::{
 use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     chat::Path,
-    dice::TurnDice,
+    engine::EngineInput,
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
@@ -229,7 +229,16 @@ impl Lore {
     pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
         let roster = self.roster(&turn.cast());
         self.with(turn, counter, |instruments| {
-            weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
+            weave::weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &roster,
+                    turn,
+                    state,
+                    rules: self.rules(),
+                },
+                instruments,
+            )
         })
     }
 
@@ -242,11 +251,20 @@ impl Lore {
         prepare: impl FnOnce(&mut TurnCache),
     ) -> Woven {
         let roster = self.roster(&turn.cast());
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
+        weave::weave(
+            &EngineInput {
+                library: &self.library,
+                active: &roster,
+                turn,
+                state,
+                rules: self.rules(),
+            },
+            &mut instruments,
+        )
     }
 
     /// The notes that a selecting model may choose from; `None` if none is to choose.
@@ -271,7 +289,11 @@ impl Lore {
     ) -> Vec<Verdict> {
         let (library, roster) = (&self.library, self.roster(&turn.cast()));
         self.with(turn, counter, |instruments| {
-            weave::verdicts(&woven.report, library, &roster, turn, state, self.rules(), instruments)
+            weave::verdicts(
+                &woven.report,
+                &EngineInput { library, active: &roster, turn, state, rules: self.rules() },
+                instruments,
+            )
         })
     }
 
@@ -290,7 +312,7 @@ impl Lore {
             state,
             rules: self.rules(),
             counter,
-            dice: &TurnDice::at(turn.seed, turn.chat, turn.answers),
+            dice: &turn.dice(),
         };
         explain(&case, entry)
     }
@@ -301,7 +323,7 @@ impl Lore {
         counter: &dyn TokenCounter,
         decide: impl FnOnce(&mut Instruments<'_>) -> R,
     ) -> R {
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut hasher = FxHasher::default();
         turn.chat.as_str().hash(&mut hasher);
         let own = usize::try_from(hasher.finish() % CACHES as u64).unwrap_or_default();

@@ -86,7 +86,7 @@ impl LoreVectors {
     }
 
     /// The entries nearest to the newest messages, nearest first: what a turn takes as
-    /// [`Host::near`](loreloom_core::turn::Host::near). Entries of card books, which know no
+    /// [`TurnInput::near`](loreloom_core::turn::TurnInput::near). Entries of card books, which know no
     /// threshold, are told only above it.
     pub async fn near(
         &self,

@@ -14,11 +14,11 @@ use std::{
 
 use crate::past::runs::Run;
 use loreloom_core::{
-    given::{Asked, Given},
     ids::{ChatId, EntryId, TenantId},
-    library::{Cast, Library, Shelf},
+    library::{Library, Shelf},
     replay::{TurnChange, accidental, compare},
     rules::Rules,
+    turn::{Speaker, TurnInput},
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -267,30 +267,19 @@ impl App {
         other: &Arc<Option<(Library, Rules)>>,
     ) -> Result<(usize, Vec<(TurnChange, Vec<EntryId>)>), String> {
         let live = self.live();
-        let unknown = |speaker: Option<&str>| Asked {
+        let unknown = |speaker: Option<&str>| TurnInput {
             context: live.defaults.context,
             seed: live.defaults.seed,
-            given: Given {
-                user: live.defaults.user.clone(),
-                speaker: speaker.map(loreloom_core::turn::Speaker::named),
-                ..Given::default()
-            },
-            ..Asked::default()
+            user: live.defaults.user.clone(),
+            speaker: speaker.map(Speaker::named),
+            ..TurnInput::default()
         };
         let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
         let counter = self.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
-            let active = |given: &Given| {
-                let cast = Cast {
-                    chat: &told.chat,
-                    character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-                    persona: &given.user,
-                    group: given.group.as_deref(),
-                };
-                Some(lore.attachments(&cast))
-            };
+            let active = |input: &TurnInput| Some(lore.attachments(&input.cast(&told.chat)));
             let counter = counter.as_ref();
             let now = told.lines_with(lore.library(), lore.rules(), counter, active);
             let (old, new, library) = match (other.as_ref(), &told.library) {

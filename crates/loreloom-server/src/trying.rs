@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, Entry, Key},
-    chat::{GenerationType, Role},
-    dice::TurnDice,
-    ids::{ChatId, EntryId, PrefixHash},
+    chat::{Path, Role},
+    engine::EngineInput,
+    ids::{ChatId, EntryId},
     library::{Dialect, Library, Roster},
     report::{MatchPlace, Outcome, TextSource, Warning},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{Instruments, Speaker, Transcript, TurnCache, TurnInput},
     units::Tokens,
     weave::{Woven, weave},
 };
@@ -171,31 +171,30 @@ fn first(
 fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Woven {
     let mut transcript = Transcript::new(false);
     transcript.push(Role::User, None, text);
-    let (chat, card) = (ChatId::from("try"), CardTexts::default());
-    let speaker = loreloom_core::turn::Speaker::named(char);
-    let turn = Turn {
-        chat: &chat,
-        prefix: PrefixHash::default(),
-        answers: None,
-        transcript: &transcript,
-        generation: GenerationType::Normal,
-        speaker: Some(&speaker),
-        user,
-        card: &card,
-        prompts: &[],
-        forced: &[],
+    let path = Path::new(ChatId::from("try"));
+    let input = TurnInput {
+        speaker: Some(Speaker::named(char)),
+        user: user.to_owned(),
         context: Tokens(1 << 20),
-        seed: 0,
-        at: None,
         dry_run: true,
-        host: Host::default(),
+        ..TurnInput::default()
     };
+    let turn = input.turn(&path, &transcript);
     let roster = Roster::all(library, rules.world_info.strategy);
-    let mut dice = TurnDice::at(0, &chat, None);
+    let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let counter = &ByteEstimate;
     let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library,
+            active: &roster,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules,
+        },
+        &mut instruments,
+    )
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl ChatExamination {
         what: &str,
         turn: &TurnRecord,
     ) {
-        if turn.given.is_none() || !self.libraries.insert(turn.library) {
+        if turn.input.is_none() || !self.libraries.insert(turn.library) {
             return;
         }
         let library = format!("library {}", turn.library);

@@ -17,7 +17,8 @@ class Key {
     this.channel = new BroadcastChannel('loreloom-key');
     this.channel.addEventListener('message', (event: MessageEvent<Asked>) => {
       if (event.data.kind === 'key' && this.value === null) this.take(event.data.key);
-      else if (event.data.kind === 'ask' && this.value !== null) this.channel?.postMessage({ kind: 'key', key: this.value });
+      else if (event.data.kind === 'ask' && this.value !== null)
+        this.channel?.postMessage({ kind: 'key', key: this.value });
     });
   }
 

@@ -16,7 +16,8 @@ export type Happened =
   | { event: 'gap' };
 
 type Heard = (happened: Happened) => void;
-type Passed = { kind: 'event'; happened: Happened } | { kind: 'state'; up: boolean } | { kind: 'ask' };
+type Passed =
+  { kind: 'event'; happened: Happened } | { kind: 'state'; up: boolean } | { kind: 'ask' };
 
 class Live {
   isUp = $state(true);

@@ -27,7 +27,12 @@ class Notices {
   }
 
   fail(error: unknown): void {
-    const text = error instanceof ApiError && error.isOffline ? t('state.offline') : error instanceof Error ? error.message : String(error);
+    const text =
+      error instanceof ApiError && error.isOffline
+        ? t('state.offline')
+        : error instanceof Error
+          ? error.message
+          : String(error);
     this.show({ id: this.next, text, kind: 'failed', undo: null });
   }
 

@@ -8,8 +8,14 @@ const key = (chat: string, tip: string): string => `${chat} ${tip}`;
 export const kept = (chat: string, tip: string): string | null => told.get(key(chat, tip)) ?? null;
 
 /** Asks a model. With `ifAway` only if nobody has told the story for some hours. */
-export async function tellAgain(chat: string, tip: string, ifAway: boolean): Promise<string | null> {
-  const found = await write<{ recap?: string | null }>('POST', `/chats/${part(chat)}/recap`, { if_away: ifAway });
+export async function tellAgain(
+  chat: string,
+  tip: string,
+  ifAway: boolean,
+): Promise<string | null> {
+  const found = await write<{ recap?: string | null }>('POST', `/chats/${part(chat)}/recap`, {
+    if_away: ifAway,
+  });
   const text = found.recap?.trim() || null;
   if (text) told.set(key(chat, tip), text);
   return text;

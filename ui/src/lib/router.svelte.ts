@@ -75,7 +75,8 @@ export const to = {
   turn: (chat: string, turn: number, view = 'prompt') => `/c/${seg(chat)}/t/${turn}/${view}`,
   why: (chat: string, turn: number, entry: string) => `/c/${seg(chat)}/t/${turn}/why/${seg(entry)}`,
   memory: (chat: string, tier = '') => `/c/${seg(chat)}/memory${tier ? `/${tier}` : ''}`,
-  graph: (focus = '', chat = '') => `/graph${focus || chat ? `?${new URLSearchParams({ ...(focus ? { focus } : {}), ...(chat ? { chat } : {}) }).toString()}` : ''}`,
+  graph: (focus = '', chat = '') =>
+    `/graph${focus || chat ? `?${new URLSearchParams({ ...(focus ? { focus } : {}), ...(chat ? { chat } : {}) }).toString()}` : ''}`,
   replay: (run?: number) => (run === undefined ? '/replay' : `/replay/${run}`),
   settings: (page = '') => `/settings${page ? `/${page}` : ''}`,
   lore: (filter = '') => `/lore${filter ? `?f=${seg(filter)}` : ''}`,

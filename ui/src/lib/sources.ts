@@ -32,7 +32,11 @@ const SLOTS: Record<string, Source> = {
 };
 
 /** Slots by the names that prompts and reports have for them, where those are others. */
-const NAMED: Record<string, string> = { longterm: 'long_term', shortterm: 'summary', stateledger: 'ledger' };
+const NAMED: Record<string, string> = {
+  longterm: 'long_term',
+  shortterm: 'summary',
+  stateledger: 'ledger',
+};
 export const slotName = (slot: string): string => NAMED[slot] ?? slot;
 
 /** The source of a memory's slot; what is not known is a memory like any other. */

@@ -8,8 +8,13 @@ const TOLD = 20;
 
 /** What a changed turn brought about, as a test: what came in must come, what went must stay away. */
 export async function testOf({ chat, change }: ChangedTurn, name: string): Promise<string> {
-  const path = await get<Path>(`/chats/${part(chat)}/path`, { before: change.at + 2, limit: TOLD + 1 });
-  const told = path.messages.filter((message) => message.number <= change.at && !message.hidden && message.role !== 'tool');
+  const path = await get<Path>(`/chats/${part(chat)}/path`, {
+    before: change.at + 2,
+    limit: TOLD + 1,
+  });
+  const told = path.messages.filter(
+    (message) => message.number <= change.at && !message.hidden && message.role !== 'tool',
+  );
   const reply = path.messages.find((message) => message.number === change.at + 1);
   return asYaml({
     name,

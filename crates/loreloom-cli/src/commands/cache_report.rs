@@ -141,7 +141,7 @@ impl CacheReport {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
             let record = chat.turn(store, &TenantId::local(), turn.id).await?;
-            let seams = record.given.as_deref().map(|given| &given.seams);
+            let seams = record.input.as_deref().map(|input| &input.seams);
             let Some(bare) = seams.and_then(|seams| seams.unpick(&record.prompt)) else {
                 read.left_out += 1;
                 continue;

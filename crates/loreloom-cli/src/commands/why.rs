@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    given::Given,
     ids::{EntryId, TenantId},
     library::{Library, Shelf},
     prompt::PromptMessage,
@@ -15,7 +14,7 @@ use loreloom_core::{
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
-    turn::TurnCache,
+    turn::{TurnCache, TurnInput},
     weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
@@ -233,11 +232,11 @@ impl Why {
             ),
         }
         if let Some(TodaysBooks { shelf, attachments }) = today {
-            let given = record.given.as_deref();
-            let given = given.context("the turn's circumstances were not stored")?;
-            let given = Given { attachments: Some(attachments), ..given.clone() };
+            let input = record.input.as_deref();
+            let input = input.context("the turn's circumstances were not stored")?;
+            let input = TurnInput { attachments: Some(attachments), ..input.clone() };
             let library = shelf.compile();
-            let again = Again::decide(past, &given, &library, &shelf.rules, counter)?;
+            let again = Again::decide(past, &input, &library, &shelf.rules, counter)?;
             // A trimmed turn's texts are those that it was just decided to have again.
             let stored = as_stored(record);
             let before = match &then {
@@ -270,12 +269,12 @@ fn again<'a>(
     library: Option<&'a (Library, Rules)>,
     counter: &dyn TokenCounter,
 ) -> anyhow::Result<(Option<Then<'a>>, Vec<StageLine>)> {
-    let (Some(given), Some((library, rules))) = (past.record.given.as_deref(), library) else {
+    let (Some(input), Some((library, rules))) = (past.record.input.as_deref(), library) else {
         return Ok((None, Vec::new()));
     };
     let mut stages = Stages::default();
     let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
-    let again = Again::decide_watched(past, given, (library, rules), counter, watch)?;
+    let again = Again::decide_watched(past, input, (library, rules), counter, watch)?;
     Ok((Some((again, library)), stages.told()))
 }
 

@@ -1,7 +1,7 @@
 //! What the scene is like, as the command line says it.
 
 use clap::Args;
-use loreloom_core::{book::Extensions, turn::Scene, vault::Mark};
+use loreloom_core::{book::Extensions, turn::VaultContext, vault::Mark};
 use serde_json::Value;
 
 /// What the scene is like, for the notes of vaults.
@@ -37,7 +37,7 @@ fn field(text: &str) -> anyhow::Result<(String, String)> {
 
 impl SceneArguments {
     /// The scene; vaults by these names may be named in marks.
-    pub(crate) fn scene(&self, vaults: &[&str]) -> Scene {
+    pub(crate) fn scene(&self, vaults: &[&str]) -> VaultContext {
         let mut context = Extensions::new();
         for (name, value) in &self.fields {
             let value = Value::from(value.as_str());
@@ -55,7 +55,7 @@ impl SceneArguments {
             }
             Some(_) | None => Mark { title: text.clone(), vault: None },
         };
-        Scene {
+        VaultContext {
             context,
             folders: self.folders.clone(),
             pins: self.pins.iter().map(mark).collect(),

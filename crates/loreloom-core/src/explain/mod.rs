@@ -88,10 +88,10 @@ mod tests {
     use super::*;
     use crate::{
         book::{Book, Entry, Key, Position},
-        chat::{GenerationType, Role},
-        ids::{ChatId, PrefixHash},
+        chat::{Path, Role},
+        ids::ChatId,
         tokens::ByteEstimate,
-        turn::{CardTexts, Host, Transcript},
+        turn::{Transcript, TurnInput},
         units::{MessageCount, Tokens},
         worldinfo::WorldInfoRules,
     };
@@ -115,24 +115,14 @@ mod tests {
         for message in messages {
             transcript.push(Role::User, Some("Mira"), message);
         }
-        let chat = ChatId::from("c");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
+        let path = Path::new(ChatId::from("c"));
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(context),
             seed: 1,
-            at: None,
-            dry_run: false,
-            host: Host::default(),
+            ..TurnInput::default()
         };
+        let turn = input.turn(&path, &transcript);
         let case = Case {
             library: &library,
             roster: &roster,
@@ -140,7 +130,7 @@ mod tests {
             state: &StoryState::default(),
             rules: &rules,
             counter: &ByteEstimate,
-            dice: &TurnDice::at(1, &chat, None),
+            dice: &turn.dice(),
         };
         explain(&case, &EntryId::from("b/0")).map(|fix| fix.changes)
     }

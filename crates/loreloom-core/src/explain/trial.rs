@@ -6,6 +6,7 @@ use super::{Case, Change, sample::sample};
 use crate::{
     book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
+    engine::EngineInput,
     ids::EntryId,
     library::{Dialect, Library, Roster},
     report::{Gate, Outcome, Stop},
@@ -58,26 +59,17 @@ impl<'a> Trial<'a> {
 
     /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
     pub(super) fn run(&self) -> Option<Stop> {
-        let (library, roster) = match &self.compiled {
+        let (library, active) = match &self.compiled {
             Some(compiled) => (&compiled.0, &compiled.1),
             None => (self.case.library, self.case.roster),
         };
-        let turn = Turn { transcript: &self.transcript, ..*self.case.turn };
-        let (state, rules) = (&self.state, &self.rules);
+        let turn = &Turn { transcript: &self.transcript, ..*self.case.turn };
+        let input = EngineInput { library, active, turn, state: &self.state, rules: &self.rules };
         let (mut dice, mut cache) = (self.case.dice.clone(), TurnCache::default());
         let counter = self.case.counter;
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let woven = weave(library, roster, &turn, state, rules, &mut instruments);
-        let outcome = outcome_of(
-            self.entry,
-            &woven.report,
-            library,
-            roster,
-            &turn,
-            state,
-            rules,
-            &mut instruments,
-        );
+        let report = weave(&input, &mut instruments).report;
+        let outcome = outcome_of(self.entry, &report, &input, &mut instruments);
         match outcome? {
             Outcome::Activated { .. } => None,
             Outcome::Stopped(stop) => Some(stop),
@@ -243,7 +235,7 @@ impl<'a> Trial<'a> {
             };
             !trial.run().as_ref().is_some_and(budget)
         };
-        let most = self.case.turn.context.0.max(1);
+        let most = self.case.turn.input.context.0.max(1);
         if !fits(most) {
             return None;
         }

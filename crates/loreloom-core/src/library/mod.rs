@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use crate::{
     book::{Book, Entry, Force, Key, MatchSources, Recursion, Secondary, SelectiveLogic, Timed},
-    cards::{CardEntry, CardRules, CopyOf},
+    cards::{CardEntry, CardRules, CopyOf, resolve_key},
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
@@ -46,6 +46,16 @@ pub enum Dialect {
     WorldInfo,
     /// Books of character cards, with decorators.
     Cards,
+}
+
+impl Dialect {
+    /// What a key looks for once its macros are known: `expanded` is the key after them.
+    pub(crate) fn resolve(self, key: &CompiledKey, expanded: &str) -> Probe {
+        match self {
+            Self::WorldInfo => key.resolve(expanded),
+            Self::Cards => resolve_key(key, expanded),
+        }
+    }
 }
 
 /// An entry's place in a [`Library`].

@@ -6,7 +6,6 @@ use super::{Check, Expectation, Failure, LoreTest, TestResult};
 use crate::{
     assemble::{Assembled, Layout},
     chat::{Message, Path},
-    given::{Asked, Given},
     ids::{ChatId, EntryId},
     library::{Attachment, Cast, Library, Roster},
     place::{Injection, Provenance},
@@ -15,7 +14,7 @@ use crate::{
     report::{Outcome, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
-    turn::Speaker,
+    turn::{Speaker, TurnInput},
     units::Tokens,
 };
 
@@ -112,20 +111,20 @@ impl Told {
         active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
     ) -> Self {
         let chat = test.chat.clone().unwrap_or_else(|| ChatId::from("test"));
-        let asked = |speaker: Option<&str>| asked(test, loom, &chat, speaker, &active);
+        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &active);
         let Loom { library, rules, counter, .. } = *loom;
         let mut story = Replay::new(chat.clone(), replay::Loom { library, roster, rules, counter });
         let messages = test
             .messages
             .iter()
             .map(|said| Message::new(said.role, said.name.as_deref(), said.text.as_str()));
-        let mut told = events(messages, |_, speaker| asked(speaker));
+        let mut told = events(messages, |_, speaker| input(speaker));
         // The turn after the last message is the one that is judged.
-        if matches!(told.last(), Some(Event::Asked(_))) {
+        if matches!(told.last(), Some(Event::Turn(_))) {
             told.pop();
         }
         story.run(told);
-        let (woven, verdicts) = story.ask_for_all(&asked(test.speaker.as_deref()));
+        let (woven, verdicts) = story.ask_for_all(&input(test.speaker.as_deref()));
         let standing = standing(story.path(), &woven.injections);
         Self { line: TurnLine::of(story.path().items().len(), &woven), verdicts, standing }
     }
@@ -197,27 +196,24 @@ impl Told {
     }
 }
 
-/// How the model is asked in a test.
-fn asked(
+/// The input of a test's turns.
+fn input(
     test: &LoreTest,
     loom: &Loom<'_>,
     chat: &ChatId,
     speaker: Option<&str>,
     active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
-) -> Asked {
+) -> TurnInput {
     let speaker = speaker.or(test.speaker.as_deref());
     let user = test.user.as_deref().unwrap_or(loom.user);
     let cast = Cast { chat, character: speaker, persona: user, group: test.group.as_deref() };
-    Asked {
+    TurnInput {
         context: test.context.unwrap_or(loom.context),
-        given: Given {
-            user: user.to_owned(),
-            speaker: speaker.map(Speaker::named),
-            group: test.group.clone(),
-            attachments: active(&cast),
-            ..Given::default()
-        },
-        ..Asked::default()
+        user: user.to_owned(),
+        speaker: speaker.map(Speaker::named),
+        group: test.group.clone(),
+        attachments: active(&cast),
+        ..TurnInput::default()
     }
 }
 

@@ -18,25 +18,24 @@ pub use self::{
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
-    dice::TurnDice,
-    given::Asked,
+    engine::EngineInput,
     ids::ChatId,
     library::{Attachment, Library, Roster},
     report::Verdict,
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
-    turn::{Instruments, Transcript, TurnCache},
+    turn::{Instruments, Transcript, TurnCache, TurnInput},
     weave::{self, Woven, weave},
 };
 
 /// What happens in a story.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Somebody says something.
-    Said(Message),
-    /// The model is asked for a reply.
-    Asked(Box<Asked>),
+    /// A message.
+    Message(Message),
+    /// A turn: the model is asked for a reply.
+    Turn(Box<TurnInput>),
 }
 
 /// Books and rules to replay with.
@@ -92,42 +91,41 @@ impl<'a> Replay<'a> {
     }
 
     /// Decides a turn on the story so far.
-    pub fn ask(&mut self, asked: &Asked) -> Woven {
-        self.tell_as(&asked.given.voices);
+    pub fn ask(&mut self, input: &TurnInput) -> Woven {
+        self.tell_as(&input.voices);
         let Loom { library, rules, counter, .. } = self.loom;
-        let roster = match &asked.given.attachments {
+        let roster = match &input.attachments {
             Some(attachments) => self
                 .rosters
                 .entry(attachments.clone())
-                .or_insert_with(|| asked.given.roster(library, rules)),
+                .or_insert_with(|| input.roster(library, rules)),
             None => self.loom.roster,
         };
-        let turn = asked.turn(&self.path, &self.transcript);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let turn = input.turn(&self.path, &self.transcript);
+        let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
-        if asked.generation != GenerationType::Quiet {
+        let woven = weave(
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
+            &mut instruments,
+        );
+        if input.generation != GenerationType::Quiet {
             self.here = woven.delta.clone();
         }
         woven
     }
 
     /// The same, with a verdict for every entry, those that nothing touched too.
-    pub fn ask_for_all(&mut self, asked: &Asked) -> (Woven, Vec<Verdict>) {
-        let woven = self.ask(asked);
+    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Woven, Vec<Verdict>) {
+        let woven = self.ask(input);
         let Loom { library, rules, counter, .. } = self.loom;
-        let attached = asked.given.attachments.as_ref().and_then(|these| self.rosters.get(these));
+        let attached = input.attachments.as_ref().and_then(|these| self.rosters.get(these));
         let roster = attached.unwrap_or(self.loom.roster);
-        let turn = asked.turn(&self.path, &self.transcript);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let turn = input.turn(&self.path, &self.transcript);
+        let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
         let verdicts = weave::verdicts(
             &woven.report,
-            library,
-            roster,
-            &turn,
-            &self.settled,
-            rules,
+            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)
@@ -162,12 +160,12 @@ impl<'a> Replay<'a> {
         let mut lines = Vec::new();
         for event in events {
             match event {
-                Event::Said(message) => self.say(message),
-                Event::Asked(asked) => {
-                    let woven = self.ask(&asked);
+                Event::Message(message) => self.say(message),
+                Event::Turn(input) => {
+                    let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
                     let near = self.loom.rules.world_info.vectors.threshold;
-                    line.forget_hits_of(asked.given.near.iter().filter(|one| one.score >= near));
+                    line.forget_hits_of(input.near.iter().filter(|one| one.score >= near));
                     lines.push(line);
                 }
             }
@@ -183,23 +181,23 @@ fn transcript(loom: &Loom<'_>) -> Transcript {
 
 /// Where the model must have been asked in a chat of which only the messages are known:
 /// before every message of its own except an opening, and after the last one if that is
-/// the user's. `asked` says how, given the number of messages so far and who speaks.
+/// the user's. `input` makes the turn's input from the number of messages so far and the speaker.
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
-    mut asked: impl FnMut(usize, Option<&str>) -> Asked,
+    mut input: impl FnMut(usize, Option<&str>) -> TurnInput,
 ) -> Vec<Event> {
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
         if message.role == Role::Assistant && said > 0 {
-            events.push(Event::Asked(Box::new(asked(said, message.name.as_deref()))));
+            events.push(Event::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
-        events.push(Event::Said(message));
+        events.push(Event::Message(message));
         said += 1;
     }
     if waiting {
-        events.push(Event::Asked(Box::new(asked(said, None))));
+        events.push(Event::Turn(Box::new(input(said, None))));
     }
     events
 }

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
-    given::Given,
     library::Scope,
     rules::Profile,
     tokens::ByteEstimate,
@@ -33,14 +32,11 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
         'B' => Message::new(Role::User, Some("Bea"), text),
         _ => Message::new(Role::Assistant, Some("Tom"), text),
     };
-    events(texts.iter().map(message), |_, speaker| Asked {
+    events(texts.iter().map(message), |_, speaker| TurnInput {
         context: Tokens(1000),
-        given: Given {
-            speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
-            user: "Bea".to_owned(),
-            ..Given::default()
-        },
-        ..Asked::default()
+        speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
+        user: "Bea".to_owned(),
+        ..TurnInput::default()
     })
 }
 
@@ -84,15 +80,14 @@ fn a_turn_asked_for_again_decides_alike_and_leaves_the_same_state() {
     let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
-    let asked = Asked { context: Tokens(1000), ..Asked::default() };
-    let first = replay.ask(&asked);
+    let input = TurnInput { context: Tokens(1000), ..TurnInput::default() };
+    let first = replay.ask(&input);
     let state = replay.state();
-    let again = replay.ask(&Asked { generation: GenerationType::Swipe, ..asked.clone() });
+    let again = replay.ask(&TurnInput { generation: GenerationType::Swipe, ..input.clone() });
     assert_eq!((&again.injections, &again.delta), (&first.injections, &first.delta));
     assert_eq!(replay.state(), state);
     assert_eq!(state.sticky.len(), 1);
-    let given = Given { dry_run: true, ..Given::default() };
-    replay.ask(&Asked { generation: GenerationType::Quiet, given, ..asked });
+    replay.ask(&TurnInput { generation: GenerationType::Quiet, dry_run: true, ..input });
     assert_eq!(replay.state(), state);
 }
 
@@ -113,14 +108,10 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
         replay.say(message);
     }
     let nameless = Path::of(ChatId::from("c"), said(None));
-    let asked = |voices| Asked {
-        context: Tokens(1000),
-        given: Given { voices, ..Given::default() },
-        ..Asked::default()
-    };
+    let input = |voices| TurnInput { context: Tokens(1000), voices, ..TurnInput::default() };
     let fired = |woven: Woven| woven.injections.len();
-    assert_eq!(fired(replay.ask(&asked(Voices::default()))), 1);
-    assert_eq!(fired(replay.ask(&asked(Voices::of(&nameless)))), 0);
+    assert_eq!(fired(replay.ask(&input(Voices::default()))), 1);
+    assert_eq!(fired(replay.ask(&input(Voices::of(&nameless)))), 0);
     assert_eq!(replay.path().prefix(), nameless.prefix());
 }
 
@@ -135,8 +126,8 @@ fn a_turn_weaves_only_from_the_books_that_were_attached() {
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
     let mut texts = |attachments| {
-        let given = Given { attachments, ..Given::default() };
-        let woven = replay.ask(&Asked { context: Tokens(1000), given, ..Asked::default() });
+        let input = TurnInput { context: Tokens(1000), attachments, ..TurnInput::default() };
+        let woven = replay.ask(&input);
         woven.injections.into_iter().map(|one| one.text).collect::<Vec<_>>()
     };
     let only = vec![Attachment { book: 1, scope: Scope::Chat }];

@@ -30,7 +30,7 @@ pub struct LoreSources<'a> {
     /// Those that are active for whoever speaks.
     pub roster: &'a Roster,
     /// What people want of the vault in this chat.
-    pub scene: &'a turn::Scene,
+    pub scene: &'a turn::VaultContext,
 }
 
 impl LoreSources<'_> {
@@ -40,7 +40,7 @@ impl LoreSources<'_> {
     }
 
     fn is_wanted(&self, note: &Note) -> bool {
-        let turn::Scene { folders, blocks, .. } = self.scene;
+        let turn::VaultContext { folders, blocks, .. } = self.scene;
         let inside = folders.is_empty() || note.is_in_any(folders);
         inside && !blocks.iter().any(|block| block.names(note))
     }

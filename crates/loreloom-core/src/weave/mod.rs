@@ -2,24 +2,22 @@
 
 mod notes;
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::{
     cards,
-    chat::Role,
+    engine::{EngineInput, verdict::verdict},
     ids::EntryId,
     library::{Dialect, EntryIx, Library, Roster},
-    place::{Injection, Place, Provenance},
-    report::{BudgetUse, Outcome, Report, Stop, TurnFacts, Verdict, Warning},
+    place::Injection,
+    report::{Outcome, Report, Stop, TurnFacts, Verdict},
     rules::Rules,
     state::{StateDelta, StoryState},
-    tokens::TokenCounter,
-    turn::{Instruments, ScannedPrompt, Turn},
-    units::Tokens,
+    turn::{Instruments, ScannedPrompt, Turn, TurnInput},
     vault::{Pick, Vault},
-    worldinfo::{self, Activated, Bucket, Placed},
+    worldinfo,
 };
 
 /// What a turn decided.
@@ -36,73 +34,40 @@ pub struct Woven {
 }
 
 /// Decides a turn. A pure function of its arguments: the same turn gives the same bytes.
-pub fn weave(
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Woven {
-    let Rules { world_info, wrap, .. } = rules;
+pub fn weave(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Woven {
+    let EngineInput { library, active, turn, state, rules } = *input;
     let notes = notes::weave(library, turn, state, rules, instruments);
-    let prompts = fed(turn, notes.as_ref(), rules);
-    let turn = &Turn { prompts: &prompts, ..*turn };
-    let scan =
-        worldinfo::scan_wrapping(library, roster, turn, state, world_info, wrap, instruments);
-    let placed = worldinfo::place(library, &scan.activated, &rules.regex_scripts, &turn.macros());
-    let injection = |one: &Placed<'_>| Injection {
-        place: place_of(&one.bucket),
-        role: role_of(&one.bucket),
-        text: one.text.to_string(),
-        tokens: sent_tokens(library, one, instruments.counter),
-        source: source_of(library, one.activated.ix),
-    };
-    let mut injections: Vec<Injection> = placed.iter().map(injection).collect();
-    let places: FxHashMap<EntryIx, Place> =
-        placed.iter().map(|one| (one.activated.ix, place_of(&one.bucket))).collect();
-    let mut verdicts: Vec<Verdict> = scan
-        .activated
-        .iter()
-        .map(|one| activated(library, turn, one, places.get(&one.ix).cloned()))
-        .collect();
-    verdicts.extend(scan.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
-    let mut warnings = warnings(library, roster, scan.too_slow);
-    let cards = cards::scan(library, roster, turn, (state, scan.state), &rules.cards, instruments);
-    injections.extend(cards::injections(library, &cards.placed, turn, rules, instruments.counter));
-    verdicts.extend(cards.placed.into_iter().map(|one| {
-        let (place, tokens, trigger) = (one.place, one.tokens, Box::new(one.trigger));
-        verdict(library, one.ix, Outcome::Activated { place, tokens, trigger })
-    }));
-    verdicts.extend(cards.stopped.into_iter().map(|(ix, stop)| stopped(library, ix, stop)));
-    warnings.extend(cards.warnings);
-    let mut budgets: Vec<BudgetUse> = scan.budget.into_iter().chain(cards.budgets).collect();
-    let mut after = cards.state;
-    if turn.dry_run {
+    let fed = fed(turn.input, notes.as_ref(), rules);
+    let turn = &Turn { input: &fed, ..*turn };
+    let input = EngineInput { turn, ..*input };
+    let (mut lore, timing) = worldinfo::contribute(&input, instruments);
+    let (cards, mut after) = cards::contribute(&input, timing, instruments);
+    lore.extend(cards);
+    if turn.input.dry_run {
         after.variables.clone_from(&state.variables);
     }
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
-    injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
+    lore.injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
     if let Some(notes) = notes {
-        injections.extend(notes.injections);
-        verdicts.extend(notes.verdicts);
-        budgets.extend(notes.budget);
+        lore.injections.extend(notes.injections);
+        lore.verdicts.extend(notes.verdicts);
+        lore.budgets.extend(notes.budget);
         after.vault = notes.state;
     }
     Woven {
-        hide_prompts: cards.hide_prompts,
+        hide_prompts: lore.hide_prompts,
         delta: StateDelta::between(state, &after),
         report: Report {
-            facts: facts(library, turn, instruments),
-            budgets,
-            untouched: untouched_by(&verdicts, library, roster),
-            verdicts,
+            facts: TurnFacts::of(turn, library.version(), instruments.counter),
+            budgets: lore.budgets,
+            untouched: untouched_by(&lore.verdicts, library, active),
+            verdicts: lore.verdicts,
             spans: Vec::new(),
-            warnings,
+            warnings: lore.warnings,
             cache: None,
             selection,
         },
-        injections,
+        injections: lore.injections,
     }
 }
 
@@ -112,24 +77,24 @@ fn untouched_by(verdicts: &[Verdict], library: &Library, roster: &Roster) -> u32
     u32::try_from(entries.saturating_sub(verdicts.len())).unwrap_or(u32::MAX)
 }
 
-/// What World Info scans beside the chat: prompts that ask for it, and the vault's texts
-/// where the rules say so.
+/// The input with the vault's texts as another scanned prompt, if the rules feed them to
+/// World Info.
 fn fed<'turn>(
-    turn: &Turn<'turn>,
+    input: &'turn TurnInput,
     notes: Option<&notes::Notes>,
     rules: &Rules,
-) -> Cow<'turn, [ScannedPrompt]> {
+) -> Cow<'turn, TurnInput> {
     let Some(notes) = notes.filter(|_| rules.vault.feeds_world_info) else {
-        return Cow::Borrowed(turn.prompts);
+        return Cow::Borrowed(input);
     };
     let texts = notes.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
-    let mut prompts = turn.prompts.to_vec();
-    prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
-    Cow::Owned(prompts)
+    let mut input = input.clone();
+    input.prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
+    Cow::Owned(input)
 }
 
 /// The notes that a selecting model may choose from this turn; `None` if there is no vault
-/// or no model is asked. What it answers goes into [`Host::selection`](crate::turn::Host).
+/// or no model is asked. Put its answer into [`TurnInput::selection`].
 pub fn vault_candidates(
     library: &Library,
     turn: &Turn<'_>,
@@ -140,21 +105,18 @@ pub fn vault_candidates(
     notes::candidates(library, turn, state, rules, instruments)
 }
 
-/// The verdicts of all entries of the roster: those of the report, and for entries that
-/// nothing touched the rule that kept them out.
+/// The verdicts of all active entries: those of the report, and for entries that nothing
+/// touched the rule that kept them out.
 ///
 /// Looks further back in the chat than the turn did, to tell a near miss from a miss.
 pub fn verdicts(
     report: &Report,
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Vec<Verdict> {
+    let EngineInput { library, active, turn, rules, .. } = *input;
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
-    let all = roster.entries().iter().chain(roster.card_entries()).copied();
+    let all = active.entries().iter().chain(active.card_entries()).copied();
     let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
     // A touched entry may have been stopped for want of a key in reach: say how near it was.
     let vague = (0..).zip(&report.verdicts).filter(|(_, verdict)| is_vague(verdict));
@@ -164,11 +126,11 @@ pub fn verdicts(
     let mut verdicts = report.verdicts.clone();
     for (dialect, open) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
         let entries: Vec<EntryIx> = open.iter().map(|&(_, ix)| ix).collect();
-        let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &entries);
+        let stops = untouched(dialect, input, &entries, instruments);
         for ((at, ix), stop) in open.into_iter().zip(stops) {
             match at.and_then(|at: usize| verdicts.get_mut(at)) {
                 Some(verdict) => verdict.outcome = Outcome::Stopped(stop),
-                None => verdicts.push(stopped(library, ix, stop)),
+                None => verdicts.push(verdict(library, ix, Outcome::Stopped(stop))),
             }
         }
     }
@@ -178,25 +140,20 @@ pub fn verdicts(
     verdicts
 }
 
-/// What was decided about one entry of the roster, as [`verdicts`] tells it.
-#[expect(clippy::too_many_arguments, reason = "a turn's inputs, passed on as they are")]
+/// What was decided about one active entry, as in [`verdicts`].
 pub(crate) fn outcome_of(
     entry: &EntryId,
     report: &Report,
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Option<Outcome> {
+    let EngineInput { library, active, .. } = *input;
     let known = report.verdicts.iter().find(|verdict| verdict.entry == *entry);
     if let Some(verdict) = known.filter(|verdict| !is_vague(verdict)) {
         return Some(verdict.outcome.clone());
     }
-    let ix = library.find(entry).filter(|ix| roster.ranks(*ix).next().is_some())?;
-    let dialect = library.dialect_of(ix);
-    let stops = untouched(dialect, library, roster, turn, state, rules, instruments, &[ix]);
+    let ix = library.find(entry).filter(|ix| active.ranks(*ix).next().is_some())?;
+    let stops = untouched(library.dialect_of(ix), input, &[ix], instruments);
     stops.into_iter().next().map(Outcome::Stopped)
 }
 
@@ -205,123 +162,17 @@ fn is_vague(verdict: &Verdict) -> bool {
     verdict.outcome == Outcome::Stopped(Stop::NoKeyFound)
 }
 
-#[expect(clippy::too_many_arguments, reason = "a turn's inputs, passed on as they are")]
+/// The rule that keeps each of these entries out.
 fn untouched(
     dialect: Dialect,
-    library: &Library,
-    roster: &Roster,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
+    input: &EngineInput<'_>,
     rest: &[EntryIx],
+    instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
-    if rest.is_empty() {
-        return Vec::new();
-    }
     match dialect {
-        Dialect::WorldInfo => {
-            let rules = &rules.world_info;
-            worldinfo::judge_untouched(library, roster, turn, state, rules, instruments, rest)
-        }
-        Dialect::Cards => {
-            let rules = &rules.cards;
-            cards::judge_untouched(library, roster, turn, state, rules, instruments, rest)
-        }
-    }
-}
-
-fn facts(library: &Library, turn: &Turn<'_>, instruments: &Instruments<'_>) -> TurnFacts {
-    TurnFacts {
-        chat: turn.chat.clone(),
-        prefix: turn.prefix,
-        answers: turn.answers,
-        chat_length: turn.length(),
-        generation: turn.generation,
-        speaker: turn.speaker.map(|speaker| speaker.name.clone()),
-        persona: Some(turn.user.to_owned()).filter(|name| !name.is_empty()),
-        tokenizer: instruments.counter.name().to_owned(),
-        context: turn.context,
-        seed: turn.seed,
-        library: library.version(),
-        at: turn.at,
-    }
-}
-
-fn activated(library: &Library, turn: &Turn<'_>, one: &Activated, place: Option<Place>) -> Verdict {
-    verdict(
-        library,
-        one.ix,
-        Outcome::Activated {
-            place,
-            tokens: one.tokens,
-            trigger: Box::new(one.trigger(library, turn)),
-        },
-    )
-}
-
-fn stopped(library: &Library, ix: EntryIx, stop: Stop) -> Verdict {
-    verdict(library, ix, Outcome::Stopped(stop))
-}
-
-fn verdict(library: &Library, ix: EntryIx, outcome: Outcome) -> Verdict {
-    let entry = library.entry(ix);
-    let (book, title) = (library.book(ix).id.clone(), entry.title().to_owned());
-    Verdict::new(book, entry.id.clone(), title, outcome)
-}
-
-/// What a person should know about the keys of World Info.
-fn warnings(
-    library: &Library,
-    roster: &Roster,
-    too_slow: Vec<(EntryIx, Box<str>)>,
-) -> Vec<Warning> {
-    let title = |ix: EntryIx| library.entry(ix).title().to_owned();
-    let slow = too_slow.into_iter();
-    let slow = slow.map(|(ix, key)| Warning::KeyTooSlow { entry: title(ix), key: key.into() });
-    let here = |ix: EntryIx| roster.ranks(ix).next().is_some();
-    let failed = library.not_regexes().filter(|(ix, _)| here(*ix));
-    let failed =
-        failed.map(|(ix, key)| Warning::KeyNotARegex { entry: title(ix), key: key.to_owned() });
-    slow.chain(failed).collect()
-}
-
-/// The tokens of a text as it is sent: counted again only if it changed on its way.
-fn sent_tokens(library: &Library, placed: &Placed<'_>, counter: &dyn TokenCounter) -> Tokens {
-    if Arc::ptr_eq(&placed.text, placed.activated.text(library)) {
-        placed.activated.tokens
-    } else {
-        counter.count(&placed.text)
-    }
-}
-
-fn source_of(library: &Library, ix: EntryIx) -> Provenance {
-    Provenance::Lore { book: library.book(ix).id.clone(), entry: library.entry(ix).id.clone() }
-}
-
-fn place_of(bucket: &Bucket) -> Place {
-    match bucket {
-        Bucket::Before => Place::BeforeCharacter,
-        Bucket::After => Place::AfterCharacter,
-        Bucket::NoteTop => Place::NoteTop,
-        Bucket::NoteBottom => Place::NoteBottom,
-        Bucket::ExamplesTop => Place::BeforeExamples,
-        Bucket::ExamplesBottom => Place::AfterExamples,
-        Bucket::AtDepth(depth, _) => Place::AtDepth(depth.unwrap_or(worldinfo::DEFAULT_DEPTH)),
-        Bucket::Outlet(name) => Place::Outlet(name.clone()),
-    }
-}
-
-fn role_of(bucket: &Bucket) -> Role {
-    match bucket {
-        Bucket::AtDepth(_, role) => *role,
-        Bucket::Before
-        | Bucket::After
-        | Bucket::NoteTop
-        | Bucket::NoteBottom
-        | Bucket::ExamplesTop
-        | Bucket::ExamplesBottom
-        | Bucket::Outlet(_) => Role::System,
+        _ if rest.is_empty() => Vec::new(),
+        Dialect::WorldInfo => worldinfo::judge_untouched(input, rest, instruments),
+        Dialect::Cards => cards::judge_untouched(input, rest, instruments),
     }
 }
 

@@ -38,10 +38,10 @@ pub(super) fn weave(
     let own = &rules.vault.rules;
     let found = matches(vault, turn, &lines, state, rules, instruments);
     let (picks, selection) = selected(vault, turn, &lines, &found, rules);
-    let told = turn.host.scene.unwrap_or(&state.scene);
+    let told = turn.input.vault_context.as_ref().unwrap_or(&state.vault_context);
     let scene = vault::Scene {
         lines: &lines,
-        character: turn.speaker.map(|speaker| speaker.name.as_str()),
+        character: turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str()),
         context: &told.context,
         fields: &rules.vault.fields,
         folders: &told.folders,
@@ -70,7 +70,7 @@ pub(super) fn weave(
         verdicts,
         selection,
         budget,
-        state: if turn.dry_run { state.vault.clone() } else { report.state },
+        state: if turn.input.dry_run { state.vault.clone() } else { report.state },
     })
 }
 
@@ -87,7 +87,7 @@ pub(super) fn candidates(
     let found = matches(vault, turn, &lines, state, rules, instruments);
     let open = vault::candidates(vault, &found, selection);
     // What the scene will stop need not be chosen.
-    let scene = turn.host.scene.unwrap_or(&state.scene);
+    let scene = turn.input.vault_context.as_ref().unwrap_or(&state.vault_context);
     let (own, fields) = (&rules.vault.rules, &rules.vault.fields);
     let is_new = vault::is_new(lines.len(), own);
     let exempt = Exempt::among(vault, open.iter().map(|one| one.ix), &scene.pins, is_new, own);
@@ -134,7 +134,7 @@ fn matches(
     rules: &Rules,
     instruments: &mut Instruments<'_>,
 ) -> Matches {
-    let character = turn.speaker.map(|speaker| speaker.name.as_str());
+    let character = turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str());
     let Instruments { dice, cache, .. } = instruments;
     let tools: (&mut dyn Dice, _) = (*dice, &mut cache.vault);
     vault::find(vault, lines, character, &state.vault, &rules.vault.rules, tools)
@@ -147,7 +147,7 @@ fn selected(
     found: &Matches,
     rules: &Rules,
 ) -> (Vec<Pick>, Option<SelectionUse>) {
-    let (Some(selection), Some(answer)) = (&rules.vault.selection, turn.host.selection) else {
+    let (Some(selection), Some(answer)) = (&rules.vault.selection, &turn.input.selection) else {
         return (found.picks.clone(), None);
     };
     let own = &rules.vault.rules;

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
-    chat::{Message, Path},
-    dice::TurnDice,
-    given::{Asked, Given},
+    chat::{Message, Path, Role},
     ids::ChatId,
     library::Shelf,
     report::{Fallback, Reason},
     tokens::ByteEstimate,
-    turn::{Scene, Selection, Transcript, TurnCache},
+    turn::{Selection, Transcript, TurnCache, TurnInput, VaultContext},
     units::Tokens,
     vault::{Choice, Confidence, Mark, Note, SelectionRules, hash_of},
 };
@@ -39,19 +37,28 @@ fn shelf() -> Shelf {
     shelf
 }
 
-fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, given: Given) -> Woven {
+fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, input: TurnInput) -> Woven {
     let library = shelf.compile();
     let roster = Roster::all(&library, shelf.rules.world_info.strategy);
     let said = texts.iter().map(|text| Message::new(Role::User, Some("Mira"), *text));
     let path = Path::of(ChatId::from("c"), said);
     let transcript = Transcript::of(&path, true);
-    let asked = Asked { context: Tokens(4000), given, ..Asked::default() };
-    let turn = asked.turn(&path, &transcript);
-    let mut dice = TurnDice::at(0, turn.chat, turn.answers);
+    let input = TurnInput { context: Tokens(4000), ..input };
+    let turn = input.turn(&path, &transcript);
+    let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    weave(&library, &roster, &turn, state, &shelf.rules, &mut instruments)
+    weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state,
+            rules: &shelf.rules,
+        },
+        &mut instruments,
+    )
 }
 
 fn texts(woven: &Woven) -> Vec<&str> {
@@ -65,25 +72,26 @@ fn has(woven: &Woven, part: &str) -> bool {
 #[test]
 fn notes_are_woven_beside_books_and_their_pauses_carry_over() {
     let shelf = shelf();
-    let first = woven(&shelf, &["I hear a bell."], &StoryState::default(), Given::default());
+    let first = woven(&shelf, &["I hear a bell."], &StoryState::default(), TurnInput::default());
     assert!(has(&first, "The bell hangs"), "{:?}", texts(&first));
     assert!(!has(&first, "The tower leans."));
     assert_eq!(first.report.untouched, 2, "the harbour's entry and the tower's note");
     let mut state = StoryState::default();
     state.apply(&first.delta);
-    let second = woven(&shelf, &["A bell.", "A bell again."], &state, Given::default());
+    let second = woven(&shelf, &["A bell.", "A bell again."], &state, TurnInput::default());
     assert!(!has(&second, "The bell hangs"), "it pauses: {:?}", texts(&second));
     let bell = second.report.verdicts.iter().find(|verdict| verdict.title == "Bell").unwrap();
     assert!(matches!(bell.outcome, Outcome::Stopped(Stop::Resting { .. })), "{bell:?}");
-    let given = Given { dry_run: true, ..Given::default() };
-    assert!(woven(&shelf, &["bell"], &StoryState::default(), given).delta.is_empty());
+    let input = TurnInput { dry_run: true, ..TurnInput::default() };
+    assert!(woven(&shelf, &["bell"], &StoryState::default(), input).delta.is_empty());
 }
 
 #[test]
 fn the_vaults_text_reaches_world_info_only_if_the_rules_say_so() {
     let mut shelf = shelf();
-    let turn =
-        |shelf: &Shelf| woven(shelf, &["I hear a bell."], &StoryState::default(), Given::default());
+    let turn = |shelf: &Shelf| {
+        woven(shelf, &["I hear a bell."], &StoryState::default(), TurnInput::default())
+    };
     assert!(!has(&turn(&shelf), "silts up"));
     shelf.rules.vault.feeds_world_info = true;
     assert!(has(&turn(&shelf), "silts up"));
@@ -93,16 +101,17 @@ fn the_vaults_text_reaches_world_info_only_if_the_rules_say_so() {
 fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
     let mut shelf = shelf();
     let mark = |title: &str| Mark { title: title.to_owned(), vault: None };
-    let scene = Scene { pins: vec![mark("tower")], blocks: vec![mark("bell")], ..Scene::default() };
-    let given = Given { scene: Some(scene), ..Given::default() };
-    let pinned = woven(&shelf, &["I hear a bell."], &StoryState::default(), given);
+    let (pins, blocks) = (vec![mark("tower")], vec![mark("bell")]);
+    let context = VaultContext { pins, blocks, ..VaultContext::default() };
+    let input = TurnInput { vault_context: Some(context), ..TurnInput::default() };
+    let pinned = woven(&shelf, &["I hear a bell."], &StoryState::default(), input);
     assert!(has(&pinned, "The tower leans.") && !has(&pinned, "The bell hangs"));
 
     shelf.rules.vault.selection = Some(SelectionRules::default());
     let both = ["The bell in the tower."];
     let answered = |selection| {
-        let given = Given { selection: Some(selection), ..Given::default() };
-        woven(&shelf, &both, &StoryState::default(), given)
+        let input = TurnInput { selection: Some(selection), ..TurnInput::default() };
+        woven(&shelf, &both, &StoryState::default(), input)
     };
     let tower = Choice {
         title: "Tower".to_owned(),

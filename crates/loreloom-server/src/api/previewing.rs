@@ -6,7 +6,7 @@ use crate::past::again::{Again, as_stored};
 use axum::extract::State;
 use loreloom_core::{
     ids::{ChatId, EntryId, LibraryVersion},
-    library::{Attachment, Cast, Shelf},
+    library::{Attachment, Shelf},
     notebook,
     place::Provenance,
     replay::{TurnChange, TurnLine, compare},
@@ -148,14 +148,8 @@ impl Chosen {
 
     /// The books that are active for a turn, where they are not those of its day.
     fn attachments(&self, past: &Revisited) -> Option<Vec<Attachment>> {
-        let (lore, given) = (self.followed.as_ref()?, past.record.given.as_deref()?);
-        let cast = Cast {
-            chat: past.path.chat(),
-            character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-            persona: &given.user,
-            group: given.group.as_deref(),
-        };
-        Some(lore.attachments(&cast))
+        let (lore, input) = (self.followed.as_ref()?, past.record.input.as_deref()?);
+        Some(lore.attachments(&input.cast(past.path.chat())))
     }
 }
 
@@ -178,7 +172,7 @@ async fn preview(
     let memory = std::mem::take(&mut body.memory);
     let name = body.speaker.clone();
     let chosen = Chosen::of(&app, &caller, body, looked.past.record.library).await?;
-    let counter = app.counter_of(looked.past.record.given.as_deref());
+    let counter = app.counter_of(looked.past.record.input.as_deref());
     let mut past = looked.past.clone();
     let speaker = match name {
         Some(name) => Some(speak_as(&app, &caller, &mut past, &chosen, name).await?),
@@ -207,17 +201,17 @@ async fn speak_as(
     if name.trim().is_empty() {
         return Err(Problem::value("speaker", "must not be empty", name));
     }
-    if let Some(given) = &mut past.record.given {
+    if let Some(input) = &mut past.record.input {
         // Its own speaker has tags and a file name, of others only the name is known.
-        if given.speaker.as_ref().is_none_or(|speaker| speaker.name != name) {
-            given.speaker = Some(Speaker::named(name.clone()));
+        if input.speaker.as_ref().is_none_or(|speaker| speaker.name != name) {
+            input.speaker = Some(Speaker::named(name.clone()));
         }
     }
     let withheld = app.withheld(&caller.tenant, &past.path, &name).await?;
     Ok(AsSpeaker { name, followed: chosen.followed.is_some(), withheld })
 }
 
-/// The turn as it was, and again with `past` as what it was given.
+/// The turn as it was, and again with the input of `past`.
 fn decided(
     was: &Revisited,
     past: &Revisited,
@@ -226,12 +220,12 @@ fn decided(
 ) -> Result<PreviewView, Problem> {
     let sent = was.record.prompt.as_slice();
     let unknown = || Problem::new(Code::Conflict, "what the turn was given was not kept");
-    let mut given = past.record.given.as_deref().cloned().ok_or_else(unknown)?;
+    let mut input = past.record.input.as_deref().cloned().ok_or_else(unknown)?;
     if let Some(attachments) = chosen.attachments(past) {
-        given.attachments = Some(attachments);
+        input.attachments = Some(attachments);
     }
     let library = chosen.shelf.compile();
-    let again = Again::decide(past, &given, &library, &chosen.shelf.rules, counter)?;
+    let again = Again::decide(past, &input, &library, &chosen.shelf.rules, counter)?;
     let titles = |source: &Provenance| match source {
         Provenance::Lore { entry, .. } => library.title(entry).unwrap_or_default().to_owned(),
         Provenance::AuthorsNote => "authors_note".to_owned(),
@@ -271,12 +265,12 @@ async fn remember(
     counter: &dyn TokenCounter,
     changes: &SlotChanges,
 ) -> Result<(), Problem> {
-    let given = past.record.given.as_deref();
+    let input = past.record.input.as_deref();
     let speaker =
-        given.and_then(|given| given.speaker.as_ref()).map(|speaker| speaker.name.clone());
+        input.and_then(|input| input.speaker.as_ref()).map(|speaker| speaker.name.clone());
     // What the model sees anyway is never recalled: the messages of the prompt are the last
     // of the path.
-    let prompt = given.and_then(|given| given.seams.unpick(&past.record.prompt));
+    let prompt = input.and_then(|input| input.seams.unpick(&past.record.prompt));
     let seen = prompt.unwrap_or_default().len();
     let seen_from = past.path.items().len().saturating_sub(seen);
     let remembered = app

@@ -208,7 +208,7 @@ async fn prompt(
     };
     let (prompt, spans) = (&looked.past.record.prompt, &looked.past.record.report.spans);
     let before = before.as_ref().map(|before| before.prompt.as_slice());
-    let counter = app.counter_of(looked.past.record.given.as_deref());
+    let counter = app.counter_of(looked.past.record.input.as_deref());
     let map = PromptMap::of(prompt, spans, before, titles, counter.as_ref());
     Ok(Tagged { tag: tag(&looked), body: map })
 }

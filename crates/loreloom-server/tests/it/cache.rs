@@ -168,8 +168,8 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
     let messages: Vec<_> = nodes.into_iter().map(|node| node.message).collect();
     let lore = loreloom.app.stacks.lore();
     for (turn, record) in records(&loreloom).await.into_iter().enumerate() {
-        let given = record.given.as_deref().unwrap();
-        let path = given.path(chat.id.clone(), messages[..=turn * 2].to_vec());
+        let input = record.input.as_deref().unwrap();
+        let path = input.path(chat.id.clone(), messages[..=turn * 2].to_vec());
         assert_eq!(path.prefix(), record.at);
         let before =
             Path::of(chat.id.clone(), path.items()[..turn * 2].iter().map(|i| i.message.clone()));
@@ -178,8 +178,8 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         } else {
             loreloom.store.state(&tenant, &before).await.unwrap()
         };
-        let bare = given.seams.unpick(&record.prompt).unwrap();
-        let layout = given.seams.layout.clone().unwrap();
+        let bare = input.seams.unpick(&record.prompt).unwrap();
+        let layout = input.seams.layout.clone().unwrap();
         let mut woven = loreloom_core::weave::Woven {
             injections: record.injections.clone(),
             delta: record.delta.clone(),
@@ -188,9 +188,9 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         };
         woven.delta.ledger = loreloom_core::stable::LedgerDelta::default();
         let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
-        let arrangement = given.arrangement.as_ref().unwrap();
-        let roster = given.roster(lore.library(), lore.rules());
-        let (library, scene) = (lore.library(), &state.scene);
+        let arrangement = input.arrangement.as_ref().unwrap();
+        let roster = input.roster(lore.library(), lore.rules());
+        let (library, scene) = (lore.library(), &state.vault_context);
         let sources = LoreSources { library, roster: &roster, scene };
         let planned = arrangement.place(canvas, sources, &state.ledger, &mut woven);
         let again = layout.plan(&bare, &planned.injections()).apply(bare);

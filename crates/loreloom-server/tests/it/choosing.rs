@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::Message,
-    dice::TurnDice,
-    given::Asked,
+    engine::EngineInput,
     ids::TenantId,
     library::Shelf,
     report::{Fallback, Outcome, SelectionUse, Served, Stop},
@@ -146,19 +145,27 @@ fn decided_again(
     record: &TurnRecord,
     messages: impl IntoIterator<Item = Message>,
 ) -> Vec<String> {
-    let given = record.given.clone().unwrap();
+    let input = record.input.clone().unwrap();
     let library = shelf.compile();
-    let roster = given.roster(&library, &shelf.rules);
-    let path = given.path(record.chat.clone(), messages);
+    let roster = input.roster(&library, &shelf.rules);
+    let path = input.path(record.chat.clone(), messages);
     let transcript = Transcript::of(&path, shelf.rules.world_info.include_names);
-    let asked = Asked::of(*given, &record.report.facts);
-    let turn = asked.turn(&path, &transcript);
-    let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+    let turn = input.turn(&path, &transcript);
+    let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
     let state = StoryState::default();
-    let woven = weave(&library, &roster, &turn, &state, &shelf.rules, &mut instruments);
+    let woven = weave(
+        &EngineInput {
+            library: &library,
+            active: &roster,
+            turn: &turn,
+            state: &state,
+            rules: &shelf.rules,
+        },
+        &mut instruments,
+    );
     assert_eq!(woven.report.selection, record.report.selection);
     assert_eq!(woven.report.verdicts, record.report.verdicts);
     woven.injections.into_iter().map(|one| one.text).collect()

@@ -88,7 +88,7 @@ pub(crate) struct Setup {
     /// Another book than the one with the bell.
     pub(crate) lore: Option<Book>,
     /// What is told of chats.
-    pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
+    pub(crate) contexts: std::collections::BTreeMap<String, loreloom_core::turn::StoryContext>,
     pub(crate) choosing: Option<Choosing>,
     pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// What finds entries by meaning, and how long a turn waits for it.
@@ -115,7 +115,7 @@ impl Default for Setup {
             access: Access::default(),
             limits: Limits::default(),
             lore: None,
-            told: std::collections::BTreeMap::new(),
+            contexts: std::collections::BTreeMap::new(),
             choosing: None,
             noting: None,
             embedder: None,
@@ -148,7 +148,7 @@ impl Loreloom {
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, contexts, .. } = setup;
         let Setup { embedder, clock, prices, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
@@ -170,7 +170,7 @@ impl Loreloom {
                 user: "Mira".to_owned(),
                 speaker: None,
                 seed: 0,
-                told,
+                contexts,
             },
             weaving,
             access: Arc::new(access),

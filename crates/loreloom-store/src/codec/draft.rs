@@ -19,7 +19,7 @@ use super::{
     pack::pack,
     prompt_draft::{self, DraftedMessage},
     text_list::TextList,
-    turn_body::{StoredGiven, StoredInjection},
+    turn_body::{StoredInjection, StoredInput},
 };
 use crate::{
     errors::not_json,
@@ -68,7 +68,7 @@ pub(crate) struct TurnDraft {
     answers: Option<MessageId>,
     library: LibraryVersion,
     injections: Vec<StoredInjection>,
-    given: Option<StoredGiven>,
+    input: Option<StoredInput>,
     prompt: Vec<DraftedMessage>,
 }
 
@@ -84,8 +84,8 @@ impl TurnDraft {
         let mut texts = TextList::default();
         let injections = turn.injections.iter();
         let injections = injections.map(|one| StoredInjection::of(one, &mut texts)).collect();
-        let given = turn.given.as_deref().map(|given| StoredGiven::of(given, &mut texts));
-        let given = given.transpose().map_err(|error| not_json(&error))?;
+        let input = turn.input.as_deref().map(|input| StoredInput::of(input, &mut texts));
+        let input = input.transpose().map_err(|error| not_json(&error))?;
         let prompt = prompt_draft::draft(&turn.prompt, &turn.report.spans, items, &mut texts);
         let mut repeated = vec![false; items.len()];
         for item in prompt_draft::items_of(&prompt) {
@@ -106,7 +106,7 @@ impl TurnDraft {
             answers: turn.answers,
             library: turn.library,
             injections,
-            given,
+            input,
             prompt,
         })
     }
@@ -132,7 +132,7 @@ impl TurnDraft {
             answers: None,
             library: LibraryVersion::default(),
             injections: Vec::new(),
-            given: None,
+            input: None,
             prompt: Vec::new(),
         }
     }
@@ -186,8 +186,8 @@ impl TurnDraft {
             let reason = "a message of the prompt has no number".to_owned();
             StoreError::Damaged { what: "the turn's draft".to_owned(), reason }
         })?;
-        let Self { answers, library, injections, given, .. } = self;
-        let body = TurnBody { answers, library, injections, prompt, given, texts };
+        let Self { answers, library, injections, input, .. } = self;
+        let body = TurnBody { answers, library, injections, prompt, input, texts };
         let body = body.to_bytes().map_err(|error| not_json(&error))?;
         Ok(DraftedRows { columns: self.columns, body, path: Arc::new(path) })
     }

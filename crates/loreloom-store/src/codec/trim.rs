@@ -22,9 +22,9 @@ pub(crate) fn record(turn: &mut TurnRecord) {
     turn.report.verdicts.clear();
     turn.report.spans.clear();
     turn.report.warnings.clear();
-    if let Some(given) = &mut turn.given {
+    if let Some(input) = &mut turn.input {
         // Seams are places in the prompt.
-        given.seams = Seams::default();
+        input.seams = Seams::default();
     }
 }
 
@@ -33,10 +33,10 @@ pub(crate) fn columns(body: &[u8], report: &[u8]) -> Result<TrimmedColumns, Stri
     let mut body = TurnBody::from_bytes(body)?;
     body.prompt.clear();
     body.injections.clear();
-    if let Some(given) = &mut body.given {
-        given.seams = Seams::default();
+    if let Some(input) = &mut body.input {
+        input.seams = Seams::default();
     }
-    match body.given.as_mut().map(|given| &mut given.fixed) {
+    match body.input.as_mut().map(|input| &mut input.fixed) {
         Some(TextPiece::Text(index)) => {
             let number = body.texts.get(*index).copied();
             body.texts = number.into_iter().collect();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use loreloom_core::{
     assemble::Seams,
-    chat::{Role, Voices},
-    given::Given,
+    chat::{GenerationType, Role, Voices},
     ids::{ChatId, LibraryVersion, MessageId},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::Report,
     state::{StateDelta, StoryState},
-    units::Tokens,
+    turn::TurnInput,
+    units::{Timestamp, Tokens},
 };
 use loreloom_ports::StoreError;
 use serde::{Deserialize, Serialize};
@@ -34,33 +34,38 @@ pub(crate) struct TurnBody {
     pub(super) injections: Vec<StoredInjection>,
     pub(super) prompt: Vec<PromptPart>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) given: Option<StoredGiven>,
+    pub(super) input: Option<StoredInput>,
     /// Numbers of the texts that pieces refer to by their index in this list.
     pub(crate) texts: Vec<i64>,
 }
 
 /// The input of a turn. Card, persona and the like rarely change, so they are a text that is
-/// stored once. Voices and seams change on every turn and are short.
+/// stored once. The rest changes on every turn and is short.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct StoredGiven {
+pub(super) struct StoredInput {
     pub(super) fixed: TextPiece<i64>,
+    generation: GenerationType,
+    at: Option<Timestamp>,
     voices: Voices,
     pub(super) seams: Seams,
 }
 
-impl StoredGiven {
-    pub(super) fn of(given: &Given, texts: &mut TextList) -> Result<Self, serde_json::Error> {
-        let (voices, seams) = (given.voices.clone(), given.seams.clone());
-        let (no_voices, no_seams) = (Voices::default(), Seams::default());
-        let fixed = Given { voices: no_voices, seams: no_seams, ..given.clone() };
+impl StoredInput {
+    pub(super) fn of(input: &TurnInput, texts: &mut TextList) -> Result<Self, serde_json::Error> {
+        let mut fixed = input.clone();
+        let generation = std::mem::take(&mut fixed.generation);
+        let at = fixed.at.take();
+        let voices = std::mem::take(&mut fixed.voices);
+        let seams = std::mem::take(&mut fixed.seams);
         let fixed = texts.add(&serde_json::to_string(&fixed)?);
-        Ok(Self { fixed, voices, seams })
+        Ok(Self { fixed, generation, at, voices, seams })
     }
 
-    fn restore(self, texts: &ReferencedTexts) -> Result<Box<Given>, String> {
+    fn restore(self, texts: &ReferencedTexts) -> Result<Box<TurnInput>, String> {
         let fixed = texts.piece(&self.fixed)?;
-        let fixed: Given = serde_json::from_str(fixed).map_err(|error| error.to_string())?;
-        Ok(Box::new(Given { voices: self.voices, seams: self.seams, ..fixed }))
+        let fixed: TurnInput = serde_json::from_str(fixed).map_err(|error| error.to_string())?;
+        let Self { generation, at, voices, seams, .. } = self;
+        Ok(Box::new(TurnInput { generation, at, voices, seams, ..fixed }))
     }
 }
 
@@ -122,7 +127,7 @@ impl ReferencedTexts {
 pub(crate) struct RestoredTurn {
     pub(crate) injections: Vec<Injection>,
     pub(crate) prompt: Vec<PromptMessage>,
-    pub(crate) given: Option<Box<Given>>,
+    pub(crate) input: Option<Box<TurnInput>>,
 }
 
 impl TurnBody {
@@ -156,7 +161,7 @@ impl TurnBody {
         Ok(RestoredTurn {
             prompt: prompt::restore(&self.prompt, texts)?,
             injections: injections.collect::<Result<_, _>>()?,
-            given: self.given.map(|given| given.restore(texts)).transpose()?,
+            input: self.input.map(|input| input.restore(texts)).transpose()?,
         })
     }
 }

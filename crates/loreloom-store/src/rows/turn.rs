@@ -104,7 +104,7 @@ impl TurnRow {
         texts: &ReferencedTexts,
     ) -> Decoded<TurnRecord> {
         let (answers, library) = (body.answers, body.library);
-        let RestoredTurn { injections, prompt, given } = body.restore(texts)?;
+        let RestoredTurn { injections, prompt, input } = body.restore(texts)?;
         Ok(TurnRecord {
             chat: chat.clone(),
             at: self.at,
@@ -116,7 +116,7 @@ impl TurnRow {
             prompt,
             report: report_from(&self.report)?,
             created: self.created,
-            given,
+            input,
         })
     }
 }

@@ -3,13 +3,12 @@
 use loreloom_core::{
     book::Book,
     chat::{GenerationType, Message, Path, Role},
-    given::{Asked, Given},
     ids::TenantId,
     library::{Library, Roster},
     replay::{Loom, Replay},
     rules::Profile,
     tokens::ByteEstimate,
-    turn::Speaker,
+    turn::{Speaker, TurnInput},
     units::{Timestamp, Tokens},
 };
 use loreloom_testkit::store_suite::{
@@ -133,16 +132,13 @@ async fn a_story_told_live_is_the_story_replayed() {
             continue;
         }
         let (_, woven) = live.ask(&path, GenerationType::Normal).await.unwrap();
-        let again = replay.ask(&Asked {
+        let again = replay.ask(&TurnInput {
             context: Tokens(400),
             seed: 7,
             at: woven.report.facts.at.map(|at| Timestamp(at.0)),
-            given: Given {
-                speaker: Some(Speaker { name: "Torvald".to_owned(), ..Speaker::default() }),
-                user: "Mira".to_owned(),
-                ..Given::default()
-            },
-            ..Asked::default()
+            speaker: Some(Speaker { name: "Torvald".to_owned(), ..Speaker::default() }),
+            user: "Mira".to_owned(),
+            ..TurnInput::default()
         });
         assert_eq!(again.injections, woven.injections, "message {number}");
         assert_eq!(again.delta, woven.delta, "message {number}");

@@ -52,7 +52,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     let library = Shelf::default();
     store.keep_library(&tenant, library.version(), &library).await?;
     let mut known = fixture::lively_turn(&loose, 8, 3);
-    (known.library, known.given) = (library.version(), Some(Box::default()));
+    (known.library, known.input) = (library.version(), Some(Box::default()));
     store.commit_turn(&tenant, &loose, &known, None).await?;
     store.commit_path(&tenant, &then(&loose, Role::User, "end"), None, Timestamp(71)).await?;
     store.move_tip(&tenant, chat, path.items()[4].prefix, None, Timestamp(77)).await?;

@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use daachorse::CharwiseDoubleArrayAhoCorasick;
 use loreloom_core::{
-    chat::{GenerationType, Role},
-    dice::TurnDice,
-    ids::{ChatId, PrefixHash},
+    chat::{Path, Role},
+    engine::EngineInput,
+    ids::ChatId,
     library::{Library, Roster},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{Instruments, Transcript, Turn, TurnCache, TurnInput},
     units::Tokens,
     weave::{Woven, weave},
     worldinfo::{Scan, WorldInfoRules, scan},
@@ -101,7 +101,11 @@ impl Bench {
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
+            let (library, active) = (&self.library, &self.roster);
+            scan(
+                &EngineInput { library, active, turn, state: &state, rules: &self.rules },
+                instruments,
+            )
         })
     }
 
@@ -109,7 +113,16 @@ impl Bench {
     fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
         decide(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
+            weave(
+                &EngineInput {
+                    library: &self.library,
+                    active: &self.roster,
+                    turn,
+                    state: &state,
+                    rules: &self.rules,
+                },
+                instruments,
+            )
         })
     }
 
@@ -159,25 +172,15 @@ fn decide<R>(
     cache: &mut TurnCache,
     decide: impl FnOnce(&Turn<'_>, &mut Instruments<'_>) -> R,
 ) -> R {
-    let chat = ChatId::from("bench");
-    let turn = Turn {
-        chat: &chat,
-        prefix: PrefixHash::default(),
-        answers: None,
-        transcript,
-        generation: GenerationType::Normal,
-        speaker: None,
-        user: "Mira",
-        card: &CardTexts::default(),
-        prompts: &[],
-        forced: &[],
+    let path = Path::new(ChatId::from("bench"));
+    let input = TurnInput {
+        user: "Mira".to_owned(),
         context: Tokens(1_000_000_000),
-        seed: 0,
-        at: None,
         dry_run: true,
-        host: Host::default(),
+        ..TurnInput::default()
     };
-    let mut dice = TurnDice::at(0, &chat, None);
+    let turn = input.turn(&path, transcript);
+    let mut dice = turn.dice();
     let mut instruments = Instruments { counter: &ByteEstimate, dice: &mut dice, cache };
     decide(&turn, &mut instruments)
 }

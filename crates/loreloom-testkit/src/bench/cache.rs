@@ -14,7 +14,6 @@ use loreloom_core::{
     assemble::Assembled,
     book::{Book, DepthFrom, Entry, Key, Position},
     chat::{Message, Path, Role},
-    given::{Asked, Given},
     ids::{ChatId, MessageId},
     library::{Library, Roster},
     place::{Injection, Place, Provenance},
@@ -26,6 +25,7 @@ use loreloom_core::{
         TrialTurn, fingerprint, kept,
     },
     tokens::{ByteEstimate, TokenCounter as _},
+    turn::{TurnInput, VaultContext},
     units::{Depth, MessageCount, Tokens},
 };
 use loreloom_recognise::layout_of;
@@ -162,16 +162,16 @@ impl<'a> Tale<'a> {
         let loom =
             Loom { library: &self.library, roster: &roster, rules: &rules, counter: &ByteEstimate };
         let mut replay = Replay::new(ChatId::from("bench"), loom);
-        let asked = Asked {
-            given: Given { user: "Mira".to_owned(), ..Given::default() },
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(self.setting.context),
-            ..Asked::default()
+            ..TurnInput::default()
         };
         let mut told = Told::default();
         for message in &self.messages {
             replay.say(message.clone());
             if message.role == Role::User {
-                let woven = replay.ask(&asked);
+                let woven = replay.ask(&input);
                 let limit = woven.report.budgets.iter().map(|budget| budget.limit).sum();
                 self.turn(trial, &mut told, replay.path(), woven.injections, limit);
             }
@@ -198,7 +198,7 @@ impl<'a> Tale<'a> {
         injections.extend(self.setting.note_is_ours.then_some(note));
         let (prompt, window, head) = self.prompt(path);
         let roster = Roster::all(&self.library, self.setting.rules().world_info.strategy);
-        let nothing = loreloom_core::turn::Scene::default();
+        let nothing = VaultContext::default();
         let sources = LoreSources { library: &self.library, roster: &roster, scene: &nothing };
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use cpu_time::ThreadTime;
 use loreloom_core::{
     chat::{Message, Role},
-    given::{Asked, Given},
     ids::ChatId,
     library::{Library, Roster},
     replay::{Event, Loom, Replay, events},
     rules::Profile,
     tokens::ByteEstimate,
+    turn::TurnInput,
     units::Tokens,
 };
 
@@ -59,10 +59,10 @@ fn story(inputs: &Inputs) -> Vec<Event> {
             if at % 2 == 0 { (Role::User, "Mira") } else { (Role::Assistant, "Torvald") };
         Message::new(role, Some(name), format!("{text} {at}"))
     });
-    let asked = |_, _: Option<&str>| Asked {
-        given: Given { user: "Mira".to_owned(), ..Given::default() },
+    let input = |_, _: Option<&str>| TurnInput {
+        user: "Mira".to_owned(),
         context: Tokens(8192),
-        ..Asked::default()
+        ..TurnInput::default()
     };
-    events(messages, asked)
+    events(messages, input)
 }

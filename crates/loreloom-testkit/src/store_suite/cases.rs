@@ -25,7 +25,7 @@ pub use super::{
         one_of_two_who_saw_a_revision_wins, what_was_changed_again_is_not_undone,
     },
     cases_kept::{
-        a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_what_it_was_given,
+        a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_its_input,
         libraries_are_kept_once_and_read_back_to_the_byte,
     },
     cases_tree::{

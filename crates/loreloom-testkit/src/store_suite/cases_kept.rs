@@ -7,15 +7,14 @@ use std::sync::Arc;
 use loreloom_core::{
     assemble::{Layout, Marker, Seams},
     book::{Book, Entry, Key},
-    chat::{Path, Role, Voices},
-    given::Given,
+    chat::{GenerationType, Path, Role, Voices},
     ids::{Digest, LibraryVersion, PrefixHash},
     library::Shelf,
     rules::Profile,
     stable::Arrangement,
     state::StateDelta,
-    turn::{self, CardTexts, Forced, ScannedPrompt, Selection, Speaker},
-    units::Timestamp,
+    turn::{CardTexts, Forced, ScannedPrompt, Selection, Speaker, TurnInput, VaultContext},
+    units::{Timestamp, Tokens},
 };
 use loreloom_ports::StoreError;
 
@@ -47,8 +46,12 @@ pub async fn a_path_without_turns_is_stored_and_becomes_the_tip(opener: &dyn Ope
     Ok(())
 }
 
-fn given(path: &Path) -> Given {
-    Given {
+fn input(path: &Path) -> TurnInput {
+    TurnInput {
+        generation: GenerationType::Swipe,
+        context: Tokens(4096),
+        seed: 9,
+        at: Some(Timestamp(1_700)),
         group: Some("Crew".to_owned()),
         user: "Mira".to_owned(),
         speaker: Some(Speaker {
@@ -63,9 +66,12 @@ fn given(path: &Path) -> Given {
         dry_run: true,
         greeting: Some(1),
         user_icon: Some("lantern".to_owned()),
-        text: true,
+        text_completion: true,
         near: Vec::new(),
-        scene: Some(turn::Scene { folders: vec!["People".to_owned()], ..turn::Scene::default() }),
+        vault_context: Some(VaultContext {
+            folders: vec!["People".to_owned()],
+            ..VaultContext::default()
+        }),
         selection: Some(Selection::Failed { reason: "timed out".to_owned() }),
         macros: [("model".to_owned(), "gpt-4o".to_owned())].into(),
         voices: Voices::of(path),
@@ -80,13 +86,13 @@ fn given(path: &Path) -> Given {
     }
 }
 
-/// What a turn was given reads back, whether it is long, short or not there.
-pub async fn a_turn_keeps_what_it_was_given(opener: &dyn Opener) -> Checked {
-    let scene = Scene::new(opener, "given").await?;
+/// A turn's input reads back, whether it is long, short or missing.
+pub async fn a_turn_keeps_its_input(opener: &dyn Opener) -> Checked {
+    let scene = Scene::new(opener, "input").await?;
     let mut path = dialogue(&scene.chat, &["hello"]);
-    for given in [None, Some(given(&path)), Some(Given::default()), Some(given(&path))] {
+    for input in [None, Some(input(&path)), Some(TurnInput::default()), Some(input(&path))] {
         let mut turn = fixture::turn(&path, StateDelta::default(), 2);
-        turn.given = given.map(Box::new);
+        turn.input = input.map(Box::new);
         let id = scene.commit_turn(&path, &turn).await?;
         let stored = scene.store.turn(&scene.tenant, &scene.chat, id).await?;
         assert_eq!(stored.as_ref(), Some(&turn));

@@ -117,7 +117,7 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
     for number in 0..4 {
         let mut turn = fixture::lively_turn(&path, number, 20);
         turn.created = Timestamp(i64::try_from(number)?);
-        turn.given = Some(Box::default());
+        turn.input = Some(Box::default());
         let id = scene.commit_turn(&path, &turn).await?;
         turns.push((id, turn));
         path = then(&path, Role::Assistant, &format!("reply {number}"));
@@ -147,7 +147,7 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
         assert_eq!((stored.prompt.len(), stored.report.verdicts.len()), (0, 0));
         assert_eq!(stored.report.facts, turn.report.facts);
         assert_eq!((&stored.delta, stored.library), (&turn.delta, turn.library));
-        assert_eq!((&stored.given, stored.answers), (&turn.given, turn.answers));
+        assert_eq!((&stored.input, stored.answers), (&turn.input, turn.answers));
     }
     assert_eq!(scene.state(&path).await?, state);
     assert_eq!(store.retain(tenant, &dry).await?.turns, 0);

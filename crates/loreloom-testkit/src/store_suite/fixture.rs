@@ -65,7 +65,7 @@ pub fn turn(path: &Path, delta: StateDelta, at: i64) -> TurnRecord {
         prompt: history(path),
         report: report(path, Vec::new()),
         created: Timestamp(at),
-        given: None,
+        input: None,
     }
 }
 

@@ -9,16 +9,15 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, Entry, Key},
-    chat::{GenerationType, Message, Path, Role},
-    dice::TurnDice,
-    given::{Asked, Given},
+    chat::{GenerationType, Message, Path, Role, Voices},
+    engine::EngineInput,
     ids::{ChatId, TenantId},
     library::{Library, Roster, Shelf},
     prompt::PromptMessage,
     rules::{Profile, Rules},
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Instruments, Speaker, Transcript, Turn, TurnCache},
+    turn::{Instruments, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::{Timestamp, Tokens},
     weave::{Woven, weave},
 };
@@ -78,23 +77,18 @@ impl Live {
         let user = path.items().iter().rev().find(|item| item.message.role == Role::User);
         let user = user.and_then(|item| item.message.name.as_deref()).unwrap_or("nobody");
         let transcript = Transcript::of(path, self.rules.world_info.include_names);
-        let turn = Turn {
-            chat: path.chat(),
-            prefix: path.prefix(),
-            answers: path.last_user(),
-            transcript: &transcript,
+        let input = TurnInput {
             generation,
-            speaker: Some(&speaker),
-            user,
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
+            speaker: Some(speaker),
+            user: user.to_owned(),
             context: Tokens(400),
             seed: 7,
             at: Some(Timestamp(self.clock)),
             dry_run: generation == GenerationType::Quiet,
-            host: loreloom_core::turn::Host::default(),
+            voices: Voices::of(path),
+            ..TurnInput::default()
         };
+        let turn = input.turn(path, &transcript);
         let woven = self.weave(&turn, &self.found(path).await?);
         let record = TurnRecord {
             chat: self.chat.clone(),
@@ -107,18 +101,27 @@ impl Live {
             prompt: Vec::<PromptMessage>::new(),
             report: woven.report.clone(),
             created: Timestamp(self.clock),
-            given: Some(Box::new(Given::of(&turn, path))),
+            input: Some(Box::new(input)),
         };
         let stored = self.store.commit_turn(&self.tenant, path, &record, None).await?;
         Ok((stored.id, woven))
     }
 
     fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Woven {
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&self.library, &self.roster, turn, state, &self.rules, &mut instruments)
+        weave(
+            &EngineInput {
+                library: &self.library,
+                active: &self.roster,
+                turn,
+                state,
+                rules: &self.rules,
+            },
+            &mut instruments,
+        )
     }
 
     /// Stores a reply.
@@ -144,10 +147,9 @@ impl Live {
         for summary in self.store.turns(&self.tenant, &self.chat).await? {
             let past = revisit(&*self.store, &self.tenant, &self.chat, summary.id).await?;
             let Revisited { record, path, state } = past;
-            let given = record.given.as_deref().ok_or("what was given")?;
+            let input = record.input.as_deref().ok_or("no input")?;
             let transcript = Transcript::of(&path, self.rules.world_info.include_names);
-            let asked = Asked::of(given.clone(), &record.report.facts);
-            let turn = asked.turn(&path, &transcript);
+            let turn = input.turn(&path, &transcript);
             let again = self.weave(&turn, &state);
             assert_eq!(again.injections, record.injections, "turn {}", summary.id.0);
             assert_eq!(again.delta, record.delta, "turn {}", summary.id.0);

@@ -88,7 +88,7 @@ macro_rules! store_cases {
             concurrent_writers_lose_nothing
             one_of_two_writers_of_a_version_wins
             a_path_without_turns_is_stored_and_becomes_the_tip
-            a_turn_keeps_what_it_was_given
+            a_turn_keeps_its_input
             libraries_are_kept_once_and_read_back_to_the_byte
             a_desk_keeps_values_and_every_change_of_them
             a_change_is_undone_and_the_undoing_too

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::TenantId,
-    library::{Attachment, Cast, Dialect, Scope, Shelf, Volume},
+    library::{Attachment, Dialect, Scope, Shelf, Volume},
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
@@ -45,8 +45,8 @@ impl TodaysBooks {
             (now.collect(), lore.rules()?)
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
-        let given = past.record.given.as_deref();
-        let were_active = given.and_then(|given| given.attachments.as_deref());
+        let input = past.record.input.as_deref();
+        let were_active = input.and_then(|input| input.attachments.as_deref());
         let books = now.iter().map(|now| Book::clone(&now.book));
         let books = as_versions_of(then.iter().map(|volume| &*volume.book), books);
         let mut today =
@@ -82,13 +82,8 @@ async fn standing(
         "there are no books today: say them with `--book FILE` or keep them with `loreloom \
          books add FILE`"
     );
-    let given = past.record.given.clone().unwrap_or_default();
-    let cast = Cast {
-        chat: &past.record.chat,
-        character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-        persona: &given.user,
-        group: given.group.as_deref(),
-    };
+    let input = past.record.input.clone().unwrap_or_default();
+    let cast = input.cast(&past.record.chat);
     let mut books = Vec::new();
     for standing in &contents.books {
         let scopes = standing.shelved.bindings.iter().filter_map(|one| one.scope(&cast));

@@ -1,0 +1,22 @@
+//! The stages of a turn, each of them once.
+//!
+//! A dialect ([`dialects`](crate::dialects)) decides in which order an entry passes the stages,
+//! and with which rules. What the peers do differently is data.
+
+pub(crate) mod budget;
+pub(crate) mod cause;
+pub(crate) mod chance;
+pub(crate) mod contribution;
+pub(crate) mod groups;
+mod input;
+pub(crate) mod keys;
+pub(crate) mod near;
+pub(crate) mod placing;
+pub(crate) mod render;
+pub(crate) mod scanner;
+pub(crate) mod texts;
+pub(crate) mod timing;
+pub(crate) mod verdict;
+
+pub use self::{input::EngineInput, placing::DEFAULT_DEPTH};
+pub(crate) use self::{scanner::Scanner, timing::Timing};
