@@ -32,7 +32,7 @@ use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
     Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,
 };
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -68,7 +68,7 @@ impl Clock for Ticking {
 
 pub(crate) struct Loreloom {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) app: App,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) weaving: Weaving,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
@@ -273,7 +273,7 @@ fn book() -> Book {
 
 /// Memory, with a model of that ability or none.
 fn remembering(
-    store: &Arc<MemoryStore>,
+    store: &Arc<InMemoryStore>,
     options: Options,
     hardware: Option<Hardware>,
 ) -> Arc<MemoryService> {

@@ -1,35 +1,35 @@
-//! Which pieces of books something refers to.
+//! Which pieces of books are in use.
 //!
-//! A piece is used if a kept library or the desk names it, now or in its past, or if a book
-//! that is used is put together from it. Any digest in a value of the desk counts as a name:
-//! too much is kept rather than too little.
+//! A piece is in use if a stored library or a document names it, now or in the past, or if it is
+//! part of a book in use. Any digest in a document counts as a name: it is better to keep too much
+//! than too little.
 
 use loreloom_core::ids::Digest;
 use rustc_hash::FxHashSet;
 
-use super::{Binding, library_from, piece_hash, unpack};
+use super::{BookManifest, StoredLibrary, piece_hash, unpack};
 
-/// Pieces that something refers to.
+/// Pieces in use.
 #[derive(Debug, Default)]
 pub(crate) struct PiecesInUse(FxHashSet<Digest>);
 
 impl PiecesInUse {
-    /// A library, as it is stored.
+    /// Adds the pieces that a stored library names.
     pub(crate) fn library(&mut self, body: &[u8]) -> Result<(), String> {
-        let library = library_from(body)?;
+        let library = StoredLibrary::read(body)?;
         self.0.extend(library.volumes.iter().map(|(version, _)| version.0));
         self.0.extend(library.notes);
         Ok(())
     }
 
-    /// A value of the desk, as it is stored.
-    pub(crate) fn value(&mut self, json: &str) {
+    /// Adds the pieces that a document names.
+    pub(crate) fn document(&mut self, json: &str) {
         self.0.extend(json.split('"').filter_map(|word| word.parse::<Digest>().ok()));
     }
 
-    /// Those of `all` pieces that are not used, with their sizes.
+    /// The pieces of `all` that are not in use, with their sizes.
     ///
-    /// Fails if a piece that is used cannot be read: what it refers to is not known.
+    /// Fails if a piece in use cannot be read: nobody knows what it refers to.
     pub(crate) fn unused(
         mut self,
         all: &[(Digest, Vec<u8>)],
@@ -37,11 +37,11 @@ impl PiecesInUse {
         let mut needed = FxHashSet::default();
         for (hash, body) in all.iter().filter(|(hash, _)| self.0.contains(hash)) {
             if piece_hash(&unpack(body)?) != *hash {
-                return Err(format!("piece {hash} was changed"));
+                return Err(format!("piece {hash} has another hash"));
             }
-            // A run of notes is no binding, and refers to nothing.
-            if let Ok(binding) = Binding::read(body) {
-                needed.extend(binding.needs());
+            // A run of notes is no manifest, and refers to nothing.
+            if let Ok(manifest) = BookManifest::read(body) {
+                needed.extend(manifest.needs());
             }
         }
         self.0.extend(needed);
@@ -60,7 +60,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::codec::{library_parts, take_apart};
+    use crate::codec::{split_book, split_library};
 
     fn book(id: &str) -> Book {
         let mut book = Book::new(id, id);
@@ -72,10 +72,10 @@ mod tests {
     fn pieces_of_books_that_nothing_names_are_unused() {
         let dialect = Dialect::default();
         let volumes = vec![Volume { book: Arc::new(book("kept")), dialect }];
-        let (library, mut all) = library_parts(&Shelf { volumes, ..Shelf::default() }).unwrap();
-        let (standing, pieces) = take_apart(&book("standing")).unwrap();
+        let (library, mut all) = split_library(&Shelf { volumes, ..Shelf::default() }).unwrap();
+        let (standing, pieces) = split_book(&book("standing")).unwrap();
         all.extend(pieces);
-        let (_, gone) = take_apart(&book("gone")).unwrap();
+        let (_, gone) = split_book(&book("gone")).unwrap();
         let expected: Vec<(Digest, u64)> =
             gone.iter().map(|piece| (piece.hash, piece.body().len() as u64)).collect();
         all.extend(gone);
@@ -83,19 +83,19 @@ mod tests {
             all.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
         let mut used = PiecesInUse::default();
         used.library(&library).unwrap();
-        used.value(&serde_json::json!({ "version": standing, "name": "Standing" }).to_string());
+        used.document(&serde_json::json!({ "version": standing, "name": "Standing" }).to_string());
         assert_eq!(used.unused(&all).unwrap(), expected);
     }
 
     #[test]
-    fn nothing_is_unused_as_long_as_a_used_piece_cannot_be_read() {
-        let (version, pieces) = take_apart(&book("b")).unwrap();
+    fn nothing_is_unused_if_a_used_piece_cannot_be_read() {
+        let (version, pieces) = split_book(&book("b")).unwrap();
         let mut all: Vec<_> =
             pieces.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
         let (_, body) = all.last_mut().unwrap();
         *body = crate::codec::pack(b"[]");
         let mut used = PiecesInUse::default();
-        used.value(&format!("\"{}\"", version.0));
-        assert_eq!(used.unused(&all), Err(format!("piece {} was changed", version.0)));
+        used.document(&format!("\"{}\"", version.0));
+        assert_eq!(used.unused(&all), Err(format!("piece {} has another hash", version.0)));
     }
 }

@@ -4,34 +4,33 @@ use std::ops::Deref;
 
 use rusqlite::Connection;
 
-/// A write inside a transaction. Unless it is committed, dropping it takes it back.
+/// A write inside a transaction. Unless it is committed, dropping it rolls it back.
 ///
-/// A savepoint has SQLite copy every page before it is changed. The first write of a transaction
-/// needs none: to take it back is to take back the transaction, which has nothing else yet.
+/// A savepoint makes SQLite copy every page before it changes. The first write of a transaction
+/// needs none: to roll it back is to roll back the transaction, which contains nothing else yet.
 #[derive(Debug)]
-pub(super) struct Unit<'connection> {
+pub(super) struct UnitOfWork<'connection> {
     connection: &'connection Connection,
     is_first: bool,
     is_over: bool,
 }
 
-impl<'connection> Unit<'connection> {
-    /// The first write of the transaction that was just begun. Where it is taken back, no
-    /// transaction is left.
+impl<'connection> UnitOfWork<'connection> {
+    /// The first write of a transaction that has just begun. Rolling it back ends the transaction.
     pub(super) fn first(connection: &'connection Connection) -> Self {
         Self { connection, is_first: true, is_over: false }
     }
 
-    /// A write after others, which stay whatever becomes of it.
+    /// A write after others. Rolling it back leaves the others in place.
     pub(super) fn after_others(connection: &'connection Connection) -> rusqlite::Result<Self> {
         run(connection, "SAVEPOINT unit")?;
         Ok(Self { connection, is_first: false, is_over: false })
     }
 
-    /// Lets it be part of the transaction.
+    /// Makes it part of the transaction.
     pub(super) fn commit(mut self) -> rusqlite::Result<()> {
-        // Where SQLite has ended the transaction, because the disk failed, there is nothing to be
-        // part of: no savepoint has this name then, and that is the error.
+        // If the disk fails, SQLite ends the transaction and its savepoints. Releasing one then
+        // fails, and that is the error to report.
         if !self.is_first || self.connection.is_autocommit() {
             run(self.connection, "RELEASE unit")?;
         }
@@ -39,7 +38,7 @@ impl<'connection> Unit<'connection> {
         Ok(())
     }
 
-    fn take_back(&self) -> rusqlite::Result<()> {
+    fn roll_back(&self) -> rusqlite::Result<()> {
         if self.is_first {
             return run(self.connection, "ROLLBACK");
         }
@@ -48,17 +47,17 @@ impl<'connection> Unit<'connection> {
     }
 }
 
-impl Drop for Unit<'_> {
+impl Drop for UnitOfWork<'_> {
     fn drop(&mut self) {
-        // A disk that fails makes SQLite end the transaction by itself.
-        if !self.is_over && !self.connection.is_autocommit() && self.take_back().is_err() {
-            // Half a write must not be committed with the others: then nothing is.
+        // If the disk fails, SQLite ends the transaction by itself.
+        if !self.is_over && !self.connection.is_autocommit() && self.roll_back().is_err() {
+            // Half a write must not be committed with the others, so nothing is.
             let _broken = run(self.connection, "ROLLBACK");
         }
     }
 }
 
-impl Deref for Unit<'_> {
+impl Deref for UnitOfWork<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
@@ -66,7 +65,7 @@ impl Deref for Unit<'_> {
     }
 }
 
-/// Runs a statement that is the same every time, so that it is read once.
+/// Runs a statement that never changes, so SQLite parses it once.
 pub(super) fn run(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }
@@ -92,15 +91,15 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_write_takes_back_itself_and_nothing_before_it() {
+    fn a_refused_write_rolls_back_itself_and_nothing_before_it() {
         let connection = begun();
-        let first = Unit::first(&connection);
+        let first = UnitOfWork::first(&connection);
         add(&first, 1);
         first.commit().unwrap();
-        let second = Unit::after_others(&connection).unwrap();
+        let second = UnitOfWork::after_others(&connection).unwrap();
         add(&second, 2);
         drop(second);
-        let third = Unit::after_others(&connection).unwrap();
+        let third = UnitOfWork::after_others(&connection).unwrap();
         add(&third, 3);
         third.commit().unwrap();
         run(&connection, "COMMIT").unwrap();
@@ -110,7 +109,7 @@ mod tests {
     #[test]
     fn a_refused_first_write_ends_the_transaction() {
         let connection = begun();
-        let first = Unit::first(&connection);
+        let first = UnitOfWork::first(&connection);
         add(&first, 1);
         drop(first);
         assert!(connection.is_autocommit());

@@ -1,22 +1,21 @@
-//! Which table a row belongs to, told by its shape alone.
+//! Finding the table of a row by its shape.
 //!
-//! Each of our tables and indexes has a shape of its own; where two are alike, what they hold
-//! proves itself by a hash. The index of chats is read too: it knows the name of a chat whose
-//! row is lost.
+//! Each table and index has a shape of its own. Where two are alike, a hash in the row decides.
+//! The index of chats is read too: it has the id of a chat whose row is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use loreloom_core::ids::{Digest, MessageId, PrefixHash};
 
 use super::{
-    pages::Pages,
-    record::{self, Value},
+    pages::PageReader,
+    record::{self, CarvedValue},
 };
-use crate::codec::{NodeColumns, Told, piece_hash, text_hash, told_hash, unpack};
+use crate::codec::{MessageText, NodeColumns, piece_hash, text_hash, unpack, unpack_text};
 
 /// A node's row.
 #[derive(Clone, Debug)]
-pub(super) struct NodeRow {
+pub(super) struct CarvedNode {
     pub(super) prefix: PrefixHash,
     pub(super) id: MessageId,
     pub(super) message: i64,
@@ -25,49 +24,49 @@ pub(super) struct NodeRow {
 
 /// All rows of one chat.
 #[derive(Debug, Default)]
-pub(super) struct ChatRows {
+pub(super) struct CarvedChat {
     /// The whole row, from `id` on.
-    pub(super) chat: Option<Vec<Value>>,
-    pub(super) messages: BTreeMap<i64, Told>,
+    pub(super) chat: Option<Vec<CarvedValue>>,
+    pub(super) messages: BTreeMap<i64, MessageText>,
     pub(super) branches: BTreeMap<i64, (Option<i64>, i64)>,
-    pub(super) nodes: BTreeMap<(i64, i64), NodeRow>,
-    /// Places that an index says have a node.
+    pub(super) nodes: BTreeMap<(i64, i64), CarvedNode>,
+    /// Places that have a node, by an index.
     pub(super) places: BTreeSet<(i64, i64)>,
-    pub(super) turns: BTreeMap<i64, Vec<Value>>,
+    pub(super) turns: BTreeMap<i64, Vec<CarvedValue>>,
     pub(super) records: BTreeMap<i64, (Vec<u8>, Vec<u8>)>,
     pub(super) texts: BTreeMap<i64, (Digest, Vec<u8>)>,
-    pub(super) writes: BTreeMap<i64, Vec<Value>>,
+    pub(super) writes: BTreeMap<i64, Vec<CarvedValue>>,
 }
 
 /// Everything that could be read.
 #[derive(Debug, Default)]
-pub(super) struct Carved {
-    pub(super) chats: BTreeMap<(String, i64), ChatRows>,
-    /// What an index may say the ids of chats are; other names look alike.
+pub(super) struct CarvedRows {
+    pub(super) chats: BTreeMap<(String, i64), CarvedChat>,
+    /// Possible ids of chats, from an index. Rows of other indexes look alike.
     pub(super) ids: BTreeMap<(String, i64), Vec<String>>,
     pub(super) libraries: BTreeMap<(String, Digest), Vec<u8>>,
     /// Pieces of books.
     pub(super) pieces: BTreeMap<(String, Digest), Vec<u8>>,
-    /// Tables of the desk, by name: whole rows.
-    pub(super) desk: BTreeMap<&'static str, BTreeMap<Vec<String>, Vec<Value>>>,
-    /// Frames of the log that SQLite does not get to see.
+    /// Whole rows of the tables of documents, by table.
+    pub(super) documents: BTreeMap<&'static str, BTreeMap<Vec<String>, Vec<CarvedValue>>>,
+    /// Frames of the log that SQLite does not read.
     pub(super) unseen: usize,
 }
 
-impl Carved {
+impl CarvedRows {
     /// Reads every row of every page.
-    pub(super) fn of(pages: &Pages) -> Self {
+    pub(super) fn of(pages: &PageReader) -> Self {
         let mut carved = Self { unseen: pages.unseen, ..Self::default() };
         for page in 1..=pages.count() {
             for row in record::rows(pages, page) {
-                // A row of no known shape is somebody else's, or damaged.
+                // A row of no known shape is of another table, or damaged.
                 let _known = carved.take(&row);
             }
         }
         carved
     }
 
-    fn take(&mut self, row: &[Value]) -> Option<()> {
+    fn take(&mut self, row: &[CarvedValue]) -> Option<()> {
         let tenant = row.first()?.text()?;
         if let [_, version, body] = row
             && let (Some(version), Some(body)) = (digest(version), body.blob())
@@ -84,12 +83,12 @@ impl Carved {
             self.ids.entry((tenant.to_owned(), number)).or_default().push(id.to_owned());
             return Some(());
         }
-        if let Some(table) = desk_table(row) {
-            // Of several copies of a value the newest counts; other rows never change.
-            let rows = self.desk.entry(table).or_default();
+        if let Some(table) = document_table(row) {
+            // Of several copies of a document the newest counts. Other rows never change.
+            let rows = self.documents.entry(table).or_default();
             let key: Vec<String> =
-                row.iter().take(width(table)).map(|part| format!("{part:?}")).collect();
-            let newest = |row: &[Value]| row.last().and_then(Value::int);
+                row.iter().take(key_width(table)).map(|part| format!("{part:?}")).collect();
+            let newest = |row: &[CarvedValue]| row.last().and_then(CarvedValue::int);
             if rows.get(&key).is_none_or(|known| newest(known) < newest(row)) {
                 rows.insert(key, row.to_vec());
             }
@@ -100,7 +99,7 @@ impl Carved {
             self.chat(tenant, number).chat(&row[2..]);
             return Some(());
         }
-        if let [_, _, prefix, Value::Int(branch), Value::Int(depth)] = row
+        if let [_, _, prefix, CarvedValue::Int(branch), CarvedValue::Int(depth)] = row
             && digest(prefix).is_some()
         {
             self.chat(tenant, number).places.insert((*branch, *depth));
@@ -110,23 +109,23 @@ impl Carved {
         self.part(tenant, number, key, &row[3..])
     }
 
-    fn chat(&mut self, tenant: &str, number: i64) -> &mut ChatRows {
+    fn chat(&mut self, tenant: &str, number: i64) -> &mut CarvedChat {
         self.chats.entry((tenant.to_owned(), number)).or_default()
     }
 
-    /// A row of a chat's table, from the third column on.
-    fn part(&mut self, tenant: &str, number: i64, key: i64, rest: &[Value]) -> Option<()> {
+    /// A row of a table of chats, from the third column on.
+    fn part(&mut self, tenant: &str, number: i64, key: i64, rest: &[CarvedValue]) -> Option<()> {
         match rest {
-            [hash, role, Value::Text(text)] => {
-                let told = Told::from_columns(role.int()?, text.clone()).ok()?;
-                let sound = digest(hash)? == told_hash(told.role, &told.text);
-                sound.then(|| self.chat(tenant, number).messages.insert(key, told))?;
+            [hash, role, CarvedValue::Text(text)] => {
+                let message = MessageText::from_columns(role.int()?, text.clone()).ok()?;
+                let sound = digest(hash)? == message.hash();
+                sound.then(|| self.chat(tenant, number).messages.insert(key, message))?;
             }
-            [parent @ (Value::Null | Value::Int(_)), Value::Int(depth)] => {
+            [parent @ (CarvedValue::Null | CarvedValue::Int(_)), CarvedValue::Int(depth)] => {
                 let parent = (parent.int(), *depth);
                 self.chat(tenant, number).branches.insert(key, parent);
             }
-            [Value::Blob(first), Value::Blob(second)] => {
+            [CarvedValue::Blob(first), CarvedValue::Blob(second)] => {
                 let chat = self.chat(tenant, number);
                 match text_of(first, second) {
                     Some(hash) => drop(chat.texts.insert(key, (hash, second.clone()))),
@@ -134,15 +133,15 @@ impl Carved {
                 }
             }
             [
-                Value::Int(depth),
+                CarvedValue::Int(depth),
                 prefix,
                 id,
-                Value::Int(message),
+                CarvedValue::Int(message),
                 name,
-                Value::Int(hidden),
+                CarvedValue::Int(hidden),
                 more,
             ] => {
-                let node = NodeRow {
+                let node = CarvedNode {
                     prefix: PrefixHash(digest(prefix)?),
                     id: MessageId(digest(id)?),
                     message: *message,
@@ -154,7 +153,7 @@ impl Carved {
                 };
                 self.chat(tenant, number).nodes.insert((key, *depth), node);
             }
-            [at @ Value::Blob(_), ..] if rest.len() == 8 => {
+            [at @ CarvedValue::Blob(_), ..] if rest.len() == 8 => {
                 digest(at)?;
                 let turns = &mut self.chat(tenant, number).turns;
                 // An older copy has no reply yet.
@@ -163,7 +162,7 @@ impl Carved {
                     turns.insert(key, rest.to_vec());
                 }
             }
-            [Value::Int(_), _, _, Value::Blob(_), _, Value::Int(_)] => {
+            [CarvedValue::Int(_), _, _, CarvedValue::Blob(_), _, CarvedValue::Int(_)] => {
                 self.chat(tenant, number).writes.insert(key, rest.to_vec());
             }
             _ => return None,
@@ -172,19 +171,19 @@ impl Carved {
     }
 }
 
-impl ChatRows {
+impl CarvedChat {
     /// Of several copies the newest counts.
-    fn chat(&mut self, row: &[Value]) {
-        let version = |row: &[Value]| row.get(5).and_then(Value::int);
+    fn chat(&mut self, row: &[CarvedValue]) {
+        let version = |row: &[CarvedValue]| row.get(5).and_then(CarvedValue::int);
         if self.chat.as_deref().is_none_or(|known| version(known) < version(row)) {
             self.chat = Some(row.to_vec());
         }
     }
 }
 
-/// The table of the desk that a row is of. Indexes look like revisions, but for the dates.
-fn desk_table(row: &[Value]) -> Option<&'static str> {
-    use Value::{Int, Null, Text};
+/// The table of documents that a row is of. Rows of indexes look like revisions without a date.
+fn document_table(row: &[CarvedValue]) -> Option<&'static str> {
+    use CarvedValue::{Int, Null, Text};
     match row {
         [_, Int(_)] => Some("document_heads"),
         [_, Text(_), Text(_), Int(_)] => Some("documents"),
@@ -197,8 +196,8 @@ fn desk_table(row: &[Value]) -> Option<&'static str> {
     }
 }
 
-/// How many first columns name a row.
-fn width(table: &str) -> usize {
+/// The number of columns in the primary key.
+fn key_width(table: &str) -> usize {
     match table {
         "document_heads" => 1,
         "document_changes" => 3,
@@ -206,13 +205,13 @@ fn width(table: &str) -> usize {
     }
 }
 
-/// The hash of a text, if that is what the two columns hold.
+/// The hash of a text, if the two columns are a text.
 fn text_of(hash: &[u8], body: &[u8]) -> Option<Digest> {
     let hash = Digest(hash.try_into().ok()?);
-    let text = String::from_utf8(unpack(body).ok()?).ok()?;
+    let text = unpack_text(body).ok()?;
     (text_hash(&text) == hash).then_some(hash)
 }
 
-pub(super) fn digest(value: &Value) -> Option<Digest> {
+pub(super) fn digest(value: &CarvedValue) -> Option<Digest> {
     value.blob()?.try_into().ok().map(Digest)
 }

@@ -1,7 +1,6 @@
-//! Events, vectors and jobs as columns.
+//! Memory events, vectors and jobs as columns.
 
-use loreloom_ports::NewMemoryEvent;
-use loreloom_ports::{Author, JobBody, Owner, Vector};
+use loreloom_ports::{Author, JobBody, NewMemoryEvent, Owner, Vector};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// An event's body.
@@ -19,7 +18,7 @@ pub(crate) fn job_body(body: &JobBody) -> Result<String, serde_json::Error> {
     serde_json::to_string(body)
 }
 
-/// What a job's body says.
+/// The job of a body.
 pub(crate) fn job_from(body: &str) -> Result<JobBody, String> {
     from_json(body)
 }
@@ -48,10 +47,10 @@ pub(crate) fn author_from(name: &str) -> Result<Author, String> {
     [Author::Pass, Author::Person, Author::Import]
         .into_iter()
         .find(|author| author_name(*author) == name)
-        .ok_or_else(|| format!("there is no author `{name}`"))
+        .ok_or_else(|| format!("author `{name}` is unknown"))
 }
 
-/// A vector as bytes, lowest byte first.
+/// A vector as little-endian bytes.
 pub(crate) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }

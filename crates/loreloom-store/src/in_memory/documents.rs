@@ -1,4 +1,4 @@
-//! The desks of the store in memory.
+//! Documents in memory.
 
 use std::{
     collections::BTreeMap,
@@ -13,26 +13,27 @@ use loreloom_core::{
 };
 use loreloom_ports::{Change, Changed, Desk, Item, Revision, StoreError};
 
+use super::InMemoryStore;
 use crate::{
-    MemoryStore,
-    codec::{not_json, take_apart},
-    desk::{effect, inverse, revision_was_seen},
+    codec::split_book,
+    documents::{effect, inverse, revision_was_seen},
+    errors::not_json,
 };
 
-/// What tenants have laid out.
+/// Documents and books.
 #[derive(Debug, Default)]
-pub(crate) struct Desks {
-    desks: BTreeMap<TenantId, OneDesk>,
+pub(super) struct DocumentTables {
+    tenants: BTreeMap<TenantId, TenantDocuments>,
     books: BTreeMap<(TenantId, BookVersion), Arc<Book>>,
 }
 
 #[derive(Debug, Default)]
-struct OneDesk {
+struct TenantDocuments {
     items: BTreeMap<String, Item>,
     log: Vec<Revision>,
 }
 
-impl OneDesk {
+impl TenantDocuments {
     fn last(&self) -> u64 {
         self.log.last().map_or(0, |revision| revision.number)
     }
@@ -58,21 +59,22 @@ impl OneDesk {
     }
 }
 
-impl MemoryStore {
-    fn desks(&self) -> MutexGuard<'_, Desks> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+impl InMemoryStore {
+    fn documents(&self) -> MutexGuard<'_, DocumentTables> {
+        self.documents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
-impl Desk for MemoryStore {
+impl Desk for InMemoryStore {
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
-        Ok(self.desks().desks.get(tenant).map_or(0, OneDesk::last))
+        Ok(self.documents().tenants.get(tenant).map_or(0, TenantDocuments::last))
     }
 
     async fn items(&self, tenant: &TenantId, prefix: &str) -> Result<Vec<Item>, StoreError> {
-        let desks = self.desks();
-        let items = desks.desks.get(tenant).into_iter().flat_map(|desk| desk.items.values());
+        let tables = self.documents();
+        let items =
+            tables.tenants.get(tenant).into_iter().flat_map(|documents| documents.items.values());
         Ok(items.filter(|item| item.key.starts_with(prefix)).cloned().collect())
     }
 
@@ -83,13 +85,13 @@ impl Desk for MemoryStore {
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut desks = self.desks();
-        let desk = desks.desks.entry(tenant.clone()).or_default();
-        revision_was_seen(desk.last(), seen)?;
+        let mut tables = self.documents();
+        let documents = tables.tenants.entry(tenant.clone()).or_default();
+        revision_was_seen(documents.last(), seen)?;
         let mut here: BTreeMap<&str, Option<_>> = BTreeMap::new();
         let mut changed = Vec::new();
         for change in changes {
-            let stored = || desk.items.get(&change.key).map(|item| item.value.clone());
+            let stored = || documents.items.get(&change.key).map(|item| item.value.clone());
             let before = here.get(change.key.as_str()).cloned().unwrap_or_else(stored);
             if let Some(effect) = effect(change, before) {
                 here.insert(&change.key, effect.after.clone());
@@ -97,9 +99,9 @@ impl Desk for MemoryStore {
             }
         }
         if changed.is_empty() {
-            return Ok(desk.last());
+            return Ok(documents.last());
         }
-        Ok(desk.make(changed, None, now))
+        Ok(documents.make(changed, None, now))
     }
 
     async fn undo(
@@ -108,15 +110,15 @@ impl Desk for MemoryStore {
         revision: u64,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut desks = self.desks();
-        let desk = desks.desks.entry(tenant.clone()).or_default();
-        let wanted = desk.log.iter().find(|one| one.number == revision);
+        let mut tables = self.documents();
+        let documents = tables.tenants.entry(tenant.clone()).or_default();
+        let wanted = documents.log.iter().find(|one| one.number == revision);
         let changes = wanted.map(|one| one.changes.clone()).unwrap_or_default();
         let inverse = inverse(revision, changes, |key| {
-            let value = desk.items.get(key).map(|item| item.value.clone());
-            Ok((value, desk.last_change(key)))
+            let value = documents.items.get(key).map(|item| item.value.clone());
+            Ok((value, documents.last_change(key)))
         })?;
-        Ok(desk.make(inverse, Some(revision), now))
+        Ok(documents.make(inverse, Some(revision), now))
     }
 
     async fn revisions(
@@ -125,16 +127,17 @@ impl Desk for MemoryStore {
         before: Option<u64>,
         most: u32,
     ) -> Result<Vec<Revision>, StoreError> {
-        let desks = self.desks();
-        let log = desks.desks.get(tenant).into_iter().flat_map(|desk| desk.log.iter().rev());
+        let tables = self.documents();
+        let log =
+            tables.tenants.get(tenant).into_iter().flat_map(|documents| documents.log.iter().rev());
         let wanted = log.filter(|one| before.is_none_or(|before| one.number < before));
         Ok(wanted.take(most as usize).cloned().collect())
     }
 
     async fn keep_book(&self, tenant: &TenantId, book: &Book) -> Result<BookVersion, StoreError> {
-        let (version, _) = take_apart(book).map_err(|error| not_json(&error))?;
+        let (version, _) = split_book(book).map_err(|error| not_json(&error))?;
         let key = (tenant.clone(), version);
-        self.desks().books.entry(key).or_insert_with(|| Arc::new(book.clone()));
+        self.documents().books.entry(key).or_insert_with(|| Arc::new(book.clone()));
         Ok(version)
     }
 
@@ -143,7 +146,7 @@ impl Desk for MemoryStore {
         tenant: &TenantId,
         version: BookVersion,
     ) -> Result<Option<Book>, StoreError> {
-        let found = self.desks().books.get(&(tenant.clone(), version)).cloned();
+        let found = self.documents().books.get(&(tenant.clone(), version)).cloned();
         Ok(found.map(Arc::unwrap_or_clone))
     }
 }
