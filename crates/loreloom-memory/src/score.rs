@@ -4,7 +4,7 @@ use loreloom_core::chat::PathItem;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    hardware::Hardware,
+    model_profile::ModelProfile,
     number::{real, real_time},
     record::{Entity, Expiration, Kind, Memory, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
@@ -99,7 +99,7 @@ impl<'turn> TurnContext<'turn> {
         path: &[PathItem],
         registry: &'turn [Entity],
         arcs: &'turn [StoryArc],
-        hardware: Hardware,
+        profile: ModelProfile,
         memories: &[Memory],
         vectors: &Vectors,
         words: Words,
@@ -121,7 +121,7 @@ impl<'turn> TurnContext<'turn> {
             mentions: mentions(last(NEWEST), words),
             registry,
             arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
-            turn_weight: hardware.turn_weight(),
+            turn_weight: profile.turn_weight(),
             likeness,
             recent_text: last(RECENT).collect::<Vec<_>>().join("\n").to_lowercase(),
             words,
@@ -388,7 +388,7 @@ mod tests {
         let memories = [memory("the mill"), memory("no vector")];
         let items = path.items();
         let words = Words::All;
-        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors, words);
+        let turn = TurnContext::of(items, &[], &arcs, ModelProfile::B, &memories, &vectors, words);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
         assert_eq!(turn.likeness.len(), 1);

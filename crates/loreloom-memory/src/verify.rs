@@ -6,7 +6,7 @@
 
 use crate::{
     change::marks_change,
-    hardware::Hardware,
+    model_profile::ModelProfile,
     record::{Kind, Memory},
     similarity::{Likeness, Measured, Vectors},
     text::normal,
@@ -49,12 +49,12 @@ pub struct Verified {
 pub fn verify<'memory>(
     candidates: impl IntoIterator<Item = (Kind, &'memory str)>,
     existing: &[&Memory],
-    hardware: Hardware,
+    profile: ModelProfile,
     vectors: &Vectors,
 ) -> Verified {
     let mut verified = Verified::default();
     for (at, (kind, content)) in candidates.into_iter().enumerate() {
-        match judge(kind, content, existing, hardware, vectors) {
+        match judge(kind, content, existing, profile, vectors) {
             Judgement::Duplicate(id) => {
                 if !id.0.is_empty() && !verified.confirmed.contains(&id) {
                     verified.confirmed.push(id);
@@ -77,14 +77,14 @@ fn judge(
     kind: Kind,
     content: &str,
     existing: &[&Memory],
-    hardware: Hardware,
+    profile: ModelProfile,
     vectors: &Vectors,
 ) -> Judgement {
     let text = normal(content);
     let mut nearest: Option<(f64, &MemoryId)> = None;
     for memory in existing {
         let likeness = vectors.likeness(content, &memory.content);
-        match relation(kind, &text, memory, likeness, hardware) {
+        match relation(kind, &text, memory, likeness, profile) {
             Relation::Unrelated => {}
             Relation::Same => return Judgement::Duplicate(memory.id.clone()),
             Relation::Near => {
@@ -115,11 +115,11 @@ fn relation(
     text: &str,
     memory: &Memory,
     likeness: Likeness,
-    hardware: Hardware,
+    profile: ModelProfile,
 ) -> Relation {
     let thresholds = match likeness.measure {
-        Measured::Vectors => hardware.cosine(),
-        Measured::Words => hardware.words(),
+        Measured::Vectors => profile.cosine(),
+        Measured::Words => profile.words(),
     };
     // What has no name cannot be replaced or asked about.
     let has_name = !memory.id.0.is_empty();
@@ -151,7 +151,8 @@ mod tests {
         let ferry = memory("m1", Kind::Fact, "Odo works at the ferry landing");
         let mill = memory("m2", Kind::Fact, "Odo works at the mill landing");
         let existing = [&ferry, &mill];
-        let verify = |kind, text| verify([(kind, text)], &existing, Hardware::A, &Vectors::off());
+        let verify =
+            |kind, text| verify([(kind, text)], &existing, ModelProfile::A, &Vectors::off());
 
         let same = verify(Kind::Fact, "odo works at the ferry landing ");
         assert_eq!(same, Verified { passed: vec![], confirmed: vec!["m1".into()] });
@@ -168,7 +169,8 @@ mod tests {
     #[test]
     fn a_memory_without_an_id_turns_repeats_away_and_is_nobodys_neighbour() {
         let ferry = memory("", Kind::Fact, "Odo works at the ferry landing");
-        let verify = |text| verify([(Kind::Fact, text)], &[&ferry], Hardware::A, &Vectors::off());
+        let verify =
+            |text| verify([(Kind::Fact, text)], &[&ferry], ModelProfile::A, &Vectors::off());
         assert_eq!(verify("Odo works at the ferry landing now"), Verified::default());
         assert_eq!(verify("Odo sleeps at the ferry house").passed[0].neighbour, None);
     }

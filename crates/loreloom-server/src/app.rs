@@ -13,7 +13,7 @@ use loreloom_core::{
     turn::Speaker,
     units::Tokens,
 };
-use loreloom_memory::service::MemoryService;
+use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store};
 use loreloom_recognise::wire::Known;
 use tokio::sync::Semaphore;
@@ -62,7 +62,7 @@ pub struct AppParts {
     /// The model that reads replies for the notebook, if one does.
     pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
-    pub memory: Option<Arc<MemoryService>>,
+    pub memory: Option<Arc<MemoryServices>>,
     /// The models' servers of the configuration.
     pub configured: Arc<Connections>,
     /// The time.

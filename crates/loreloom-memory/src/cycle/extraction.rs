@@ -18,7 +18,7 @@ pub(super) async fn together(
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
-    if !settings.structured_calls || !occasion.config.hardware.answers_in_form() {
+    if !settings.structured_calls || !occasion.config.profile.answers_in_form() {
         return;
     }
     let (longterm, session) = (remembered.longterm(), remembered.session());
@@ -167,7 +167,7 @@ pub(super) async fn arcs(
     remembered.chat.arc_summaries.extend(outcome.summaries);
     remembered.character.persistent_arcs = outcome.persistent;
     runner.done(Stage::Arcs, outcome.added + ended);
-    if ended > 0 && occasion.config.hardware.writes_canon() {
+    if ended > 0 && occasion.config.profile.writes_canon() {
         write_canon(occasion, remembered, runner).await;
     }
 }

@@ -160,7 +160,7 @@ pub(super) async fn continuity(
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
-    if settings.continuity_auto_check && occasion.config.hardware.checks_every_reply() {
+    if settings.continuity_auto_check && occasion.config.profile.checks_every_reply() {
         check(occasion, remembered, runner, settings.continuity_auto_repair).await;
     }
 }

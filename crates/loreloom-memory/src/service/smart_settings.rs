@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        hardware::Hardware,
         inject::{Position, Slot},
+        model_profile::ModelProfile,
         service::Options,
     };
 
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!((settings.extract_every, settings.unified_injection), (2, true));
         assert_eq!((settings.consolidation.fact, settings.consolidation.session), (6, 5));
         assert_eq!((settings.consolidation.scene, settings.triggers_enabled), (Some(7), true));
-        assert_eq!((settings.canon_enabled, options.hardware), (true, Some(Hardware::A)));
+        assert_eq!((settings.canon_enabled, options.model_profile), (true, Some(ModelProfile::A)));
         let moved = settings.places[&Slot::Session];
         let expected = (Position::InChat, Depth(9), Role::Assistant);
         assert_eq!((moved.position, moved.depth, moved.role), expected);

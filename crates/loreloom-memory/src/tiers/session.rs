@@ -149,7 +149,7 @@ fn decide<'new>(
     let verified = verify(
         candidates.iter().map(|new| (new.candidate.kind, text(new))),
         known,
-        config.hardware,
+        config.profile,
         vectors,
     );
     let mut kept: Vec<(&Numbered, Option<MemoryId>)> = Vec::new();

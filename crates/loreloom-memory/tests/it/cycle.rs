@@ -18,7 +18,7 @@ use loreloom_memory::{
         Backend, Member, Occasion, Progress, Remembered, Report, Round, Stage, after_reply,
         after_round,
     },
-    hardware::Hardware,
+    model_profile::ModelProfile,
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
@@ -79,7 +79,7 @@ fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) 
     let path = path(&texts.map(str::to_owned));
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "harbour",
         character: "Mara",
@@ -157,7 +157,7 @@ fn in_a_group_each_member_remembers_what_it_heard() {
     let path = Path::of(ChatId::from("group"), messages);
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "group",
         character: "",

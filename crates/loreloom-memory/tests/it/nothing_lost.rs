@@ -3,8 +3,8 @@
 use loreloom_core::units::Timestamp;
 use loreloom_memory::{
     event::{between, character_records, fold, to_character},
-    hardware::Hardware,
     ids::Ids,
+    model_profile::ModelProfile,
     record::{CharacterMemory, Kind, Memory},
     rules::Rules,
     settings::Settings,
@@ -50,7 +50,7 @@ proptest! {
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
         let memory = CharacterMemory { memories: known.clone(), ..CharacterMemory::default() };
         let input = longterm::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::B },
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::B },
             source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             character: "Mara",
             card: "",
@@ -92,7 +92,7 @@ proptest! {
         let rules = Rules::default();
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
         let input = session::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
             source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             memories: &known,
             entities: &[],
@@ -117,7 +117,7 @@ proptest! {
     ) {
         let (settings, rules) = (Settings::default(), Rules::default());
         let input = consolidation::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
             tier: consolidation::Tier::LongTerm,
             memories: &known,
             entities: &[],

@@ -1,8 +1,8 @@
 //! Passes with a scripted model: what is kept, what gives way, and in which order it stands.
 
 use loreloom_memory::{
-    hardware::Hardware,
     ids::Ids,
+    model_profile::ModelProfile,
     pass::{Answers, Need, Script},
     record::{CharacterMemory, Memory, StoryArc},
     rules::Rules,
@@ -60,7 +60,7 @@ fn longterm_pass(
     let (rules, path) = (Rules::smart_memory_1_8(), path(&messages()));
     let memory = CharacterMemory { memories: read(memories), ..CharacterMemory::default() };
     let input = longterm::Input {
-        config: Config { settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings, rules: &rules, profile: ModelProfile::A },
         source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 1_000 },
         character: "Mara",
         card: "",
@@ -117,7 +117,7 @@ fn stored_triggers_are_not_judged_again() -> Result<(), Need> {
 #[test]
 fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
     let (settings, rules) = (Settings::default(), Rules::default());
-    let config = Config { settings: &settings, rules: &rules, hardware: Hardware::A };
+    let config = Config { settings: &settings, rules: &rules, profile: ModelProfile::A };
     let path = path(&messages());
     let source =
         || Source { chat: path.items(), window: 0..0, heard: None, chat_id: "c", now: 1_000 };
@@ -164,7 +164,7 @@ fn a_session_over_its_cap_is_ordered_by_use() -> Result<(), Need> {
         {"id": "2", "type": "detail", "content": "rope frayed badly", "importance": 2, "ts": 2},
     ]));
     let input = session::Input {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 1_000 },
         memories: &stored,
         entities: &[],
@@ -209,7 +209,7 @@ fn threads_end_in_the_order_of_the_reply_and_stand_last() -> Result<(), Need> {
         ),
     ] {
         let input = arcs::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
             source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             arcs: &stored,
             persistent: &[],
@@ -229,7 +229,7 @@ fn threads_end_in_the_order_of_the_reply_and_stand_last() -> Result<(), Need> {
 fn merged(settings: &Settings, stored: Value, answers: Answers) -> Result<Vec<Memory>, Need> {
     let (rules, stored) = (Rules::smart_memory_1_8(), read(stored));
     let input = consolidation::Input {
-        config: Config { settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings, rules: &rules, profile: ModelProfile::A },
         tier: consolidation::Tier::LongTerm,
         memories: &stored,
         entities: &[],

@@ -156,7 +156,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
     let contents = Bookcase { desk, tenant: &caller.tenant }.contents().await?;
     let live = app.live();
     let deadline = live.weaving.deadline.as_millis();
-    let own = app.memory.as_ref().map(|memory| &memory.options().settings);
+    let own = app.memory.as_ref().map(|memory| &memory.options.settings);
     let memory = own.map(|own| live.slots.over(own));
     let body = SettingsView {
         revision: contents.revision,

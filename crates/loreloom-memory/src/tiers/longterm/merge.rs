@@ -60,7 +60,7 @@ pub(super) fn take_in(
             .iter()
             .filter(|(id, _)| taken.current.iter().any(|m| m.id == *id && m.kind == kind))
             .count();
-        if accepted_of_kind >= config.hardware.new_per_kind() {
+        if accepted_of_kind >= config.profile.new_per_kind() {
             continue;
         }
         if is_full(&taken, &new, most_of_kind)

@@ -113,7 +113,7 @@ fn compare(
     let vectors = script.vectors(texts.chain(known.iter().map(|m| m.content.as_str())))?;
     let candidates =
         candidates.iter().map(|new| (new.candidate.kind, new.candidate.content.as_str()));
-    Ok(verify(candidates, known, config.hardware, vectors))
+    Ok(verify(candidates, known, config.profile, vectors))
 }
 
 /// Turns what passed into memories, asking about every pair nobody can tell apart.

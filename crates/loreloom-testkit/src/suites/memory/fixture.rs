@@ -7,9 +7,9 @@ use loreloom_core::{
     ids::ChatId,
 };
 use loreloom_memory::{
-    hardware::Hardware,
     ids::Ids,
     inject::Labels,
+    model_profile::ModelProfile,
     pass::{Answers, Need, Script},
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
@@ -31,7 +31,7 @@ pub(super) struct Fixture<'case> {
     pub(super) input: &'case Value,
     pub(super) settings: Settings,
     pub(super) rules: Rules,
-    pub(super) hardware: Hardware,
+    pub(super) profile: ModelProfile,
     pub(super) labels: Labels,
     pub(super) chat: Vec<PathItem>,
     pub(super) meta: ChatMemory,
@@ -49,7 +49,7 @@ impl<'case> Fixture<'case> {
             input,
             settings: settings(input.get("settings"))?,
             rules: Rules::named(rules).ok_or_else(|| format!("there are no rules `{rules}`"))?,
-            hardware: optional(input.get("profile"))?.unwrap_or_default(),
+            profile: optional(input.get("profile"))?.unwrap_or_default(),
             labels: labels(),
             chat: path(input.get("chat"))?,
             meta: optional(input.get("meta"))?.unwrap_or_default(),
@@ -82,7 +82,7 @@ impl<'case> Fixture<'case> {
     }
 
     pub(super) fn config(&self) -> Config<'_> {
-        Config { settings: &self.settings, rules: &self.rules, hardware: self.hardware }
+        Config { settings: &self.settings, rules: &self.rules, profile: self.profile }
     }
 
     /// What a pass reads: the window given, else everything that is settled.

@@ -82,7 +82,7 @@ fn batch_verify(case: &Fixture<'_>) -> Result<Value, String> {
     let verified = verify(
         candidates.iter().map(|new| (new.kind, new.content.as_str())),
         &existing.iter().collect::<Vec<_>>(),
-        case.hardware,
+        case.profile,
         &vectors,
     );
     let mut superseded = BTreeMap::new();

@@ -4,9 +4,10 @@ use loreloom_core::{tokens::TokenCounter, units::Tokens};
 use loreloom_memory::{
     budget::{TurnBudgets, adapt},
     change::marks_change,
-    hardware::Hardware,
     inject::{CardTexts, Slot, macro_is_active, slot_of},
-    migrate, recap,
+    migrate,
+    model_profile::ModelProfile,
+    recap,
     settings::Budgets,
     similarity::cosine,
     text::{QuarterEstimate, jaccard, mentions},
@@ -35,7 +36,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "estimate_tokens" => json!(QuarterEstimate.count(&text()?)),
         "hardware_profile" => {
             let source: String = case.get("source")?;
-            json!(Hardware::of(&source, case.maybe("override")?).as_str())
+            json!(ModelProfile::of(&source, case.maybe("override")?).as_str())
         }
         "macro_active" => {
             let cards: Vec<CardTexts> = case.maybe("cards")?.unwrap_or_default();
