@@ -14,10 +14,10 @@ use loreloom_ports::{
 
 use super::{
     ModelRoles, Options, PathViews, Ports, Who,
-    jobs::{Changed, changed_character, changed_chat},
+    jobs::{StateChange, changed_character, changed_chat},
 };
 use crate::{
-    cycle::{self, Backend, Demand, Occasion, Progress, Remembered},
+    cycle::{self, Backend, Demand, Occasion, Progress, WorkingMemory},
     record::CharacterMemory,
     text::QuarterEstimate,
     tiers::Config,
@@ -109,7 +109,7 @@ impl OnDemand {
             seed: &seed,
         };
         let character = CharacterMemory::clone(&view.character);
-        let mut after = Remembered { character, chat: view.chat.clone() };
+        let mut after = WorkingMemory { character, chat: view.chat.clone() };
         let mut progress = Progress::default();
         let mut report =
             cycle::on_demand(demand, occasion, &mut after, backend, &mut progress).await;
@@ -118,9 +118,9 @@ impl OnDemand {
         }
         let anchor = path.last().map(|item| item.id);
         let (before, seen) = (view.character.as_ref(), view.character_seen);
-        let character = Changed { before, after: &after.character, seen, anchor };
+        let character = StateChange { before, after: &after.character, seen, anchor };
         let (before, seen) = (&view.chat, view.chat_seen);
-        let shared = Changed { before, after: &after.chat, seen, anchor };
+        let shared = StateChange { before, after: &after.chat, seen, anchor };
         let mut owners =
             vec![changed_character(who.owner(), &character), changed_chat(chat, &shared)];
         owners.retain(|given| !given.events.is_empty());

@@ -154,7 +154,7 @@ mod tests {
     use loreloom_core::units::{Depth, Tokens};
 
     use super::*;
-    use crate::inject::{Position, Slot};
+    use crate::inject::{MemorySlot, SlotPosition};
 
     #[test]
     fn a_file_holds_what_differs_and_mistakes_are_named() {
@@ -170,8 +170,8 @@ mod tests {
         assert_eq!(options.rules, Rules { keeps_secrets: true, ..Rules::smart_memory_1_8() });
         let settings = &options.settings;
         assert_eq!((settings.arcs_max, settings.budgets.arcs), (3, Tokens(50)));
-        let moved = settings.places[&Slot::Arcs];
-        assert_eq!((moved.position, moved.depth), (Position::InChat, Depth(7)));
+        let moved = settings.places[&MemorySlot::Arcs];
+        assert_eq!((moved.position, moved.depth), (SlotPosition::InChat, Depth(7)));
         assert_eq!(options.policies["Mara"], Policy::Local);
         assert_eq!((options.recall_most, options.model_profile), (2, Some(ModelProfile::B)));
         assert_eq!(Options::read("{}").unwrap().settings, Settings::default());

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{PathViews, Who, text_vectors::TextVectors, turn::PassageIndexes, views::ChatPath};
 use crate::{
-    recall::{Hit, Weights},
+    recall::{PassageHit, Weights},
     record::{CharacterMemory, Memory},
     search,
-    timeline::{Timeline, timeline},
+    timeline::{EntityTimeline, timeline},
 };
 
 /// What to search for.
@@ -104,7 +104,7 @@ impl StorySearch {
         path: &[PathItem],
         who: &Who,
         name: &str,
-    ) -> Result<Option<Timeline>, MemoryError> {
+    ) -> Result<Option<EntityTimeline>, MemoryError> {
         let view = self.views.view(tenant, chat, path, who).await?;
         let mut character = CharacterMemory::clone(&view.character);
         character.memories.extend(view.world.memories.iter().cloned());
@@ -112,7 +112,7 @@ impl StorySearch {
     }
 }
 
-fn passage(hit: &Hit, path: &[PathItem]) -> Option<FoundPassage> {
+fn passage(hit: &PassageHit, path: &[PathItem]) -> Option<FoundPassage> {
     let message = &path.get(hit.at)?.message;
     Some(FoundPassage {
         at: hit.at,

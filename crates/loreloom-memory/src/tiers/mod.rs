@@ -21,8 +21,8 @@ pub mod triggers;
 use crate::{model_profile::ModelProfile, rules::Rules, settings::Settings};
 
 pub use self::{
-    lines::{Candidate, parse_lines},
-    memories::Source,
+    lines::{MemoryCandidate, parse_lines},
+    memories::PassSource,
 };
 
 /// What every pass is told: the settings, the rules, and how able its model is.

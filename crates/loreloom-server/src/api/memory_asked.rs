@@ -6,9 +6,9 @@ use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
 use loreloom_memory::{
     cycle::Demand,
-    model_test::{self, Tried},
+    model_test::{self, TrialRun},
     service::{DemandError, MemoryModel, RecapError, Who},
-    timeline::Timeline,
+    timeline::EntityTimeline,
 };
 use loreloom_ports::{ModelError, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
@@ -63,14 +63,14 @@ struct TimelineParams {
 #[utoipa::path(
     get, path = "/chats/{chat}/timeline", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), TimelineParams),
-    responses((status = 200, body = Timeline))
+    responses((status = 200, body = EntityTimeline))
 )]
 async fn timeline(
     State(app): State<App>,
     caller: Caller,
     Path(chat): Path<String>,
     Query(params): Query<TimelineParams>,
-) -> Result<Json<Timeline>, Problem> {
+) -> Result<Json<EntityTimeline>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
@@ -216,7 +216,7 @@ async fn now(
 #[derive(Debug, Serialize, ToSchema)]
 struct TriedView {
     /// The trials, in the order they were run.
-    items: Vec<Tried>,
+    items: Vec<TrialRun>,
 }
 
 /// Tries out whether the model that is set can do memory's work. Stores nothing.

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, MessageId};
 use loreloom_memory::{
-    record::Kind,
+    record::MemoryKind,
     service::{NewMemory, Since},
 };
 use loreloom_ports::MemoryWriteId;
@@ -59,7 +59,7 @@ struct NewRecord {
     owner: Owner,
     /// What it is about.
     #[serde(default)]
-    kind: Kind,
+    kind: MemoryKind,
     /// What to remember.
     content: String,
     /// 1 (minor) to 3 (vital).

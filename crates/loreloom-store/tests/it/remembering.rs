@@ -8,8 +8,8 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::{Backend, Demand},
-    inject::Slot,
-    record::Kind,
+    inject::MemorySlot,
+    record::MemoryKind,
     service::{NewMemory, NewReply, Policy, Who},
 };
 use loreloom_ports::{JobState, Outcome, Owner};
@@ -257,7 +257,7 @@ async fn everything_done_by_hand_can_be_undone() {
         let owner = Owner::Character("Mara".into());
         let (tenant, service) = (&mind.tenant, &mind.service);
         let new = |content: &str| NewMemory {
-            kind: Kind::Fact,
+            kind: MemoryKind::Fact,
             content: content.to_owned(),
             importance: Some(3),
             receipts: vec![],
@@ -374,11 +374,11 @@ async fn a_turn_gets_what_is_remembered_and_recalled_and_never_what_it_sees() {
         let new = NewMemory { content: "Mara fears the sea.".into(), ..NewMemory::default() };
         mind.service.edits.add(&mind.tenant, &owner, new).await.unwrap();
         let turn = mind.turn(path.items(), path.chat(), "Mara", 20).await.unwrap();
-        let slot = |slot: Slot| {
+        let slot = |slot: MemorySlot| {
             turn.slots.iter().find(|text| text.slot == slot).map(|text| text.text.clone())
         };
-        assert!(slot(Slot::LongTerm).unwrap().contains("Mara fears the sea."));
-        assert!(slot(Slot::Recall).unwrap().contains("in the bell tower"));
+        assert!(slot(MemorySlot::LongTerm).unwrap().contains("Mara fears the sea."));
+        assert!(slot(MemorySlot::Recall).unwrap().contains("in the bell tower"));
         assert_eq!(turn.report.recalled[0].at, 0);
         assert_eq!(turn.injections.len(), turn.slots.len());
         let seen = mind.turn(path.items(), path.chat(), "Mara", 0).await.unwrap();
@@ -465,7 +465,7 @@ async fn threads_feelings_knowledge_and_entities_are_changed_by_hand_and_undone(
         let path = story("other", &texts(&["Hello.", "Good day."]));
         let threads = async || {
             let turn = mind.turn(path.items(), path.chat(), "Mara", 0).await.unwrap();
-            turn.slots.iter().any(|slot| slot.slot == Slot::Arcs)
+            turn.slots.iter().any(|slot| slot.slot == MemorySlot::Arcs)
         };
         assert!(!threads().await);
         let pinned =

@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
-    recall::{Index, Passage, Weights},
+    recall::{Passage, PassageIndex, Weights},
     service::{MemoryServices, NewMemory, Options, Ports, TurnRequest, Who},
     text::QuarterEstimate,
 };
@@ -46,7 +46,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     for (turns, most) in SIZES {
         let mut made = Made(turns as u64);
         let texts: Vec<String> = (0..turns).map(|_| made.turn()).collect();
-        let mut index = Index::new([]);
+        let mut index = PassageIndex::new([]);
         let start = cpu_time::ThreadTime::now();
         for (at, text) in texts.iter().enumerate() {
             let speaker = Some(if at.is_multiple_of(2) { "Mira" } else { "Torvald" });

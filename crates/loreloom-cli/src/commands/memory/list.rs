@@ -157,6 +157,6 @@ impl Writes {
 }
 
 /// The only record kind that a name may stand for.
-pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::Kind> {
+pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::MemoryKind> {
     serde_json::from_value(json!(name)).with_context(|| format!("there is no kind `{name}`"))
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{PathViews, Ports};
 use crate::{
     event::{character_records, chat_records, fields_of, reverted, to_character, to_chat},
-    record::{Kind, Memory},
+    record::{Memory, MemoryKind},
 };
 
 /// Why a change was refused. Nothing has changed.
@@ -69,7 +69,7 @@ pub enum EditError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewMemory {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The statement.
     pub content: String,
     /// 1 to 3.

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A state of memory before and after a pass.
-pub(in crate::service) struct Changed<'state, T> {
+pub(in crate::service) struct StateChange<'state, T> {
     pub(in crate::service) before: &'state T,
     pub(in crate::service) after: &'state T,
     /// The last event of the log that `before` was read from.
@@ -21,7 +21,7 @@ pub(in crate::service) struct Changed<'state, T> {
 /// What changed for a character.
 pub(in crate::service) fn changed_character(
     owner: Owner,
-    changed: &Changed<'_, CharacterMemory>,
+    changed: &StateChange<'_, CharacterMemory>,
 ) -> OwnerEvents {
     let (before, after) = (character_records(changed.before), character_records(changed.after));
     let events = between(&before, &after, changed.anchor);
@@ -31,7 +31,7 @@ pub(in crate::service) fn changed_character(
 /// What changed for a chat.
 pub(in crate::service) fn changed_chat(
     chat: &ChatId,
-    changed: &Changed<'_, ChatMemory>,
+    changed: &StateChange<'_, ChatMemory>,
 ) -> OwnerEvents {
     let before = chat_records(changed.before);
     let after = without_clock(chat_records(changed.after), &before);

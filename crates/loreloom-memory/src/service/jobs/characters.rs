@@ -3,7 +3,7 @@
 use loreloom_core::{chat::PathItem, ids::MessageId};
 use loreloom_ports::{Job, JobSpeaker, MemoryError, MemoryId, OwnerEvents};
 
-use super::{Changed, changed_character};
+use super::{StateChange, changed_character};
 use crate::{
     inject::note_shown,
     presence::{characters, is_same_person},
@@ -156,7 +156,7 @@ impl JobCharacters {
         let written = self.all.iter().filter(|one| one.who.policy.writes());
         let changed = |one: &JobCharacter| {
             let (before, after, seen) = (&one.before, &one.after, one.seen);
-            changed_character(one.who.owner(), &Changed { before, after, seen, anchor })
+            changed_character(one.who.owner(), &StateChange { before, after, seen, anchor })
         };
         written.map(changed).collect()
     }

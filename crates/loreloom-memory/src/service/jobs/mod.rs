@@ -14,7 +14,7 @@ mod passes;
 mod planner;
 mod worker;
 
-pub(super) use self::changes::{Changed, changed_character, changed_chat};
+pub(super) use self::changes::{StateChange, changed_character, changed_chat};
 pub use self::{
     grounding::ungrounded,
     planner::{JobPlanner, NewReply},

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Changed,
+    StateChange,
     accounting::Listening,
     cached_embedder::CachedEmbedder,
     changed_chat,
@@ -23,7 +23,7 @@ use super::{
     grounding::{self, GroundingSources},
 };
 use crate::{
-    cycle::{self, Backend, Member, Occasion, Progress, Remembered, Report, Round},
+    cycle::{self, Backend, CycleReport, Member, Occasion, Progress, Round, WorkingMemory},
     record::{ChatMemory, Insight},
     service::{ModelRoles, Options, PathViews, Who},
     text::QuarterEstimate,
@@ -127,7 +127,7 @@ impl JobPasses {
         job: &Job,
         story: &JobStory,
         backend: Backend<'_>,
-    ) -> Result<Passed, MemoryError> {
+    ) -> Result<PassOutput, MemoryError> {
         let mut cast = JobCharacters::load(&self.views, job, &story.items).await?;
         let seen = cast.seen();
         let mut progress = saved_answers(&job.body, &seen);
@@ -135,11 +135,11 @@ impl JobPasses {
         let first = cast.first();
         let occasion = self.occasion(job, &story.items, &first);
         let report = match (job.kind, cast.all.as_mut_slice()) {
-            (_, []) => Report::default(),
+            (_, []) => CycleReport::default(),
             (JobKind::Reply, [one, ..]) => {
                 let character = std::mem::take(&mut one.after);
                 let chat = std::mem::take(&mut cast.chat);
-                let mut remembered = Remembered { character, chat };
+                let mut remembered = WorkingMemory { character, chat };
                 let report = cycle::look(occasion, &mut remembered, backend, &mut progress).await;
                 (one.after, cast.chat) = (remembered.character, remembered.chat);
                 report
@@ -158,7 +158,7 @@ impl JobPasses {
             }
         };
         let owners = self.finish(job, &story.items, story.anchor, &mut cast, &before).await?;
-        Ok(Passed { owners, report, saved: SavedAnswers { based_on: seen, progress } })
+        Ok(PassOutput { owners, report, saved: SavedAnswers { based_on: seen, progress } })
     }
 
     /// Holds back what no message supports, gives every character what it knows, notes which
@@ -180,7 +180,7 @@ impl JobPasses {
         cast.shown(&job.body.shown, self.clock.now().0, rules.shown_stay);
         let mut owners = cast.events(anchor);
         let seen = cast.chat_seen;
-        let changed = Changed { before, after: &cast.chat, seen, anchor };
+        let changed = StateChange { before, after: &cast.chat, seen, anchor };
         owners.push(changed_chat(&job.chat, &changed));
         Ok(owners)
     }
@@ -211,7 +211,7 @@ impl JobPasses {
     }
 
     /// Whether the job must be tried again because its model failed.
-    fn again(&self, job: &Job, passed: &Passed) -> Option<Outcome> {
+    fn again(&self, job: &Job, passed: &PassOutput) -> Option<Outcome> {
         let (_, failure) = passed.report.failed.first()?;
         let error = format!("{failure}: {}", failure.source);
         if job.attempts >= ATTEMPTS {
@@ -336,9 +336,9 @@ pub(super) fn step(claimed: ClaimedJob<'_>, now: Timestamp, outcome: Outcome) ->
 }
 
 /// What a pass did.
-struct Passed {
+struct PassOutput {
     owners: Vec<OwnerEvents>,
-    report: Report,
+    report: CycleReport,
     saved: SavedAnswers,
 }
 

@@ -25,8 +25,8 @@ use super::{
     MemoryView, ModelRoles, Options, PathViews, Who, text_vectors::TextVectors, views::ChatPath,
 };
 use crate::{
-    inject::{Input, Slot, SlotChanges, SlotText, budget_of, slots},
-    recall::{self, Hit, Wanted},
+    inject::{MemorySlot, SlotChanges, SlotText, SlotsInput, budget_of, slots},
+    recall::{self, PassageHit, RecallQuery},
     record::{CharacterMemory, Entity, Memory},
     score::TurnContext,
     settings::{Budgets, Settings},
@@ -81,7 +81,7 @@ pub struct RecalledPassage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SlotUse {
     /// The slot.
-    pub slot: Slot,
+    pub slot: MemorySlot,
     /// The tokens it used.
     pub tokens: Tokens,
     /// The tokens it would use without a limit.
@@ -94,7 +94,7 @@ pub struct RecallReport {
     /// Filled slots.
     pub slots: Vec<SlotUse>,
     /// Slots dropped because of the total limit.
-    pub dropped: Vec<Slot>,
+    pub dropped: Vec<MemorySlot>,
     /// Long-term memories that are shown.
     pub memories: Vec<MemoryId>,
     /// Passages that are shown, oldest first.
@@ -218,7 +218,7 @@ impl TurnRecall {
         );
         let settings = self.settings(turn);
         let cap = turn.cap.into_iter().chain(settings.inject_cap).min();
-        let input = Input {
+        let input = SlotsInput {
             settings: &settings,
             rules,
             labels: &self.options.labels,
@@ -233,8 +233,10 @@ impl TurnRecall {
             recalled: &lines,
         };
         let filled = within(&input, cap);
-        let is_shown =
-            filled.texts.iter().any(|text| matches!(text.slot, Slot::Recall | Slot::Unified));
+        let is_shown = filled
+            .texts
+            .iter()
+            .any(|text| matches!(text.slot, MemorySlot::Recall | MemorySlot::Unified));
         let shown = if is_shown { passages(&hits, turn.path) } else { Vec::new() };
         TurnMemory {
             injections: filled.texts.iter().map(SlotText::injection).collect(),
@@ -275,11 +277,11 @@ impl TurnRecall {
         turn: &TurnRequest<'_>,
         entities: &[Entity],
         filter: &KnowledgeFilter,
-    ) -> (Vec<Hit>, usize) {
+    ) -> (Vec<PassageHit>, usize) {
         if !self.may_recall(turn) {
             return (Vec::new(), 0);
         }
-        let wanted = Wanted {
+        let wanted = RecallQuery {
             path: turn.path,
             seen_from: turn.unseen(),
             entities,
@@ -305,15 +307,15 @@ impl TurnRecall {
 /// What each tier wanted.
 fn demand(texts: &[SlotText]) -> TierDemand {
     [
-        Slot::LongTerm,
-        Slot::Session,
-        Slot::Scenes,
-        Slot::Arcs,
-        Slot::Canon,
-        Slot::Profiles,
-        Slot::Relationships,
-        Slot::Epistemic,
-        Slot::Ledger,
+        MemorySlot::LongTerm,
+        MemorySlot::Session,
+        MemorySlot::Scenes,
+        MemorySlot::Arcs,
+        MemorySlot::Canon,
+        MemorySlot::Profiles,
+        MemorySlot::Relationships,
+        MemorySlot::Epistemic,
+        MemorySlot::Ledger,
     ]
     .map(|slot| texts.iter().find(|text| text.slot == slot).map(|text| text.wanted))
 }
@@ -332,7 +334,7 @@ fn used(text: &SlotText) -> SlotUse {
     SlotUse { slot: text.slot, tokens: text.tokens, wanted: text.wanted }
 }
 
-fn passages(hits: &[Hit], path: &[PathItem]) -> Vec<RecalledPassage> {
+fn passages(hits: &[PassageHit], path: &[PathItem]) -> Vec<RecalledPassage> {
     let mut shown: Vec<RecalledPassage> = hits
         .iter()
         .filter_map(|hit| {
@@ -355,20 +357,20 @@ fn passages(hits: &[Hit], path: &[PathItem]) -> Vec<RecalledPassage> {
 struct Filled {
     texts: Vec<SlotText>,
     shown: Vec<MemoryId>,
-    dropped: Vec<Slot>,
+    dropped: Vec<MemorySlot>,
 }
 
 /// Fills the slots. If they use more than `cap` together, the last slot in the unified order
 /// shrinks, entry by entry, and is then dropped. A repair note goes last of all.
-fn within(input: &Input<'_>, cap: Option<Tokens>) -> Filled {
+fn within(input: &SlotsInput<'_>, cap: Option<Tokens>) -> Filled {
     let mut settings: Settings = input.settings.clone();
-    let mut dropped: Vec<Slot> = Vec::new();
+    let mut dropped: Vec<MemorySlot> = Vec::new();
     loop {
-        let mut filled = slots(&Input { settings: &settings, ..*input });
+        let mut filled = slots(&SlotsInput { settings: &settings, ..*input });
         filled.texts.retain(|text| !dropped.contains(&text.slot));
         let total: Tokens = filled.texts.iter().map(|text| text.tokens).sum();
         let over = cap.and_then(|cap| total.checked_sub(cap)).filter(|over| *over > Tokens::ZERO);
-        let rank = |text: &&SlotText| (text.slot != Slot::Repair, text.slot);
+        let rank = |text: &&SlotText| (text.slot != MemorySlot::Repair, text.slot);
         let lowest = filled.texts.iter().max_by_key(rank);
         let (Some(over), Some(lowest)) = (over, lowest) else {
             return Filled { texts: filled.texts, shown: filled.shown, dropped };

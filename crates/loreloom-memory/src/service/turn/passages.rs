@@ -14,7 +14,7 @@ use loreloom_ports::Vector;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    recall::{Index, Passage, Prepared},
+    recall::{Passage, PassageIndex, Prepared},
     service::{EmbedOne, views::ChatPath},
 };
 
@@ -24,7 +24,7 @@ pub(in crate::service) type Embed<'embed> = Option<&'embed dyn Fn(&str) -> Vecto
 /// One chat's passages, in the order of the last path.
 #[derive(Debug, Default)]
 struct ChatPassages {
-    index: Index,
+    index: PassageIndex,
     ids: Vec<MessageId>,
     /// The node where the passages end. Equal nodes have equal paths.
     tip: PrefixHash,
@@ -97,7 +97,7 @@ impl PassageIndexes {
     pub(in crate::service) fn read<T>(
         &self,
         at: ChatPath<'_>,
-        read: impl Fn(&Index, Embed<'_>) -> T,
+        read: impl Fn(&PassageIndex, Embed<'_>) -> T,
     ) -> T {
         let passages = self.of(at);
         let embed = self.embed.as_deref().map(|embed| embed as &dyn Fn(&str) -> Vector);
@@ -176,8 +176,8 @@ mod tests {
         Path::of(ChatId::from("c"), texts.iter().map(message))
     }
 
-    fn fresh(path: &Path) -> Index {
-        let mut index = Index::new([]);
+    fn fresh(path: &Path) -> PassageIndex {
+        let mut index = PassageIndex::new([]);
         for item in path.items() {
             let (speaker, text) = (item.message.name.as_deref(), item.message.text.as_str());
             index.push(Passage { speaker, text, stretch: 0 }, None);
@@ -200,7 +200,7 @@ mod tests {
             let at = ChatPath { tenant: &tenant, chat: &chat, path: path.items() };
             for question in ["Where is the boat?", "the bell", "gulls"] {
                 let weights = Weights::default();
-                let search = |index: &Index| index.search(question, &[], 5, &weights, None);
+                let search = |index: &PassageIndex| index.search(question, &[], 5, &weights, None);
                 let (old, new) =
                     (indexes.read(at, |index, _| search(index)), search(&fresh(&path)));
                 assert_eq!(old, new, "{texts:?} {question}");

@@ -16,7 +16,7 @@ use loreloom_memory::{
     service::smart_memory_settings,
     settings::Settings,
     similarity::Vectors,
-    tiers::{Config, Source},
+    tiers::{Config, PassSource},
     window::stable_cutoff,
 };
 use serde::de::DeserializeOwned;
@@ -86,12 +86,18 @@ impl<'case> Fixture<'case> {
     }
 
     /// What a pass reads: the window given, else everything that is settled.
-    pub(super) fn source(&self) -> Result<Source<'_>, String> {
+    pub(super) fn source(&self) -> Result<PassSource<'_>, String> {
         let window = match self.maybe::<(usize, usize)>("window")? {
             Some((from, to)) => Range { start: from, end: to },
             None => 0..stable_cutoff(&self.chat),
         };
-        Ok(Source { chat: &self.chat, window, heard: None, chat_id: &self.chat_id, now: self.now })
+        Ok(PassSource {
+            chat: &self.chat,
+            window,
+            heard: None,
+            chat_id: &self.chat_id,
+            now: self.now,
+        })
     }
 
     /// The messages in a field of the input.

@@ -4,7 +4,7 @@ use loreloom_core::{tokens::TokenCounter, units::Tokens};
 use loreloom_memory::{
     budget::{TurnBudgets, adapt},
     change::marks_change,
-    inject::{CardTexts, Slot, macro_is_active, slot_of},
+    inject::{CardTexts, MemorySlot, macro_is_active, slot_of},
     migrate,
     model_profile::ModelProfile,
     recap,
@@ -104,15 +104,15 @@ fn adaptive_budgets(case: &Fixture<'_>) -> Result<Value, String> {
 fn auto_tune(case: &Fixture<'_>) -> Result<Value, String> {
     let demand: std::collections::BTreeMap<String, u32> = case.get("demand")?;
     let slots = [
-        Slot::LongTerm,
-        Slot::Session,
-        Slot::Scenes,
-        Slot::Arcs,
-        Slot::Canon,
-        Slot::Profiles,
-        Slot::Relationships,
-        Slot::Epistemic,
-        Slot::Ledger,
+        MemorySlot::LongTerm,
+        MemorySlot::Session,
+        MemorySlot::Scenes,
+        MemorySlot::Arcs,
+        MemorySlot::Canon,
+        MemorySlot::Profiles,
+        MemorySlot::Relationships,
+        MemorySlot::Epistemic,
+        MemorySlot::Ledger,
     ];
     let demand = slots.map(|slot| demand.get(slot.key()).copied().map(Tokens));
     let tuned = case.settings.budgets.tuned(demand, case.settings.settings_mode);
