@@ -21,7 +21,7 @@ pub enum Merged {
 /// How the replies of models are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reading {
+pub enum ReplyReading {
     /// What is meant is read: a tag may be indented, a pair may stand behind a bullet, `None.`
     /// is no value, and what is no markup is not taken for it.
     #[default]
@@ -97,7 +97,7 @@ pub struct Rules {
     /// Which letters make words and names.
     pub words: Words,
     /// How the replies of models are read.
-    pub reading: Reading,
+    pub reading: ReplyReading,
     /// Feelings are told where a name occurs at all, inside another word too, and a pair whose
     /// feelings are gone is told with none.
     pub loose_pairs: bool,
@@ -133,7 +133,7 @@ impl Default for Rules {
             ledger_expires: true,
             keep_contradictions: true,
             words: Words::All,
-            reading: Reading::Tolerant,
+            reading: ReplyReading::Tolerant,
             loose_pairs: false,
             strict_budgets: true,
         }
@@ -170,7 +170,7 @@ impl Rules {
             ledger_expires: false,
             keep_contradictions: false,
             words: Words::Ascii,
-            reading: Reading::Strict,
+            reading: ReplyReading::Strict,
             loose_pairs: true,
             strict_budgets: false,
         }

@@ -4,9 +4,9 @@ use loreloom_core::chat::PathItem;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    hardware::Hardware,
+    model_profile::ModelProfile,
     number::{real, real_time},
-    record::{Entity, Expiration, Kind, Memory, StoryArc, TimeScope},
+    record::{Entity, Expiration, Memory, MemoryKind, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
     text::{Frequencies, Words, jaccard, keywords, long_words, mentions},
 };
@@ -44,32 +44,32 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
 }
 
 /// How much a stored memory of a kind says about a person, if it does not say itself.
-fn usual_persona(kind: Kind) -> f64 {
+fn usual_persona(kind: MemoryKind) -> f64 {
     match kind {
-        Kind::Relationship => 3.0,
-        Kind::Development => 2.0,
-        Kind::Fact
-        | Kind::Preference
-        | Kind::Event
-        | Kind::Scene
-        | Kind::Revelation
-        | Kind::Detail
-        | Kind::Other => 1.0,
+        MemoryKind::Relationship => 3.0,
+        MemoryKind::Development => 2.0,
+        MemoryKind::Fact
+        | MemoryKind::Preference
+        | MemoryKind::Event
+        | MemoryKind::Scene
+        | MemoryKind::Revelation
+        | MemoryKind::Detail
+        | MemoryKind::Other => 1.0,
     }
 }
 
 /// The same for closeness.
-fn usual_intimacy(kind: Kind) -> f64 {
+fn usual_intimacy(kind: MemoryKind) -> f64 {
     match kind {
-        Kind::Preference => 3.0,
-        Kind::Development => 2.0,
-        Kind::Fact
-        | Kind::Relationship
-        | Kind::Event
-        | Kind::Scene
-        | Kind::Revelation
-        | Kind::Detail
-        | Kind::Other => 1.0,
+        MemoryKind::Preference => 3.0,
+        MemoryKind::Development => 2.0,
+        MemoryKind::Fact
+        | MemoryKind::Relationship
+        | MemoryKind::Event
+        | MemoryKind::Scene
+        | MemoryKind::Revelation
+        | MemoryKind::Detail
+        | MemoryKind::Other => 1.0,
     }
 }
 
@@ -99,7 +99,7 @@ impl<'turn> TurnContext<'turn> {
         path: &[PathItem],
         registry: &'turn [Entity],
         arcs: &'turn [StoryArc],
-        hardware: Hardware,
+        profile: ModelProfile,
         memories: &[Memory],
         vectors: &Vectors,
         words: Words,
@@ -121,7 +121,7 @@ impl<'turn> TurnContext<'turn> {
             mentions: mentions(last(NEWEST), words),
             registry,
             arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
-            turn_weight: hardware.turn_weight(),
+            turn_weight: profile.turn_weight(),
             likeness,
             recent_text: last(RECENT).collect::<Vec<_>>().join("\n").to_lowercase(),
             words,
@@ -234,7 +234,7 @@ pub fn prioritize<'memory>(memories: &[&'memory Memory], words: Words) -> Vec<&'
 pub fn order_for_turn<'memory>(
     memories: &[&'memory Memory],
     turn: &TurnContext<'_>,
-    floor: &[Kind],
+    floor: &[MemoryKind],
 ) -> Vec<&'memory Memory> {
     let recent = long_words(&turn.recent_text, turn.words);
     let pool = frequencies(memories.iter().copied(), turn.words);
@@ -244,7 +244,7 @@ pub fn order_for_turn<'memory>(
 }
 
 /// Moves the best of each kind to the front; among themselves they keep their order.
-fn raise_best(sorted: &mut Vec<&Memory>, kinds: &[Kind]) {
+fn raise_best(sorted: &mut Vec<&Memory>, kinds: &[MemoryKind]) {
     let mut open = kinds.to_vec();
     let (raised, others): (Vec<&Memory>, Vec<&Memory>) = sorted.drain(..).partition(|memory| {
         let wanted = open.iter().position(|kind| *kind == memory.kind);
@@ -271,11 +271,11 @@ fn sorted_by<'memory>(
 /// The best memory of each of these kinds; a kind named twice gets its two best.
 pub fn protected<'memory>(
     memories: &[&'memory Memory],
-    kinds: &[Kind],
+    kinds: &[MemoryKind],
     words: Words,
 ) -> Vec<&'memory Memory> {
     let mut sorted = prioritize(memories, words);
-    let mut best = |kind: &Kind| {
+    let mut best = |kind: &MemoryKind| {
         let at = sorted.iter().position(|memory| memory.kind == *kind)?;
         Some(sorted.remove(at))
     };
@@ -388,7 +388,7 @@ mod tests {
         let memories = [memory("the mill"), memory("no vector")];
         let items = path.items();
         let words = Words::All;
-        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors, words);
+        let turn = TurnContext::of(items, &[], &arcs, ModelProfile::B, &memories, &vectors, words);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
         assert_eq!(turn.likeness.len(), 1);
@@ -398,15 +398,16 @@ mod tests {
 
     #[test]
     fn the_best_of_raised_kinds_come_first_in_their_own_order() {
-        let kinds = [Kind::Event, Kind::Fact, Kind::Relationship, Kind::Fact];
+        let kinds =
+            [MemoryKind::Event, MemoryKind::Fact, MemoryKind::Relationship, MemoryKind::Fact];
         let memories: Vec<Memory> = kinds
             .iter()
             .enumerate()
             .map(|(at, kind)| Memory { kind: *kind, ..memory(&at.to_string()) })
             .collect();
         for floor in [
-            [Kind::Relationship, Kind::Fact, Kind::Detail],
-            [Kind::Fact, Kind::Detail, Kind::Relationship],
+            [MemoryKind::Relationship, MemoryKind::Fact, MemoryKind::Detail],
+            [MemoryKind::Fact, MemoryKind::Detail, MemoryKind::Relationship],
         ] {
             let mut sorted: Vec<&Memory> = memories.iter().collect();
             raise_best(&mut sorted, &floor);
@@ -473,13 +474,14 @@ mod tests {
     #[test]
     fn one_memory_is_not_protected_twice() {
         let fact = |content: &str, importance| Memory {
-            kind: Kind::Fact,
+            kind: MemoryKind::Fact,
             importance: Some(importance),
             ..memory(content)
         };
         let memories = [fact("one", 1), fact("two", 3)];
         let all: Vec<&Memory> = memories.iter().collect();
-        let safe = protected(&all, &[Kind::Fact, Kind::Fact, Kind::Event], Words::All);
+        let safe =
+            protected(&all, &[MemoryKind::Fact, MemoryKind::Fact, MemoryKind::Event], Words::All);
         let safe: Vec<&str> = safe.iter().map(|memory| memory.content.as_str()).collect();
         assert_eq!(safe, ["two", "one"]);
     }
@@ -488,9 +490,9 @@ mod tests {
     fn a_new_memory_does_not_yet_have_what_is_usual_for_its_kind() {
         let kind = |id: &str, kind| Memory { kind, ..memory(id) };
         let memories = [
-            kind("old", Kind::Fact),
-            kind("new", Kind::Preference),
-            kind("bond", Kind::Preference),
+            kind("old", MemoryKind::Fact),
+            kind("new", MemoryKind::Preference),
+            kind("bond", MemoryKind::Preference),
         ];
         let kept = |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, Words::All);
         assert_eq!(kept(|_| false), ["new".into(), "bond".into()]);

@@ -23,7 +23,7 @@ use loreloom_llm::{
     tokenizers::{Tokenizer, TokenizerChoice},
     upstream::HttpUpstream,
 };
-use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{ChatModel, Diagnosis, Embedder, Upstream};
 use loreloom_server::{
     Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
@@ -344,7 +344,7 @@ impl Opened {
         };
         ModelUse {
             connection: ConnectionId::from(self.name.as_str()),
-            hardware: Hardware::of(source, None),
+            profile: ModelProfile::of(source, None),
             at_once: self
                 .config
                 .at_once

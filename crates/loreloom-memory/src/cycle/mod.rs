@@ -17,25 +17,25 @@ use serde::{Deserialize, Serialize};
 use self::stage::Runner;
 pub use self::{
     round::{Member, Round, after_round, draw_round, piece},
-    stage::{Progress, Report, Stage},
+    stage::{CycleReport, CycleStage, Progress},
 };
 use crate::{
     record::{CharacterMemory, ChatMemory, Memory},
     schedule,
-    tiers::{Config, Source},
+    tiers::{Config, PassSource},
 };
 use loreloom_ports::{ChatModel, Embedder};
 
 /// What a character and a chat remember.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Remembered {
+pub struct WorkingMemory {
     /// What outlives the chat.
     pub character: CharacterMemory,
     /// What belongs to the chat.
     pub chat: ChatMemory,
 }
 
-impl Remembered {
+impl WorkingMemory {
     fn longterm(&self) -> Vec<&Memory> {
         self.character.memories.iter().filter(|memory| memory.is_active()).collect()
     }
@@ -74,8 +74,8 @@ impl Occasion<'_> {
         self.path.get(count.checked_sub(1)?).map(|item| item.id)
     }
 
-    fn source(&self, window: std::ops::Range<usize>) -> Source<'_> {
-        Source { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
+    fn source(&self, window: std::ops::Range<usize>) -> PassSource<'_> {
+        PassSource { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
     }
 }
 
@@ -91,10 +91,10 @@ pub struct Backend<'turn> {
 /// Looks at a reply: whether it begins another scene, and whether it contradicts.
 pub async fn look(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     telling::scene(occasion, remembered, &mut runner).await;
     // A note was for the reply that is now there.
@@ -133,10 +133,10 @@ pub enum Demand {
 pub async fn on_demand(
     demand: Demand,
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     let due = schedule::at_once(occasion.path);
     match demand {
@@ -160,7 +160,7 @@ pub async fn on_demand(
 async fn extracted(
     occasion: Occasion<'_>,
     due: &schedule::Extraction,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
@@ -186,10 +186,10 @@ async fn extracted(
 /// next extraction.
 pub async fn after_reply(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     telling::compact(occasion, remembered, &mut runner).await;
     telling::scene(occasion, remembered, &mut runner).await;

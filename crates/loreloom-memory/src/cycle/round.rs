@@ -5,7 +5,9 @@
 
 use loreloom_core::chat::Role;
 
-use super::{Backend, Occasion, Progress, Remembered, Report, extraction, stage::Runner, telling};
+use super::{
+    Backend, CycleReport, Occasion, Progress, WorkingMemory, extraction, stage::Runner, telling,
+};
 use crate::{
     presence::Presence,
     record::{CharacterMemory, ChatMemory, StoryArc},
@@ -43,12 +45,12 @@ pub async fn after_round(
     members: &mut [Member<'_>],
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     let Some(first) = members.first() else { return runner.report };
     let as_first = Occasion { character: first.name, card: first.card, ..occasion };
     // Copies, so that a cancelled run leaves what was handed in as it was.
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
+    let mut shared = WorkingMemory { character: first.memory.clone(), chat: round.chat.clone() };
     telling::compact(as_first, &mut shared, &mut runner).await;
     telling::scene(as_first, &mut shared, &mut runner).await;
     *members[0].memory = shared.character;
@@ -63,7 +65,7 @@ pub async fn after_round(
     chat.pending_repair = None;
     if let Some(member) = members.last() {
         let as_last = Occasion { character: member.name, card: member.card, ..occasion };
-        let mut own = Remembered { character: member.memory.clone(), chat };
+        let mut own = WorkingMemory { character: member.memory.clone(), chat };
         runner.member = None;
         telling::continuity(as_last, &mut own, &mut runner).await;
         chat = own.chat;
@@ -81,11 +83,11 @@ pub async fn draw_round(
     members: &mut [Member<'_>],
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     let Some(first) = members.first() else { return runner.report };
     let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
+    let mut shared = WorkingMemory { character: first.memory.clone(), chat: round.chat.clone() };
     telling::compact(as_first, &mut shared, &mut runner).await;
     *round.chat = shared.chat;
     let last = round.chat.last_extract_cutoff;
@@ -107,11 +109,11 @@ pub async fn piece(
     members: &mut [Member<'_>],
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     let Some(first) = members.first() else { return runner.report };
     let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
+    let mut shared = WorkingMemory { character: first.memory.clone(), chat: round.chat.clone() };
     for end in window.clone() {
         // A scene may end with every exchange; each has answers of its own.
         if occasion.path[end].message.role == Role::User && end > 0 {
@@ -133,7 +135,7 @@ pub async fn piece(
     extracted_by(occasion, &due, inner, members, &mut runner).await;
     if is_last {
         let memory = members[0].memory.clone();
-        let mut shared = Remembered { character: memory, chat: round.chat.clone() };
+        let mut shared = WorkingMemory { character: memory, chat: round.chat.clone() };
         telling::compact(as_first, &mut shared, &mut runner).await;
         *round.chat = shared.chat;
     }
@@ -152,7 +154,7 @@ async fn extracted_by(
     let failed = runner.report.failed.len();
     let Some(first) = members.first() else { return };
     let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
+    let mut shared = WorkingMemory { character: first.memory.clone(), chat: round.chat.clone() };
     if members.len() == 1 {
         super::extracted(as_first, due, &mut shared, runner).await;
         telling::profile(as_first, &mut shared, runner).await;
@@ -177,7 +179,7 @@ async fn extracted_by(
         let seed = format!("{}-{at}", occasion.seed);
         let as_member =
             Occasion { character: member.name, card: member.card, seed: &seed, ..occasion };
-        let mut own = Remembered { character: member.memory.clone(), chat };
+        let mut own = WorkingMemory { character: member.memory.clone(), chat };
         runner.member = Some(member.name.to_owned());
         extraction::longterm(as_member, due, Some(&heard), &mut own, runner).await;
         telling::profile(as_member, &mut own, runner).await;

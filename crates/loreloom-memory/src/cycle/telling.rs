@@ -2,7 +2,7 @@
 
 use loreloom_core::{chat::Role, ids::MessageId};
 
-use super::{Occasion, Remembered, Stage, stage::Runner};
+use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
 use crate::{
     ids::Ids,
     record::{Contradiction, Entity, Memory},
@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) async fn compact(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
@@ -33,11 +33,11 @@ pub(super) async fn compact(
 /// Retells the story, however long it is.
 pub(super) async fn summarise(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
-    let input = compaction::Input {
+    let input = compaction::CompactionInput {
         config: occasion.config,
         chat: &occasion.path[..stable_cutoff(occasion.path)],
         summary: remembered.chat.summary.as_deref(),
@@ -45,13 +45,14 @@ pub(super) async fn summarise(
         longterm: &longterm,
         session: &session,
     };
-    let outcome = runner.run(Stage::Compaction, |script| compaction::run(&input, script)).await;
-    if let Some(compaction::Outcome::Written { text, end }) = outcome {
+    let outcome =
+        runner.run(CycleStage::Compaction, |script| compaction::run(&input, script)).await;
+    if let Some(compaction::CompactionOutcome::Written { text, end }) = outcome {
         remembered.chat.summary = Some(text);
         remembered.chat.summary_end = end;
         remembered.chat.summary_receipt = occasion.last_of(end);
         remembered.chat.summary_updated = Some(occasion.now);
-        runner.done(Stage::Compaction, 1);
+        runner.done(CycleStage::Compaction, 1);
     }
 }
 
@@ -59,7 +60,7 @@ pub(super) async fn summarise(
 /// before that exchange, so a swipe of the newest reply does not change it.
 pub(super) async fn scene(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.scene_enabled {
@@ -79,7 +80,7 @@ pub(super) async fn scene(
     let previous = replies.into_iter().find(|item| item.message.role == Role::Assistant);
     let entities: Vec<&Entity> =
         remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
-    let input = scenes::Input {
+    let input = scenes::ScenesInput {
         config: occasion.config,
         buffer: &path[window.clone()],
         text: &text,
@@ -88,11 +89,11 @@ pub(super) async fn scene(
         entities: &entities,
         now: occasion.now,
     };
-    let outcome = runner.run(Stage::Scene, |script| scenes::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::Scene, |script| scenes::run(&input, script)).await;
     let Some(outcome) = outcome else { return };
     if outcome.ended {
         remembered.chat.scene_history = outcome.history;
-        runner.done(Stage::Scene, 1);
+        runner.done(CycleStage::Scene, 1);
         know(occasion, window, remembered, runner).await;
     }
 }
@@ -100,28 +101,28 @@ pub(super) async fn scene(
 async fn know(
     occasion: Occasion<'_>,
     window: std::ops::Range<usize>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.epistemic_enabled {
         return;
     }
-    let input = epistemic::Input {
+    let input = epistemic::EpistemicInput {
         config: occasion.config,
         source: occasion.source(window),
         known: &remembered.character.epistemic_knowledge,
         ids: Ids::new(format!("{}-e", occasion.seed)),
     };
-    let outcome = runner.run(Stage::Epistemic, |script| epistemic::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::Epistemic, |script| epistemic::run(&input, script)).await;
     if let Some(outcome) = outcome {
         remembered.character.epistemic_knowledge = outcome.insights;
-        runner.done(Stage::Epistemic, outcome.added);
+        runner.done(CycleStage::Epistemic, outcome.added);
     }
 }
 
 pub(super) async fn profile(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
@@ -135,14 +136,14 @@ pub(super) async fn profile(
 /// Draws a profile, however old the last one is.
 pub(super) async fn draw_profile(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let entities: Vec<&Entity> =
         remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
     let drawn = runner
-        .run(Stage::Profile, |script| {
+        .run(CycleStage::Profile, |script| {
             let (name, now) = (occasion.character, occasion.now);
             profiles::run(name, &longterm, &session, &entities, now, script)
         })
@@ -150,17 +151,17 @@ pub(super) async fn draw_profile(
         .flatten();
     if let Some(profile) = drawn {
         remembered.chat.profiles.insert(occasion.character, profile);
-        runner.done(Stage::Profile, 1);
+        runner.done(CycleStage::Profile, 1);
     }
 }
 
 pub(super) async fn continuity(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
-    if settings.continuity_auto_check && occasion.config.hardware.checks_every_reply() {
+    if settings.continuity_auto_check && occasion.config.profile.checks_every_reply() {
         check(occasion, remembered, runner, settings.continuity_auto_repair).await;
     }
 }
@@ -169,7 +170,7 @@ pub(super) async fn continuity(
 /// says what to put right.
 pub(super) async fn check(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
     repair: bool,
 ) {
@@ -185,12 +186,12 @@ pub(super) async fn check(
         return;
     }
     let outcome = runner
-        .run(Stage::Continuity, |script| {
+        .run(CycleStage::Continuity, |script| {
             continuity::run(&facts, &reply.text, repair, occasion.config.rules, script)
         })
         .await;
     if let Some(outcome) = outcome {
-        runner.done(Stage::Continuity, outcome.contradictions.len());
+        runner.done(CycleStage::Continuity, outcome.contradictions.len());
         remembered.chat.pending_repair = outcome.repair;
         if occasion.config.rules.keep_contradictions {
             note_contradictions(occasion, remembered, &outcome.contradictions);
@@ -200,7 +201,7 @@ pub(super) async fn check(
 }
 
 /// Notes what a reply contradicts, with the messages of both sides.
-fn note_contradictions(occasion: Occasion<'_>, remembered: &mut Remembered, found: &[String]) {
+fn note_contradictions(occasion: Occasion<'_>, remembered: &mut WorkingMemory, found: &[String]) {
     const KEPT: usize = 50;
     /// From this share of words on a finding speaks of a memory.
     const MEANT: f64 = 0.2;

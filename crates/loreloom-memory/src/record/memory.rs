@@ -14,7 +14,7 @@ use crate::text::Words;
 )]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = MemoryKind))]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MemoryKind {
     /// Something that is so.
     Fact,
     /// How two people stand to each other.
@@ -37,7 +37,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl MemoryKind {
     /// The kinds of long-term memory.
     pub const LONG_TERM: [Self; 4] =
         [Self::Fact, Self::Relationship, Self::Preference, Self::Event];
@@ -109,7 +109,7 @@ pub struct Memory {
     pub id: MemoryId,
     /// What it is about.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The statement.
     pub content: String,
     /// 1 (minor) to 3 (vital).
@@ -256,7 +256,7 @@ mod tests {
             r#"{"type":"rumour","content":"x","expiration":"forever","entities":null,
                 "importance":"high","unconfirmed_since":null,"mystery":1}"#,
         )?;
-        assert_eq!(memory.kind, Kind::Other);
+        assert_eq!(memory.kind, MemoryKind::Other);
         assert_eq!((memory.expiration, memory.importance()), (None, 2));
         assert_eq!((memory.entities.len(), memory.unconfirmed_since), (0, 0));
         assert!(memory.is_active());

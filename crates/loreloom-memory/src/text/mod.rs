@@ -11,7 +11,7 @@ mod whole_word;
 mod words;
 
 pub use self::{
-    estimate::{Cut, QuarterEstimate, cut_to_share},
+    estimate::{CutPoint, QuarterEstimate, cut_to_share},
     keywords::{Frequencies, keywords, long_words},
     mentions::mentions,
     sentences::sentences,

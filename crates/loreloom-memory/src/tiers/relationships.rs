@@ -4,11 +4,11 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{GUARD, Source};
+use super::{GUARD, PassSource};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Descriptor, Magnitude, Pair, Relationships},
-    rules::{Reading, Rules},
+    rules::{ReplyReading, Rules},
     text::{Words, pattern, reply_lines},
     window::lines,
 };
@@ -46,13 +46,13 @@ pub struct Delta {
 }
 
 /// The question how feelings changed.
-pub fn prompt_for(source: &Source<'_>, known: &Relationships, card: &str) -> Question {
+pub fn prompt_for(source: &PassSource<'_>, known: &Relationships, card: &str) -> ModelQuestion {
     let known: Vec<String> = known
         .iter()
         .map(|(pair, relationship)| format!("{pair}: {}", describe(&relationship.descriptors)))
         .collect();
     let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
-    Question {
+    ModelQuestion {
         purpose: Purpose::Relationships,
         prompt: format!(
             "{GUARD}\n\n\
@@ -87,8 +87,8 @@ pub fn parse(reply: &str, rules: &Rules) -> Vec<Delta> {
 
 fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
     let parts = match rules.reading {
-        Reading::Strict => LINE.captures(line)?,
-        Reading::Tolerant => LOOSE_LINE.captures(line)?,
+        ReplyReading::Strict => LINE.captures(line)?,
+        ReplyReading::Tolerant => LOOSE_LINE.captures(line)?,
     };
     let mut delta = Delta {
         subject: parts[1].trim().to_owned(),
@@ -99,8 +99,8 @@ fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
     for item in parts[3].split(',').map(str::trim) {
         if let Some(gone) = item.strip_prefix('!') {
             let word = match rules.reading {
-                Reading::Strict => bare_word(&strength(gone, rules).0, rules),
-                Reading::Tolerant => feeling(gone, rules).0,
+                ReplyReading::Strict => bare_word(&strength(gone, rules).0, rules),
+                ReplyReading::Tolerant => feeling(gone, rules).0,
             };
             if !word.is_empty() && !delta.removals.contains(&word) {
                 delta.removals.push(word);
@@ -138,14 +138,14 @@ fn feeling(item: &str, rules: &Rules) -> (String, Magnitude) {
 /// An item without the strength it was written with.
 fn strength<'item>(item: &'item str, rules: &Rules) -> (Cow<'item, str>, Option<Magnitude>) {
     let form = match rules.reading {
-        Reading::Strict => &*STRENGTH,
-        Reading::Tolerant => &*LOOSE_STRENGTH,
+        ReplyReading::Strict => &*STRENGTH,
+        ReplyReading::Tolerant => &*LOOSE_STRENGTH,
     };
     let written = form.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
     let bare = form.replace(item, "");
     match rules.reading {
-        Reading::Strict => (bare, written),
-        Reading::Tolerant => (Cow::Owned(ASIDE.replace_all(&bare, "").into_owned()), written),
+        ReplyReading::Strict => (bare, written),
+        ReplyReading::Tolerant => (Cow::Owned(ASIDE.replace_all(&bare, "").into_owned()), written),
     }
 }
 
@@ -164,8 +164,8 @@ fn bare_word(text: &str, rules: &Rules) -> String {
     let kept = |c: &char| is_letter(*c) || c.is_whitespace() || matches!(c, '-' | '\'');
     let word: String = text.to_lowercase().chars().filter(kept).collect();
     let word = match rules.reading {
-        Reading::Strict => word.trim().to_owned(),
-        Reading::Tolerant => word.split_whitespace().collect::<Vec<_>>().join(" "),
+        ReplyReading::Strict => word.trim().to_owned(),
+        ReplyReading::Tolerant => word.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     word.trim_matches(['-', '\'']).to_owned()
 }
@@ -205,7 +205,7 @@ fn existing_key(known: &Relationships, pair: Pair<'_>, words: Words) -> String {
 /// Asks how feelings changed and applies the answer; without one nothing changes.
 pub(super) fn update(
     known: &mut Relationships,
-    source: &Source<'_>,
+    source: &PassSource<'_>,
     card: &str,
     rules: &Rules,
     script: &mut Script<'_>,

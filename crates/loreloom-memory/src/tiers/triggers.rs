@@ -3,7 +3,7 @@
 use super::{Config, GUARD};
 use crate::{
     number::{floor, real},
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     rules::Rules,
     text::keywords,
@@ -13,8 +13,8 @@ use crate::{
 const MOST: usize = 6;
 
 /// The question for a memory's trigger words.
-pub fn prompt_for(memory: &str) -> Question {
-    Question {
+pub fn prompt_for(memory: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Triggers,
         prompt: format!(
             "{GUARD}\n\n\

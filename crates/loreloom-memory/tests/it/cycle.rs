@@ -15,10 +15,10 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::{
-        Backend, Member, Occasion, Progress, Remembered, Report, Round, Stage, after_reply,
-        after_round,
+        Backend, CycleReport, CycleStage, Member, Occasion, Progress, Round, WorkingMemory,
+        after_reply, after_round,
     },
-    hardware::Hardware,
+    model_profile::ModelProfile,
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
@@ -65,7 +65,11 @@ fn now<T>(future: impl Future<Output = T> + Send) -> Option<T> {
     }
 }
 
-fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) -> Option<Report> {
+fn cycle(
+    model: &Phrases,
+    remembered: &mut WorkingMemory,
+    progress: &mut Progress,
+) -> Option<CycleReport> {
     let texts = [
         "Good evening, Mara.",
         "Mara lights the lamp.",
@@ -79,7 +83,7 @@ fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) 
     let path = path(&texts.map(str::to_owned));
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "harbour",
         character: "Mara",
@@ -104,7 +108,7 @@ const ANSWERS: [(&str, Option<&str>); 6] = [
 
 #[test]
 fn a_cycle_fills_every_tier_from_one_reply() {
-    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let (mut remembered, mut progress) = (WorkingMemory::default(), Progress::default());
     let report = cycle(&Phrases::new(&ANSWERS), &mut remembered, &mut progress).unwrap();
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     let scene = &remembered.chat.scene_history[0];
@@ -127,16 +131,16 @@ fn a_cycle_fills_every_tier_from_one_reply() {
 fn a_failed_stage_stops_no_other_and_a_retry_asks_only_what_is_open() {
     let mut failing = ANSWERS;
     failing[3].1 = None;
-    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let (mut remembered, mut progress) = (WorkingMemory::default(), Progress::default());
     let report = cycle(&Phrases::new(&failing), &mut remembered, &mut progress).unwrap();
-    let failed: Vec<Stage> = report.failed.iter().map(|(stage, _)| *stage).collect();
-    assert_eq!(failed, [Stage::LongTerm]);
+    let failed: Vec<CycleStage> = report.failed.iter().map(|(stage, _)| *stage).collect();
+    assert_eq!(failed, [CycleStage::LongTerm]);
     assert_eq!(remembered.chat.story_arcs.len(), 1);
     assert_eq!(remembered.chat.last_extract_cutoff, None);
 
     let stored = serde_json::to_string(&progress).unwrap();
     let mut progress: Progress = serde_json::from_str(&stored).unwrap();
-    let (model, mut again) = (Phrases::new(&ANSWERS), Remembered::default());
+    let (model, mut again) = (Phrases::new(&ANSWERS), WorkingMemory::default());
     let report = cycle(&model, &mut again, &mut progress).unwrap();
     assert!(report.failed.is_empty());
     let asked = model.asked.lock().unwrap().clone();
@@ -157,7 +161,7 @@ fn in_a_group_each_member_remembers_what_it_heard() {
     let path = Path::of(ChatId::from("group"), messages);
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "group",
         character: "",

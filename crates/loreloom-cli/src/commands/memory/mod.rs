@@ -19,7 +19,7 @@ use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, TenantId},
 };
-use loreloom_memory::service::{MemoryService, Options, Ports};
+use loreloom_memory::service::{MemoryServices, Options, Ports};
 use loreloom_ports::{Owner, Store};
 
 use super::{serve::runtime, serve_memory};
@@ -140,7 +140,7 @@ pub(crate) fn options(file: Option<&Path>) -> anyhow::Result<Options> {
 /// What a command works with.
 pub(super) struct Desk {
     pub(super) store: Arc<dyn Store>,
-    pub(super) service: MemoryService,
+    pub(super) service: MemoryServices,
     pub(super) tenant: TenantId,
     pub(super) json: bool,
 }
@@ -148,7 +148,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
-        let service = MemoryService::new(ports, options);
+        let service = MemoryServices::new(ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }
 

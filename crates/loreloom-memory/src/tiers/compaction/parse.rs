@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::{
-    rules::{Reading, Rules},
+    rules::{ReplyReading, Rules},
     text::pattern,
 };
 
@@ -34,8 +34,8 @@ static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\n{3,}"));
 /// else all of it; without analysis and without HTML. Square markers win over pointed ones.
 pub fn parse(reply: &str, rules: &Rules) -> String {
     let reply = match rules.reading {
-        Reading::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),
-        Reading::Strict => ANALYSIS.replace(reply, ""),
+        ReplyReading::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),
+        ReplyReading::Strict => ANALYSIS.replace(reply, ""),
     };
     let reply = OPEN_ANALYSIS.replace(&reply, "$1");
     let marked = MARKED.iter().find_map(|marked| Some(marked.captures(&reply)?.get(1)?.as_str()));
@@ -43,8 +43,8 @@ pub fn parse(reply: &str, rules: &Rules) -> String {
     let body = marked.or_else(section).unwrap_or(&reply);
     let text = LINE_BREAK.replace_all(body, "\n");
     let text = match rules.reading {
-        Reading::Tolerant => MARKUP.replace_all(&text, ""),
-        Reading::Strict => ANGLES.replace_all(&text, ""),
+        ReplyReading::Tolerant => MARKUP.replace_all(&text, ""),
+        ReplyReading::Strict => ANGLES.replace_all(&text, ""),
     };
     BLANK_LINES.replace_all(&text, "\n\n").trim().to_owned()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use loreloom_memory::{
     entities,
-    record::{Entity, Kind, Memory, StoryArc},
+    record::{Entity, Memory, MemoryKind, StoryArc},
     score::{
         TurnContext, hybrid, order_for_turn, prioritize, protected, timeline, trim_by_priority,
         utility,
@@ -40,7 +40,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         }
         "prioritize" => texts(&prioritize(&memories()?.iter().collect::<Vec<_>>(), words)),
         "protected" => {
-            let kinds: Vec<Kind> = case.get("types")?;
+            let kinds: Vec<MemoryKind> = case.get("types")?;
             texts(&protected(&memories()?.iter().collect::<Vec<_>>(), &kinds, words))
         }
         "trim_by_priority" => {
@@ -82,7 +82,7 @@ fn batch_verify(case: &Fixture<'_>) -> Result<Value, String> {
     let verified = verify(
         candidates.iter().map(|new| (new.kind, new.content.as_str())),
         &existing.iter().collect::<Vec<_>>(),
-        case.hardware,
+        case.profile,
         &vectors,
     );
     let mut superseded = BTreeMap::new();
@@ -120,7 +120,7 @@ struct Context {
     w5: f64,
     turn_similarities: BTreeMap<String, f64>,
     recent_text: String,
-    floor_types: Vec<Kind>,
+    floor_types: Vec<MemoryKind>,
 }
 
 impl Default for Context {

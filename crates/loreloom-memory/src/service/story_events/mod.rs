@@ -1,37 +1,40 @@
-//! What happened to memories, scenes and threads at each message of a path: noted, replaced,
+//! What happened to memories, scenes and arcs at each message of a path: created, replaced,
 //! retired, ended.
 //!
-//! Read from what holds on the path, as all of memory is: what another branch noted is not
-//! told, and a memory that was replaced there still holds here. What rests on no message, as most
-//! that a person does, has no place in the story.
+//! Only events of the path count, as everywhere in memory. Events that rest on no message, such
+//! as most changes by hand, have no place in the story.
+
+mod arcs;
 
 use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, MessageId, TenantId},
 };
+use loreloom_ports::{
+    MemoryChange, MemoryError, MemoryEventKind, NewMemoryEvent, Owner, RecordKey, RecordKind,
+    Records,
+};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{MemoryService, Who, threads::Threads};
+use self::arcs::EndedArcs;
+use super::{PathViews, Who};
 use crate::{event::Live, presence::characters};
-use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent};
-use loreloom_ports::{MemoryError, Owner};
-use loreloom_ports::{RecordKey, RecordKind, Records};
 
-/// The most letters of a text that is told.
+/// The most characters of a text that is shown.
 const SHORT: usize = 160;
 
 /// What something happened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum HappeningOf {
+pub enum StoryEventSubject {
     /// A memory.
     Memory,
-    /// A scene: it is noted when it is over.
+    /// A scene, which is created when it ends.
     Scene,
-    /// A thread of the story.
+    /// An arc.
     Thread,
 }
 
@@ -39,63 +42,63 @@ pub enum HappeningOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum HappeningKind {
-    /// It was noted.
+pub enum StoryEventKind {
+    /// It was created.
     Created,
-    /// Another one took its place.
+    /// Another one replaced it.
     Superseded,
-    /// It was retired without being replaced; a thread is not followed any more.
+    /// It was retired and not replaced; an arc was dropped.
     Retired,
-    /// The thread came to its end.
+    /// The arc ended.
     Ended,
 }
 
 /// Something that happened at a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Happening {
-    /// To what.
-    pub of: HappeningOf,
-    /// What.
-    pub kind: HappeningKind,
+pub struct StoryEvent {
+    /// What it happened to.
+    pub of: StoryEventSubject,
+    /// What happened.
+    pub kind: StoryEventKind,
     /// Whose memory it is.
     pub owner: Owner,
     /// The record.
     pub id: String,
-    /// How it begins.
+    /// The start of its text.
     pub text: String,
-    /// How those begin that it took the place of.
+    /// The starts of the texts it replaced.
     pub replaces: Vec<String>,
-    /// How the one begins that took its place.
+    /// The start of the text that replaced it.
     pub replaced_by: Option<String>,
-    /// How the thread ended, where that was told: its beginning.
+    /// The start of the summary of how the arc ended.
     pub ending: Option<String>,
 }
 
-/// What happened at messages, and how many events it was read from.
+/// What happened on a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Happenings {
-    /// By message.
-    pub at: FxHashMap<MessageId, Vec<Happening>>,
-    /// Grows with every write to these memories.
+pub struct StoryEvents {
+    /// The events of each message.
+    pub at: FxHashMap<MessageId, Vec<StoryEvent>>,
+    /// How many events were read. Every write increases it.
     pub seen: usize,
 }
 
-impl MemoryService {
-    /// What happened to what a chat, and all who speak in it, remember at each message of a path.
-    pub async fn happenings(
-        &self,
+impl StoryEvents {
+    /// What happened to the memory of a chat and of its characters on a path.
+    pub async fn on_path(
+        views: &PathViews,
         tenant: &TenantId,
         chat: &ChatId,
         path: &[PathItem],
-    ) -> Result<Happenings, MemoryError> {
+    ) -> Result<Self, MemoryError> {
         let places: FxHashMap<MessageId, usize> =
             path.iter().enumerate().map(|(at, item)| (item.id, at)).collect();
         let speakers = characters(path).into_iter().map(|name| Who::named(name).owner());
         let owners: Vec<Owner> =
             std::iter::once(Owner::Chat(chat.clone())).chain(speakers).collect();
-        let mut all = Happenings::default();
-        for (owner, log) in owners.iter().zip(self.logs(tenant, owners.clone()).await?) {
+        let mut all = Self::default();
+        for (owner, log) in owners.iter().zip(views.logs(tenant, owners.clone()).await?) {
             let mut live = Live::of(&log.events, |_, message| places.contains_key(message));
             live.only(&log.events, |event| {
                 let mut receipts = event.event.receipts.iter();
@@ -105,27 +108,27 @@ impl MemoryService {
             all.seen += log.events.len();
             let records = live.records(&log.events);
             let replaced = Replaced::of(&records);
-            let threads = Threads::of(live.events(&log.events).map(|event| &event.event));
+            let ended = EndedArcs::of(live.events(&log.events).map(|event| &event.event));
             for event in live.events(&log.events) {
                 let last = event.event.receipts.iter().max_by_key(|message| places.get(*message));
                 let (Some(message), Some(key)) = (last, &event.event.record) else { continue };
                 let here = all.at.entry(*message).or_default();
-                here.extend(happened(owner, kind_of(&event.event), key, &records, &replaced));
-                here.extend(told(owner, &event.event, key, &records));
-                // A pinned thread has a record in the chat and one with each who pinned it.
-                if let Some(of_thread) = threads.told(owner, &event.event, key)
-                    && !here.iter().any(|other| of_thread.repeats(other))
+                here.extend(memory_events(owner, kind_of(&event.event), key, &records, &replaced));
+                here.extend(scene_event(owner, &event.event, key, &records));
+                // A pinned arc has a record in the chat and one for each character that pinned it.
+                if let Some(of_arc) = ended.event(owner, &event.event, key)
+                    && !here.iter().any(|other| of_arc.repeats(other))
                 {
-                    here.push(of_thread);
+                    here.push(of_arc);
                 }
             }
         }
-        all.at.retain(|_, happenings| !happenings.is_empty());
+        all.at.retain(|_, events| !events.is_empty());
         Ok(all)
     }
 }
 
-/// The memories that others took the place of, by those.
+/// The memories that were replaced, by what replaced them.
 struct Replaced<'records>(FxHashMap<(RecordKind, &'records str), Vec<&'records RecordKey>>);
 
 impl<'records> Replaced<'records> {
@@ -140,7 +143,7 @@ impl<'records> Replaced<'records> {
     }
 }
 
-/// What happened, of what is told. Who retires a memory by hand edits it.
+/// The kind of an event. A memory retired by hand is stored as edited.
 fn kind_of(event: &NewMemoryEvent) -> MemoryEventKind {
     let retires = |change: &MemoryChange| match change {
         MemoryChange::Fields(fields) => fields.get("retired").is_some_and(|value| !value.is_null()),
@@ -153,35 +156,36 @@ fn kind_of(event: &NewMemoryEvent) -> MemoryEventKind {
     if is_edit && retires(&event.change) { MemoryEventKind::Retired } else { event.kind }
 }
 
-/// What an event tells of a memory.
-fn happened(
+/// What an event does to a memory.
+fn memory_events(
     owner: &Owner,
     kind: MemoryEventKind,
     key: &RecordKey,
     records: &Records,
     replaced: &Replaced<'_>,
-) -> Vec<Happening> {
+) -> Vec<StoryEvent> {
     let text = |key: &RecordKey| records.get(key).map(short).unwrap_or_default();
-    let of =
-        |kind, key: &RecordKey| Happening::new((HappeningOf::Memory, kind), owner, key, text(key));
+    let of = |kind, key: &RecordKey| {
+        StoryEvent::new((StoryEventSubject::Memory, kind), owner, key, text(key))
+    };
     if !key.kind.is_memory() || records.get(key).is_none() {
         return Vec::new();
     }
     match kind {
-        // An import notes at once what was replaced and by what, so this is read from what
-        // holds and not from the event that replaced it.
+        // An import stores replaced memories and their replacements at once, so this reads the
+        // records and not the event that replaced them.
         MemoryEventKind::Created => {
             let old = replaced.0.get(&(key.kind, key.id.as_str())).map_or(&[][..], Vec::as_slice);
-            let gone = old.iter().map(|old| Happening {
+            let gone = old.iter().map(|old| StoryEvent {
                 replaced_by: Some(text(key)),
-                ..of(HappeningKind::Superseded, old)
+                ..of(StoryEventKind::Superseded, old)
             });
-            let mut all: Vec<Happening> = gone.collect();
+            let mut all: Vec<StoryEvent> = gone.collect();
             let replaces = old.iter().map(|old| text(old)).collect();
-            all.push(Happening { replaces, ..of(HappeningKind::Created, key) });
+            all.push(StoryEvent { replaces, ..of(StoryEventKind::Created, key) });
             all
         }
-        MemoryEventKind::Retired => vec![of(HappeningKind::Retired, key)],
+        MemoryEventKind::Retired => vec![of(StoryEventKind::Retired, key)],
         MemoryEventKind::Superseded
         | MemoryEventKind::Confirmed
         | MemoryEventKind::Faded
@@ -193,22 +197,22 @@ fn happened(
     }
 }
 
-/// What an event tells of a scene that still counts.
-fn told(
+/// What an event does to a scene.
+fn scene_event(
     owner: &Owner,
     event: &NewMemoryEvent,
     key: &RecordKey,
     records: &Records,
-) -> Option<Happening> {
+) -> Option<StoryEvent> {
     let fields = records.get(key).filter(|_| key.kind == RecordKind::Scene)?;
     let is_new = event.kind == MemoryEventKind::Created;
-    let what = (HappeningOf::Scene, HappeningKind::Created);
-    is_new.then(|| Happening::new(what, owner, key, beginning(said(fields, "summary"))))
+    let what = (StoryEventSubject::Scene, StoryEventKind::Created);
+    is_new.then(|| StoryEvent::new(what, owner, key, beginning(text_field(fields, "summary"))))
 }
 
-impl Happening {
-    pub(super) fn new(
-        (of, kind): (HappeningOf, HappeningKind),
+impl StoryEvent {
+    fn new(
+        (of, kind): (StoryEventSubject, StoryEventKind),
         owner: &Owner,
         key: &RecordKey,
         text: String,
@@ -217,19 +221,19 @@ impl Happening {
         Self { of, kind, owner, id, text, replaces: Vec::new(), replaced_by: None, ending: None }
     }
 
-    /// Whether another one tells the same.
+    /// Whether another event is the same.
     fn repeats(&self, other: &Self) -> bool {
         (self.of, self.kind, &self.text) == (other.of, other.kind, &other.text)
     }
 }
 
-/// How a record begins.
+/// The start of a record's text.
 fn short(fields: &Map<String, Value>) -> String {
-    beginning(said(fields, "content"))
+    beginning(text_field(fields, "content"))
 }
 
-/// How a text of a record begins.
-pub(super) fn beginning(text: &str) -> String {
+/// The start of a text.
+fn beginning(text: &str) -> String {
     let mut short: String = text.chars().take(SHORT).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -237,7 +241,7 @@ pub(super) fn beginning(text: &str) -> String {
     short
 }
 
-/// A text of a record.
-pub(super) fn said<'fields>(fields: &'fields Map<String, Value>, name: &str) -> &'fields str {
+/// A text field of a record.
+fn text_field<'fields>(fields: &'fields Map<String, Value>, name: &str) -> &'fields str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }

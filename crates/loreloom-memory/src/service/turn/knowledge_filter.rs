@@ -1,66 +1,63 @@
-//! What of all that is remembered one character may be told.
+//! Which memories one character may know.
 //!
-//! A chat's memories are shared by all who speak in it. Before they go into the prompt of
-//! one of them, what was told behind its back and what is kept from it is left out.
+//! All characters of a chat share its memories. Before they go into the prompt of one of them,
+//! the filter removes what the character did not hear and what is kept from it.
 
 use std::borrow::Cow;
 
-use loreloom_core::{
-    chat::PathItem,
-    ids::{ChatId, MessageId, TenantId},
-};
+use loreloom_core::{chat::PathItem, ids::MessageId};
+use loreloom_ports::MemoryError;
 use rustc_hash::FxHashSet;
 
-use super::{MemoryService, View, Who};
 use crate::{
     presence::{Presence, characters, is_same_person},
     record::{CharacterMemory, ChatMemory, Insight, InsightKind, Memory},
     secrets::Secrets,
+    service::{MemoryView, PathViews, Who, views::ChatPath},
 };
-use loreloom_ports::MemoryError;
 
-/// Characters of a chat whose secrets are looked up.
+/// The most other characters of a chat whose secrets are read.
 const OTHERS: usize = 16;
 
-/// What a character was there for, and what is kept from it.
+/// What a character heard, and what is kept from it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ears {
+pub(super) struct KnowledgeFilter {
     presence: Presence,
     secrets: Secrets,
-    /// Messages that rest on what is no longer so.
+    /// Messages whose memories were all replaced.
     outdated: FxHashSet<MessageId>,
 }
 
-impl MemoryService {
-    /// What a character was there for, and what is kept from it.
-    pub(super) async fn ears(
-        &self,
-        tenant: &TenantId,
-        chat: &ChatId,
-        path: &[PathItem],
+impl KnowledgeFilter {
+    /// A filter that lets everything through but outdated messages.
+    pub(super) fn open(view: &MemoryView) -> Self {
+        Self { outdated: outdated(view), ..Self::default() }
+    }
+
+    /// The filter for a character.
+    pub(super) async fn load(
+        views: &PathViews,
+        at: ChatPath<'_>,
         who: &Who,
-        view: &View,
-    ) -> Result<Ears, MemoryError> {
-        if !self.options.rules.keeps_secrets {
-            return Ok(Ears { outdated: outdated(view), ..Ears::default() });
-        }
-        let mut others: Vec<View> = Vec::new();
+        view: &MemoryView,
+    ) -> Result<Self, MemoryError> {
+        let mut others: Vec<MemoryView> = Vec::new();
         let is_other = |name: &&&str| !is_same_person(name, &who.name);
-        for name in characters(path).iter().filter(is_other).take(OTHERS) {
-            others.push(self.view(tenant, chat, path, &Who::named(name)).await?);
+        for name in characters(at.path).iter().filter(is_other).take(OTHERS) {
+            others.push(views.view(at.tenant, at.chat, at.path, &Who::named(name)).await?);
         }
         let own = view.character.epistemic_knowledge.iter();
         let theirs = others.iter().flat_map(|other| &other.character.epistemic_knowledge);
-        Ok(Ears {
-            presence: Presence::of(path, &who.name),
+        Ok(Self {
+            presence: Presence::of(at.path, &who.name),
             secrets: Secrets::from(own.chain(theirs), &who.name),
             outdated: outdated(view),
         })
     }
 }
 
-impl Ears {
-    /// Whether the character may be reminded of the message at this place.
+impl KnowledgeFilter {
+    /// Whether the message at this place may be recalled for the character.
     pub(super) fn may_recall(&self, path: &[PathItem], at: usize) -> bool {
         let Some(item) = path.get(at) else { return false };
         self.presence.hears(at)
@@ -73,19 +70,20 @@ impl Ears {
         !self.secrets.given_away_by(&memory.content, &memory.receipts)
     }
 
-    /// What the character remembers, without what is kept from it. That it does not know
-    /// something is said only if the model sees that anyway: `seen` are the messages it sees.
+    /// What the character remembers, without what is kept from it. A note that it does not know
+    /// something would give that away, so with `only_seen` the note stays only if the model sees
+    /// its messages anyway: `seen` are the messages in the prompt.
     pub(super) fn character<'view>(
         &self,
         memory: &'view CharacterMemory,
         seen: &FxHashSet<MessageId>,
         only_seen: bool,
     ) -> Cow<'view, CharacterMemory> {
-        let is_told = |insight: &Insight| {
+        let may_stay = |insight: &Insight| {
             let shows = insight.receipts.iter().all(|id| seen.contains(id));
             insight.kind != InsightKind::Unaware || shows && !insight.receipts.is_empty()
         };
-        let hides = only_seen && !memory.epistemic_knowledge.iter().all(is_told);
+        let hides = only_seen && !memory.epistemic_knowledge.iter().all(may_stay);
         if self.secrets.is_empty() && !hides {
             return Cow::Borrowed(memory);
         }
@@ -96,12 +94,12 @@ impl Ears {
             canon.text = self.secrets.without(&canon.text);
         }
         if hides {
-            memory.epistemic_knowledge.retain(is_told);
+            memory.epistemic_knowledge.retain(may_stay);
         }
         Cow::Owned(memory)
     }
 
-    /// What the chat remembers, without what the character was away for or must not know.
+    /// What the chat remembers, without what the character missed or must not know.
     pub(super) fn chat<'view>(&self, memory: &'view ChatMemory) -> Cow<'view, ChatMemory> {
         if self.secrets.is_empty() && self.presence.is_complete() {
             return Cow::Borrowed(memory);
@@ -144,9 +142,9 @@ impl Ears {
     }
 }
 
-/// The messages that only memories rest on which were replaced since: to recall them would
-/// bring back what is no longer so.
-fn outdated(view: &View) -> FxHashSet<MessageId> {
+/// Messages that only replaced memories rest on. To recall them would bring back what is no
+/// longer true.
+fn outdated(view: &MemoryView) -> FxHashSet<MessageId> {
     let all = || {
         let own = view.character.memories.iter().chain(&view.world.memories);
         own.chain(&view.chat.session_memories)

@@ -1,73 +1,62 @@
-//! What people do to records of every kind: threads, feelings, knowledge, state cards,
-//! entities. As with memories, every deed is one write that can be undone.
+//! Changes to records of every kind: arcs, relationships, insights, state cards, entities.
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
+use loreloom_ports::{
+    MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent, Owner, RecordKey, RecordKind,
+};
 use serde_json::{Map, Value, json};
 
-use super::{
-    ByHandError, MemoryService,
-    by_hand::{Since, check, find, one},
-};
+use super::{EditError, HandWrite, MemoryEdits, Since, check, event, find, one};
 use crate::{
     entities,
     event::{between, character_records, chat_records, to_character, to_chat},
 };
-use loreloom_ports::{MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent};
-use loreloom_ports::{Owner, OwnerEvents};
-use loreloom_ports::{RecordKey, RecordKind};
 
-impl MemoryService {
-    /// Adds a record of any kind, or writes over the one of that id.
+impl MemoryEdits {
+    /// Adds a record of any kind, or replaces the one with that id.
     pub async fn put(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         key: RecordKey,
         fields: Map<String, Value>,
-    ) -> Result<MemoryWriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, EditError> {
         if key.kind.is_chats() != matches!(owner, Owner::Chat(_)) {
             let reason = format!("{owner} keeps no such records");
-            return Err(ByHandError::Field { id: key.id, reason });
+            return Err(EditError::Field { id: key.id, reason });
         }
         check(&key, &fields, |_| true)?;
         let shown = Value::Object(fields.clone()).to_string();
-        let write = self.name(tenant, owner, &["put", &key.to_string(), &shown]).await?;
-        let event = NewMemoryEvent {
-            record: Some(key),
-            kind: MemoryEventKind::Created,
-            receipts: Vec::new(),
-            change: MemoryChange::New(fields),
-        };
-        self.deed(tenant, owner, &write, "noted by hand", None, vec![event]).await?;
-        Ok(MemoryWriteId(write))
+        let name = self.name(tenant, owner, &["put", &key.to_string(), &shown]).await?;
+        let event = event(key, MemoryEventKind::Created, MemoryChange::New(fields));
+        self.write(tenant, owner, HandWrite::new(name, "noted by hand"), vec![event]).await
     }
 
-    /// Takes a record out of use: a memory is retired, a thread ends, knowledge no longer
-    /// holds; anything else is gone. Undoing the write brings it back.
+    /// Retires a record: a memory or an insight is retired, an arc ends, anything else is
+    /// removed. Undoing the write brings it back.
     pub async fn retire(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         id: &str,
-    ) -> Result<MemoryWriteId, ByHandError> {
+    ) -> Result<MemoryWriteId, EditError> {
         self.retire_from(tenant, owner, id, None).await
     }
 
-    /// The same from a message on: as of any earlier one, and on paths without it, it holds as
-    /// before.
+    /// The same from a message on. On paths without the message nothing changes.
     pub async fn retire_from(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         id: &str,
         from: Option<&Since>,
-    ) -> Result<MemoryWriteId, ByHandError> {
-        let records = self.records(tenant, owner).await?;
+    ) -> Result<MemoryWriteId, EditError> {
+        let records = self.views.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
-        let Timestamp(now) = self.ports.clock.now();
+        let Timestamp(now) = self.clock.now();
         let change = match key.kind {
             RecordKind::Memory | RecordKind::SessionMemory => one("retired", json!("by_hand")),
             RecordKind::Insight => one("retired", json!(now)),
@@ -94,28 +83,20 @@ impl MemoryService {
         owner: &Owner,
         key: RecordKey,
         from: Option<&Since>,
-    ) -> Result<MemoryWriteId, ByHandError> {
-        let write = self.name(tenant, owner, &["remove", &key.to_string()]).await?;
-        let event = NewMemoryEvent {
-            record: Some(key),
-            kind: MemoryEventKind::Removed,
-            receipts: from.map(|from| from.message).into_iter().collect(),
-            change: MemoryChange::Gone,
-        };
-        let chat = from.map(|from| from.chat.clone());
-        self.deed(tenant, owner, &write, "removed by hand", chat, vec![event]).await?;
-        Ok(MemoryWriteId(write))
+    ) -> Result<MemoryWriteId, EditError> {
+        let name = self.name(tenant, owner, &["remove", &key.to_string()]).await?;
+        let event = event(key, MemoryEventKind::Removed, MemoryChange::Gone);
+        self.write_from(tenant, owner, HandWrite::new(name, "removed by hand"), event, from).await
     }
 
-    /// Takes a retired, replaced or held memory, an ended thread or knowledge that no longer
-    /// held into use again.
+    /// Restores a retired, replaced or held memory, an ended arc, or a retired insight.
     pub async fn restore(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         id: &str,
-    ) -> Result<MemoryWriteId, ByHandError> {
-        let records = self.records(tenant, owner).await?;
+    ) -> Result<MemoryWriteId, EditError> {
+        let records = self.views.records(tenant, owner).await?;
         let key = find(&records, owner, id)?;
         let back = if matches!(key.kind, RecordKind::Arc | RecordKind::PinnedArc) {
             let mut back = one("resolved", json!(false));
@@ -128,8 +109,8 @@ impl MemoryService {
         self.edit(tenant, owner, key.name(), back).await
     }
 
-    /// Pins a thread of a chat to a character, so that it is in its other chats too, or lets
-    /// it go: one write to both.
+    /// Pins an arc of a chat to a character, so that its other chats have it too; or unpins it.
+    /// One write changes both.
     pub async fn pin_thread(
         &self,
         tenant: &TenantId,
@@ -137,13 +118,13 @@ impl MemoryService {
         character: &Owner,
         id: &str,
         pinned: bool,
-    ) -> Result<MemoryWriteId, ByHandError> {
-        let told = Owner::Chat(chat.clone());
-        let records = self.records(tenant, &told).await?;
-        let key = find(&records, &told, id)?;
+    ) -> Result<MemoryWriteId, EditError> {
+        let owner = Owner::Chat(chat.clone());
+        let records = self.views.records(tenant, &owner).await?;
+        let key = find(&records, &owner, id)?;
         if key.kind != RecordKind::Arc {
             let reason = "only threads can be pinned to a character".to_owned();
-            return Err(ByHandError::Field { id: key.id, reason });
+            return Err(EditError::Field { id: key.id, reason });
         }
         let mut fields = records.get(&key).cloned().unwrap_or_default();
         fields.insert("persistent".to_owned(), json!(true));
@@ -153,41 +134,30 @@ impl MemoryService {
         } else {
             (MemoryEventKind::Removed, MemoryChange::Gone)
         };
-        let event = |record: RecordKey, kind: MemoryEventKind, change: MemoryChange| {
-            NewMemoryEvent { record: Some(record), kind, receipts: Vec::new(), change }
-        };
         let marked = MemoryChange::Fields(one("persistent", json!(pinned)));
-        let write = self.name(tenant, &told, &["pin", &key.id, &pinned.to_string()]).await?;
-        let owners = vec![
-            OwnerEvents {
-                owner: told,
-                seen: None,
-                events: vec![event(key, MemoryEventKind::Edited, marked)],
-            },
-            OwnerEvents {
-                owner: character.clone(),
-                seen: None,
-                events: vec![event(followed, kind, change)],
-            },
+        let name = self.name(tenant, &owner, &["pin", &key.id, &pinned.to_string()]).await?;
+        let events = vec![
+            (owner, vec![event(key, MemoryEventKind::Edited, marked)]),
+            (character.clone(), vec![event(followed, kind, change)]),
         ];
         let note = if pinned { "pinned a thread" } else { "let a thread go" };
-        self.person_writes(tenant, &write, note, None, owners).await?;
-        Ok(MemoryWriteId(write))
+        self.write_all(tenant, HandWrite::new(name.clone(), note), events).await?;
+        Ok(name)
     }
 
-    /// Makes two entities of an owner one: `source` becomes an alias of `target`, and what
-    /// named it names `target`. A `target` that is not there is the new name.
+    /// Merges two entities of an owner: `source` becomes an alias of `target`, and memories that
+    /// named it name `target`. If there is no `target`, it is the new name.
     pub async fn merge_entities(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         source: &str,
         target: &str,
-    ) -> Result<MemoryWriteId, ByHandError> {
-        let records = self.records(tenant, owner).await?;
-        let missing = || ByHandError::NoRecord { owner: owner.clone(), id: source.to_owned() };
+    ) -> Result<MemoryWriteId, EditError> {
+        let records = self.views.records(tenant, owner).await?;
+        let missing = || EditError::NoRecord { owner: owner.clone(), id: source.to_owned() };
         if target.trim().is_empty() {
-            return Err(ByHandError::Empty);
+            return Err(EditError::Empty);
         }
         let events = if matches!(owner, Owner::Chat(_)) {
             let before = to_chat(&records, &[]);
@@ -203,13 +173,12 @@ impl MemoryService {
             entities::merge(&mut after.entities, &mut after.memories, source, target);
             between(&character_records(&before), &character_records(&after), None)
         };
-        // People speak for every path: what they do rests on no message.
+        // A change by hand counts on every path, so it rests on no message.
         let events: Vec<NewMemoryEvent> = events
             .into_iter()
             .map(|event| NewMemoryEvent { receipts: Vec::new(), ..event })
             .collect();
-        let write = self.name(tenant, owner, &["merge entities", source, target]).await?;
-        self.deed(tenant, owner, &write, "merged two entities", None, events).await?;
-        Ok(MemoryWriteId(write))
+        let name = self.name(tenant, owner, &["merge entities", source, target]).await?;
+        self.write(tenant, owner, HandWrite::new(name, "merged two entities"), events).await
     }
 }

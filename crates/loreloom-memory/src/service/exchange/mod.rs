@@ -1,33 +1,39 @@
-//! Taking memory out and in: our own archive, and Smart Memory's data.
+//! Imports and exports memory: our own archive, and Smart Memory's data.
+
+mod groups;
+
+use std::sync::Arc;
 
 use loreloom_core::{
     digest::Hasher,
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
+use loreloom_ports::{
+    Author, Clock, MemoryError, MemoryLog, MemoryWriteId, NewMemoryEvent, Owner, OwnerEvents,
+    Records, Write, Written,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::MemoryService;
+pub use self::groups::pinned_groups;
+use super::{PathViews, Ports};
 use crate::{
     event::{between, character_records, chat_records},
     ids::Ids,
     migrate::{self, MigrateError},
     record::{CharacterMemory, ChatMemory},
 };
-use loreloom_ports::Records;
-use loreloom_ports::{Author, MemoryError, Owner, OwnerEvents, Write, Written};
-use loreloom_ports::{MemoryWriteId, NewMemoryEvent};
 
-/// What the archive calls itself.
+/// The format of the archive.
 const FORMAT: &str = "loreloom-memory";
-/// The newest version of the archive.
+/// The version of the archive.
 const VERSION: u32 = 1;
 
 /// Everything a tenant remembers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Archive {
+pub struct MemoryArchive {
     /// `loreloom-memory`.
     pub format: String,
     /// The version of the format.
@@ -40,7 +46,7 @@ pub struct Archive {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArchivedWrite {
-    /// Its name.
+    /// Its id.
     pub id: MemoryWriteId,
     /// Who wrote.
     pub author: Author,
@@ -67,10 +73,10 @@ pub struct ArchivedOwner {
 /// Why an import was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// It is no archive of ours.
+    /// It is not an archive of memory.
     #[error("an archive of memory says `\"format\": \"loreloom-memory\"`, found `{found}`")]
     Format {
-        /// What it says.
+        /// The format in the file.
         found: String,
     },
     /// A newer program wrote it.
@@ -79,7 +85,7 @@ pub enum ExchangeError {
         /// Its version.
         found: u32,
     },
-    /// Smart Memory's data cannot be brought up to date.
+    /// Smart Memory's data cannot be migrated.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     /// Smart Memory's data cannot be read.
@@ -88,16 +94,16 @@ pub enum ExchangeError {
         /// What is wrong.
         reason: String,
     },
-    /// The document is none that is known.
+    /// The document has no known format.
     #[error("this is no archive of memory, no settings of Smart Memory and no chat it worked on")]
     Unknown,
-    /// A chat's data need a chat.
+    /// The data of a chat need a chat.
     #[error("say which chat these data go to")]
     NoChat,
     /// There is no such group.
     #[error("these settings have no threads of a group `{group}`")]
     NoGroup {
-        /// The group asked for.
+        /// The requested group.
         group: String,
     },
     /// The store failed.
@@ -105,21 +111,21 @@ pub enum ExchangeError {
     Memory(#[from] MemoryError),
 }
 
-/// What an import took in.
+/// What was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TakenIn {
-    /// An archive, with how many of its writes are new.
+pub enum Imported {
+    /// An archive.
     Archive {
-        /// How many.
+        /// How many of its writes are new.
         new: usize,
     },
-    /// Characters of Smart Memory, each with whether something of it is new.
+    /// Characters of Smart Memory, each with whether anything was new.
     Characters(Vec<(String, bool)>),
-    /// A chat of Smart Memory's, with whether something of it is new.
+    /// A chat of Smart Memory, with whether anything was new.
     Chat(bool),
 }
 
-impl TakenIn {
+impl Imported {
     /// How many writes are new.
     pub fn new_writes(&self) -> usize {
         match self {
@@ -130,18 +136,33 @@ impl TakenIn {
     }
 }
 
-impl MemoryService {
-    /// Takes in an archive, Smart Memory's settings (all characters), or a chat that Smart
-    /// Memory worked on. What is known already stays as it is.
+/// Imports and exports memory.
+pub struct MemoryExchange {
+    log: Arc<dyn MemoryLog>,
+    clock: Arc<dyn Clock>,
+    views: Arc<PathViews>,
+}
+
+impl MemoryExchange {
+    pub(super) fn new(ports: &Ports, views: &Arc<PathViews>) -> Self {
+        Self {
+            log: Arc::clone(&ports.log),
+            clock: Arc::clone(&ports.clock),
+            views: Arc::clone(views),
+        }
+    }
+
+    /// Imports an archive, Smart Memory's settings (all characters), or a chat with Smart
+    /// Memory's data. Known records stay unchanged.
     pub async fn import_any(
         &self,
         tenant: &TenantId,
         document: Value,
         chat: Option<&ChatId>,
-    ) -> Result<TakenIn, ExchangeError> {
+    ) -> Result<Imported, ExchangeError> {
         if document.get("format").is_some() {
             let new = self.import(tenant, read(document)?).await?;
-            return Ok(TakenIn::Archive { new });
+            return Ok(Imported::Archive { new });
         }
         if let Some(characters) = characters(&document) {
             let mut taken = Vec::new();
@@ -150,17 +171,17 @@ impl MemoryService {
                 let new = self.import_character(tenant, &owner, container.clone()).await?;
                 taken.push((name.clone(), new.is_some()));
             }
-            return Ok(TakenIn::Characters(taken));
+            return Ok(Imported::Characters(taken));
         }
         let container = chat_block(&document).ok_or(ExchangeError::Unknown)?;
         let chat = chat.ok_or(ExchangeError::NoChat)?;
         let new = self.import_chat(tenant, chat, container.clone()).await?;
-        Ok(TakenIn::Chat(new.is_some()))
+        Ok(Imported::Chat(new.is_some()))
     }
 
     /// Everything a tenant remembers.
-    pub async fn export(&self, tenant: &TenantId) -> Result<Archive, MemoryError> {
-        let mut summaries = self.ports.log.memory_writes(tenant, u32::MAX).await?;
+    pub async fn export(&self, tenant: &TenantId) -> Result<MemoryArchive, MemoryError> {
+        let mut summaries = self.log.memory_writes(tenant, u32::MAX).await?;
         summaries.reverse();
         let mut writes: Vec<ArchivedWrite> = summaries
             .into_iter()
@@ -175,8 +196,8 @@ impl MemoryService {
             .collect();
         let places: rustc_hash::FxHashMap<MemoryWriteId, usize> =
             writes.iter().enumerate().map(|(at, write)| (write.id.clone(), at)).collect();
-        for (owner, _) in self.ports.log.owners(tenant).await? {
-            for event in self.ports.log.events(tenant, &owner, 0).await? {
+        for (owner, _) in self.log.owners(tenant).await? {
+            for event in self.log.events(tenant, &owner, 0).await? {
                 let Some(place) = places.get(&event.write) else { continue };
                 let owners = &mut writes[*place].owners;
                 if let Some(last) = owners.last_mut().filter(|last| last.owner == owner) {
@@ -187,15 +208,14 @@ impl MemoryService {
                 }
             }
         }
-        Ok(Archive { format: FORMAT.to_owned(), version: VERSION, writes })
+        Ok(MemoryArchive { format: FORMAT.to_owned(), version: VERSION, writes })
     }
 
-    /// Takes an archive in. Writes that are known already change nothing. Returns how many
-    /// were new.
+    /// Imports an archive. Known writes change nothing. Returns how many were new.
     pub async fn import(
         &self,
         tenant: &TenantId,
-        archive: Archive,
+        archive: MemoryArchive,
     ) -> Result<usize, ExchangeError> {
         if archive.format != FORMAT {
             return Err(ExchangeError::Format { found: archive.format });
@@ -218,12 +238,12 @@ impl MemoryService {
                 job: None,
                 owners: owners.collect(),
             };
-            new += usize::from(self.ports.log.write(tenant, &write).await? == Written::Stored);
+            new += usize::from(self.log.write(tenant, &write).await? == Written::Stored);
         }
         Ok(new)
     }
 
-    /// Takes in what Smart Memory keeps of a character, of any schema up to its newest.
+    /// Imports Smart Memory's data of a character, of any schema.
     pub async fn import_character(
         &self,
         tenant: &TenantId,
@@ -233,10 +253,10 @@ impl MemoryService {
         let seed = seed(owner, &container);
         let container = migrate::character(container, &mut Ids::new(seed.clone()))?;
         let memory: CharacterMemory = read(container)?;
-        self.take_in(tenant, owner, seed, &character_records(&memory)).await
+        self.store_new(tenant, owner, seed, &character_records(&memory)).await
     }
 
-    /// Takes in what Smart Memory keeps of a chat, of any schema up to its newest.
+    /// Imports Smart Memory's data of a chat, of any schema.
     pub async fn import_chat(
         &self,
         tenant: &TenantId,
@@ -247,18 +267,18 @@ impl MemoryService {
         let seed = seed(&owner, &container);
         let container = migrate::chat(container, &mut Ids::new(seed.clone()))?;
         let memory: ChatMemory = read(container)?;
-        self.take_in(tenant, &owner, seed, &chat_records(&memory)).await
+        self.store_new(tenant, &owner, seed, &chat_records(&memory)).await
     }
 
-    /// Adds records that are not known yet; what is known stays as it is.
-    pub(super) async fn take_in(
+    /// Stores the records that are new. Known records stay unchanged.
+    async fn store_new(
         &self,
         tenant: &TenantId,
         owner: &Owner,
         seed: String,
         records: &Records,
     ) -> Result<Option<MemoryWriteId>, ExchangeError> {
-        let known = self.records(tenant, owner).await?;
+        let known = self.views.records(tenant, owner).await?;
         let is_new = |event: &NewMemoryEvent| {
             event.record.as_ref().is_some_and(|key| known.get(key).is_none())
         };
@@ -273,41 +293,41 @@ impl MemoryService {
             author: Author::Import,
             note: "from Smart Memory".to_owned(),
             chat: None,
-            at: self.ports.clock.now(),
+            at: self.clock.now(),
             story: None,
             job: None,
             owners: vec![OwnerEvents { owner: owner.clone(), seen: None, events }],
         };
-        let written = self.ports.log.write(tenant, &write).await?;
+        let written = self.log.write(tenant, &write).await?;
         Ok((written == Written::Stored).then_some(id))
     }
 }
 
-/// The same data give the same name, so that a second import changes nothing.
-pub(super) fn seed(owner: &Owner, container: &Value) -> String {
+/// Equal data give an equal name, so that a second import changes nothing.
+fn seed(owner: &Owner, container: &Value) -> String {
     let hasher = Hasher::new("import").field(owner.to_string().as_bytes());
     hasher.field(container.to_string().as_bytes()).finish().to_string()[..16].to_owned()
 }
 
-pub(super) fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
+fn read<T: serde::de::DeserializeOwned>(container: Value) -> Result<T, ExchangeError> {
     let wrong = |error: serde_json::Error| ExchangeError::Container { reason: error.to_string() };
     serde_json::from_value(container).map_err(wrong)
 }
 
-/// Smart Memory's characters, wherever the settings file has them.
+/// Smart Memory's characters, anywhere in a settings file.
 fn characters(value: &Value) -> Option<&Map<String, Value>> {
     smart_memory(value, "characters")?.as_object()
 }
 
-/// A part of Smart Memory's settings, which is an object, wherever the settings file has it.
-pub(super) fn smart_memory<'value>(value: &'value Value, part: &str) -> Option<&'value Value> {
+/// An object of Smart Memory's settings, anywhere in a settings file.
+fn smart_memory<'value>(value: &'value Value, part: &str) -> Option<&'value Value> {
     let places = ["", "/smart_memory", "/smartMemory", "/extension_settings/smart_memory"];
     let places = places.into_iter().chain(["/extension_settings/smartMemory"]);
     let found = places.into_iter().filter_map(|place| value.pointer(place)?.get(part));
     found.into_iter().find(|part| part.is_object())
 }
 
-/// Smart Memory's block of a chat's first line.
+/// Smart Memory's block in the first line of a chat.
 fn chat_block(value: &Value) -> Option<&Value> {
     let places = ["/chat_metadata/smartMemory", "/metadata/smartMemory", "/smartMemory"];
     let found = places.into_iter().find_map(|place| value.pointer(place));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How able the model is that does memory's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Hardware {
+pub enum ModelProfile {
     /// A local, weak model: fewer calls, fewer memories.
     #[default]
     A,
@@ -24,7 +24,7 @@ pub struct Thresholds {
     pub same_topic: f64,
 }
 
-impl Hardware {
+impl ModelProfile {
     /// The class of a generation source; `chosen` wins.
     pub fn of(source: &str, chosen: Option<Self>) -> Self {
         chosen.unwrap_or(match source {
@@ -101,14 +101,14 @@ mod tests {
     #[test]
     fn local_sources_are_weak_unless_told_otherwise() {
         for (source, chosen, expected) in [
-            ("ollama", None, Hardware::A),
-            ("webllm", None, Hardware::A),
-            ("main", None, Hardware::B),
-            ("openai_compatible", None, Hardware::B),
-            ("ollama", Some(Hardware::B), Hardware::B),
-            ("main", Some(Hardware::A), Hardware::A),
+            ("ollama", None, ModelProfile::A),
+            ("webllm", None, ModelProfile::A),
+            ("main", None, ModelProfile::B),
+            ("openai_compatible", None, ModelProfile::B),
+            ("ollama", Some(ModelProfile::B), ModelProfile::B),
+            ("main", Some(ModelProfile::A), ModelProfile::A),
         ] {
-            assert_eq!(Hardware::of(source, chosen), expected, "{source}");
+            assert_eq!(ModelProfile::of(source, chosen), expected, "{source}");
         }
     }
 }

@@ -23,7 +23,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\p{Lu}[\p{L}\p{M}'’\
 
 /// What a statement may draw on.
 #[derive(Clone, Copy)]
-pub(super) struct Sources<'story> {
+pub(super) struct GroundingSources<'story> {
     /// The messages.
     pub(super) items: &'story [PathItem],
     /// The card, as text.
@@ -42,7 +42,7 @@ struct Ground {
 
 impl Ground {
     /// All that names may come from: they stay when he, she and they are spelt out.
-    fn of(sources: Sources<'_>) -> Self {
+    fn of(sources: GroundingSources<'_>) -> Self {
         let known = sources.known.iter().filter(|entity| !entity.memory_ids.is_empty());
         let names = known.flat_map(Entity::names);
         let lore = sources.lore.iter().map(String::as_str);
@@ -50,7 +50,7 @@ impl Ground {
     }
 
     /// What one memory was read from: numbers and quotations must be there.
-    fn near(memory: &Memory, sources: Sources<'_>) -> Self {
+    fn near(memory: &Memory, sources: GroundingSources<'_>) -> Self {
         let place = |at: i64| usize::try_from(at).ok().map(|at| at.min(sources.items.len()));
         let read = memory
             .source_messages
@@ -147,7 +147,7 @@ fn begins_sentence(text: &str, at: usize) -> bool {
 
 /// Puts new memories aside that the sources do not bear out. What they had replaced holds
 /// again.
-pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>) {
+pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: GroundingSources<'_>) {
     let is_new = |memory: &Memory| {
         memory.ungrounded.is_empty()
             && memory.is_active()
@@ -175,7 +175,11 @@ pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: Sources<'_>
 }
 
 /// The same for who knows what. Names of people may be as a model spells them.
-pub(super) fn hold_insights(before: &[Insight], after: &mut [Insight], sources: Sources<'_>) {
+pub(super) fn hold_insights(
+    before: &[Insight],
+    after: &mut [Insight],
+    sources: GroundingSources<'_>,
+) {
     let is_new =
         |insight: &Insight| insight.holds() && !before.iter().any(|old| old.id == insight.id);
     if !after.iter().any(is_new) {
@@ -188,7 +192,11 @@ pub(super) fn hold_insights(before: &[Insight], after: &mut [Insight], sources: 
 }
 
 /// The same for threads.
-pub(super) fn hold_arcs(before: &[StoryArc], after: &mut [StoryArc], sources: Sources<'_>) {
+pub(super) fn hold_arcs(
+    before: &[StoryArc],
+    after: &mut [StoryArc],
+    sources: GroundingSources<'_>,
+) {
     let is_new =
         |arc: &StoryArc| arc.is_open() && !before.iter().any(|old| old.content == arc.content);
     if !after.iter().any(is_new) {
@@ -241,7 +249,7 @@ mod tests {
             memory("a", "Odo sold the boat for 300 marks"),
             memory("b", "Odo sold the boat and Lis was glad"),
         ];
-        let sources = Sources { items: path.items(), card: "", known: &[], lore: &[] };
+        let sources = GroundingSources { items: path.items(), card: "", known: &[], lore: &[] };
         let mut told = after.clone();
         hold(&[], &mut after, sources);
         assert_eq!(
@@ -250,7 +258,7 @@ mod tests {
         );
         // What the lore of those turns says is borne out by it.
         let lore = ["A boat is worth 300 marks.".to_owned()];
-        hold(&[], &mut told, Sources { lore: &lore, ..sources });
+        hold(&[], &mut told, GroundingSources { lore: &lore, ..sources });
         assert!(!told[0].is_held());
     }
 
@@ -269,7 +277,7 @@ mod tests {
         let new =
             Memory { supersedes: vec!["a".into()], ..memory("b", "Odo sold his bees to Venn") };
         let mut after = vec![old, new, memory("c", "Lis keeps goats")];
-        let sources = Sources { items: path.items(), card: "", known: &[], lore: &[] };
+        let sources = GroundingSources { items: path.items(), card: "", known: &[], lore: &[] };
         hold(&[memory("a", "Odo keeps bees")], &mut after, sources);
         let active: Vec<&str> =
             after.iter().filter(|one| one.is_active()).map(|one| one.id.0.as_str()).collect();

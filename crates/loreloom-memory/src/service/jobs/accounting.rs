@@ -1,37 +1,38 @@
-//! Listening in on a job's model, so that the job can say what it asked and was answered.
+//! Records what a job asks its model and what it answers.
 
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use loreloom_core::tokens::TokenCounter as _;
+use loreloom_ports::{
+    ChatModel, ChatReply, ChatRequest, JobAccount, MemoryChange, ModelError, OwnerEvents,
+};
 use serde_json::{Map, Value};
 
 use crate::text::QuarterEstimate;
-use loreloom_ports::MemoryChange;
-use loreloom_ports::{ChatModel, ChatReply, ChatRequest, JobAccount, ModelError, OwnerEvents};
 
-/// A model, and what was asked of it.
+/// A model that records what it is asked.
 pub(super) struct Listening<'model> {
     model: &'model dyn ChatModel,
     account: Mutex<JobAccount>,
 }
 
 impl<'model> Listening<'model> {
-    /// Listens on from what a job has asked already.
+    /// Continues the record of a job.
     pub(super) fn new(model: &'model dyn ChatModel, account: JobAccount) -> Self {
         Self { model, account: Mutex::new(account) }
     }
 
-    /// What was asked and answered until now.
+    /// The record so far.
     pub(super) fn account(&self) -> JobAccount {
         self.with(|account| account.clone())
     }
 
-    /// These events come of it; `partial` if a part of the work could not be done.
+    /// Adds the events that a pass produced; `partial` if a part of the work failed.
     pub(super) fn keeps(&self, owners: &[OwnerEvents], partial: bool) {
         let events = owners.iter().flat_map(|given| &given.events);
         let texts = events.filter_map(|event| match &event.change {
-            MemoryChange::New(fields) | MemoryChange::Fields(fields) => told(fields),
+            MemoryChange::New(fields) | MemoryChange::Fields(fields) => text(fields),
             MemoryChange::Gone | MemoryChange::Revert(_) | MemoryChange::Forget => None,
         });
         self.with(|account| account.keeps(texts, partial));
@@ -42,8 +43,8 @@ impl<'model> Listening<'model> {
     }
 }
 
-/// What a record says, if it says something that was read from a reply.
-fn told(fields: &Map<String, Value>) -> Option<&str> {
+/// The text of a record, if it has one.
+fn text(fields: &Map<String, Value>) -> Option<&str> {
     ["content", "summary", "text"].iter().find_map(|name| fields.get(*name)?.as_str())
 }
 
