@@ -6,6 +6,7 @@
 pub mod assemble;
 pub mod bm25;
 pub mod book;
+pub mod cache_placement;
 pub mod chat;
 pub mod dialects;
 pub mod dice;
@@ -30,14 +31,10 @@ pub mod rules;
 pub mod scan;
 pub mod shorten;
 mod sort;
-pub mod stable;
 pub mod state;
 pub mod tokens;
 pub mod turn;
 pub mod units;
 pub mod utf16;
 pub mod vault_notes;
-pub mod weave;
 pub mod wrap;
-
-pub use self::dialects::{cards, vault, worldinfo};

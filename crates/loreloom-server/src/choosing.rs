@@ -16,11 +16,11 @@ use std::{
 
 use crate::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
 use loreloom_core::{
+    dialects::vault::Pick,
     ids::ChatId,
     state::StoryState,
     tokens::TokenCounter,
     turn::{Selection, Turn},
-    vault::Pick,
 };
 use loreloom_ports::ChatModel;
 use rustc_hash::FxHashMap;

@@ -7,7 +7,8 @@ use std::{
 };
 
 use loreloom_core::{
-    ids::ConnectionId, stable::Provider, tokens::TokenCounter, turn::TurnInput, units::Tokens,
+    cache_placement::Provider, ids::ConnectionId, tokens::TokenCounter, turn::TurnInput,
+    units::Tokens,
 };
 use loreloom_ports::{Diagnosis, Upstream};
 

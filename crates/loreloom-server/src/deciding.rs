@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     chat::{GenerationType, Path, Role, Voices},
+    engine::Decision,
     macros::{IDLE, in_words},
     state::StoryState,
     turn::{Near, Speaker, StoryContext, Transcript, TurnInput},
     units::{Timestamp, Tokens},
-    weave::Woven,
 };
 
 use crate::{
@@ -49,7 +49,7 @@ pub(crate) struct Decided {
     pub(crate) wish: Box<Wish>,
     pub(crate) input: Box<TurnInput>,
     pub(crate) transcript: Transcript,
-    pub(crate) woven: Woven,
+    pub(crate) woven: Decision,
 }
 
 impl Decided {

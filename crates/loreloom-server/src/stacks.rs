@@ -14,10 +14,10 @@ use std::{
 use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     book::Book,
+    dialects::vault::{FieldDefinition, Note},
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
-    vault::{FieldDefinition, Note},
 };
 use loreloom_ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
@@ -392,7 +392,10 @@ mod tests {
         let stacks = Stacks::new([], Rules::default(), None).unwrap();
         let note = Note::new("", "Bell.md", "Bell");
         stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
-        assert_eq!(stacks.lore().library().vault().map(loreloom_core::vault::Vault::len), Some(1));
+        assert_eq!(
+            stacks.lore().library().vault().map(loreloom_core::dialects::vault::Vault::len),
+            Some(1)
+        );
         stacks.set_notes(Vec::new()).await.unwrap();
         assert!(stacks.lore().library().vault().is_none());
     }

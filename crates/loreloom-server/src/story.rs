@@ -5,6 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     assemble::{Assembled, Layout, Plan, Seams},
     chat::{GenerationType, Message, Path, PathItem, Role, identity::without_speaker},
+    engine::Decision,
     ids::{ChatId, PrefixHash},
     place::Provenance,
     prompt::PromptMessage,
@@ -12,7 +13,6 @@ use loreloom_core::{
     state::StoryState,
     turn::{Speaker, StoryContext, Transcript, TurnInput},
     units::Timestamp,
-    weave::Woven,
 };
 use loreloom_ports::{
     Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
@@ -243,7 +243,7 @@ impl App {
         let Decided { lore, wish, input, transcript, woven } = *decided;
         let Wish { path, state, names, generation, stated, .. } = *wish;
         let input = TurnInput { seams, ..stored_input(*input, &lore, &path, &line) };
-        let Woven { injections, mut delta, mut report, .. } = woven;
+        let Decision { injections, mut delta, mut report, .. } = woven;
         let context = stated.after(&state.context);
         delta.context = (context != state.context).then_some(context);
         report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;

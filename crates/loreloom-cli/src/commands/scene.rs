@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{turn::VaultContext, vault::NoteMark};
+use loreloom_core::{dialects::vault::NoteMark, turn::VaultContext};
 
 use super::serve::runtime;
 use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};

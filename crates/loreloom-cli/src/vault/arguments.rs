@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
+    dialects::vault::{Conflict, OnFailure, SelectionRules, VaultRules},
     notebook::NotebookRules,
     rules::VaultUse,
     units::Tokens,
-    vault::{Conflict, OnFailure, SelectionRules, VaultRules},
 };
 use loreloom_formats::vault::{NoteRules, TagNames, clamp_known, rules_of};
 use loreloom_server::KeySource;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use loreloom_core::vault::{
+use loreloom_core::dialects::vault::{
     OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
 };
 use loreloom_server::Choosing;

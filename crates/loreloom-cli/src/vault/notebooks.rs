@@ -5,9 +5,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     chat::Role,
+    dialects::vault::{NotePosition, depth_of},
     notebook::{ModelNotebook, NotebookMode, NotebookRules, NotebookSeat},
     units::Depth,
-    vault::{NotePosition, depth_of},
 };
 use loreloom_formats::vault::{position_of, role_of};
 use serde_json::{Map, Value};

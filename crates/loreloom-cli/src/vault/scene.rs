@@ -1,7 +1,7 @@
 //! What the scene is like, as the command line says it.
 
 use clap::Args;
-use loreloom_core::{book::Extensions, turn::VaultContext, vault::NoteMark};
+use loreloom_core::{book::Extensions, dialects::vault::NoteMark, turn::VaultContext};
 use serde_json::Value;
 
 /// What the scene is like, for the notes of vaults.

@@ -1,7 +1,7 @@
 //! What a turn is decided from, as one value.
 
 use crate::{
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     rules::Rules,
     state::StoryState,
     turn::Turn,
@@ -14,7 +14,7 @@ pub struct EngineInput<'a> {
     /// The compiled books.
     pub library: &'a Library,
     /// The entries that take part.
-    pub active: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The turn.
     pub turn: &'a Turn<'a>,
     /// The state of the story before the turn.

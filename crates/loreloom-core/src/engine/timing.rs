@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 use super::EngineInput;
 use crate::{
     book::{Entry, Timed},
+    dialects::worldinfo::{Quirks, fingerprint, sent_fingerprint, split_decorators},
     ids::{EntryId, MessageId},
-    library::{EntryIx, Library, Roster},
+    library::{ActiveEntries, EntryIx, Library},
     report::Stop,
     state::{StoryState, TimedRecord},
     turn::Turn,
     units::MessageCount,
-    worldinfo::{Quirks, fingerprint, sent_fingerprint, split_decorators},
 };
 
 /// The effects that run in a turn.
@@ -42,7 +42,7 @@ pub(crate) struct RecursionStep {
 impl Timing {
     /// The effects that run now. A dry run sees none and changes no record.
     pub(crate) fn begin(input: &EngineInput<'_>) -> Self {
-        let EngineInput { library, active: roster, turn, state, .. } = *input;
+        let EngineInput { library, active, turn, state, .. } = *input;
         let (sticky, cooldown) = (FxHashMap::default(), FxHashMap::default());
         let mut effects = Self { sticky, cooldown, state: state.clone() };
         if turn.input.dry_run {
@@ -51,8 +51,8 @@ impl Timing {
         let length = turn.length();
         let entry_of = |id: &EntryId, record: &TimedRecord| {
             let fingerprint = record.fingerprint?;
-            let timed = roster.with_fingerprint(fingerprint);
-            timed.or_else(|| untimed(library, roster, id, fingerprint))
+            let timed = active.with_fingerprint(fingerprint);
+            timed.or_else(|| untimed(library, active, id, fingerprint))
         };
         for (id, record) in &state.sticky {
             let found = entry_of(id, record);
@@ -218,9 +218,14 @@ fn check_filters(turn: &Turn<'_>, entry: &Entry) -> Result<(), Stop> {
 
 /// The entry of an id, if it has no effects but the fingerprint of a record. Fingerprints
 /// of such entries are not kept, so only the one the record names is tried.
-fn untimed(library: &Library, roster: &Roster, id: &EntryId, wanted: u64) -> Option<EntryIx> {
+fn untimed(
+    library: &Library,
+    active: &ActiveEntries,
+    id: &EntryId,
+    wanted: u64,
+) -> Option<EntryIx> {
     let ix = library.find(id)?;
-    let here = roster.ranks(ix).next().is_some() && library.compiled(ix).fingerprint.is_none();
+    let here = active.ranks(ix).next().is_some() && library.compiled(ix).fingerprint.is_none();
     let entry = library.entry(ix);
     let print = || {
         // The print covers the text without its decorators, whatever becomes of lone ones.

@@ -15,7 +15,7 @@ use self::trial::Trial;
 use crate::{
     dice::TurnDice,
     ids::EntryId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     report::Stop,
     rules::Rules,
     state::StoryState,
@@ -44,7 +44,7 @@ pub struct Case<'a> {
     /// The compiled books.
     pub library: &'a Library,
     /// Which of them are active.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The turn.
     pub turn: &'a Turn<'a>,
     /// The state of the path.
@@ -89,11 +89,11 @@ mod tests {
     use crate::{
         book::{Book, Entry, Key, Position},
         chat::{Path, Role},
+        dialects::worldinfo::WorldInfoRules,
         ids::ChatId,
         tokens::ByteEstimate,
         turn::{Transcript, TurnInput},
         units::{MessageCount, Tokens},
-        worldinfo::WorldInfoRules,
     };
 
     fn entry(change: impl FnOnce(&mut Entry)) -> Entry {
@@ -110,7 +110,7 @@ mod tests {
         book.entries.push(entry);
         let rules = Rules { world_info: WorldInfoRules::default(), ..Rules::default() };
         let library = Library::compile([Arc::new(book)], &rules.world_info);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
         let mut transcript = Transcript::new(true);
         for message in messages {
             transcript.push(Role::User, Some("Mira"), message);
@@ -125,7 +125,7 @@ mod tests {
         let turn = input.turn(&path, &transcript);
         let case = Case {
             library: &library,
-            roster: &roster,
+            active: &active,
             turn: &turn,
             state: &StoryState::default(),
             rules: &rules,

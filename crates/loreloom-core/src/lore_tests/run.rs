@@ -7,7 +7,7 @@ use crate::{
     assemble::{Assembled, Layout},
     chat::{Message, Path},
     ids::{ChatId, EntryId},
-    library::{Attachment, Cast, Library, Roster},
+    library::{ActiveEntries, Attachment, Cast, Library},
     place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{self, Event, Replay, TurnLine, events},
@@ -38,11 +38,11 @@ pub struct Loom<'a> {
 pub fn run(
     tests: &[LoreTest],
     loom: &Loom<'_>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> Vec<TestResult> {
-    let roster = Roster::all(loom.library, loom.rules.world_info.strategy);
+    let active = ActiveEntries::all(loom.library, loom.rules.world_info.strategy);
     let named = Named::of(loom.library);
-    tests.iter().map(|test| Told::of(test, loom, &roster, &active).judge(test, &named)).collect()
+    tests.iter().map(|test| Told::of(test, loom, &active, &attached).judge(test, &named)).collect()
 }
 
 /// Entries by their ids and by what people call them.
@@ -107,13 +107,13 @@ impl Told {
     fn of(
         test: &LoreTest,
         loom: &Loom<'_>,
-        roster: &Roster,
-        active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+        active: &ActiveEntries,
+        attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
     ) -> Self {
         let chat = test.chat.clone().unwrap_or_else(|| ChatId::from("test"));
-        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &active);
+        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &attached);
         let Loom { library, rules, counter, .. } = *loom;
-        let mut story = Replay::new(chat.clone(), replay::Loom { library, roster, rules, counter });
+        let mut story = Replay::new(chat.clone(), replay::Loom { library, active, rules, counter });
         let messages = test
             .messages
             .iter()
@@ -202,7 +202,7 @@ fn input(
     loom: &Loom<'_>,
     chat: &ChatId,
     speaker: Option<&str>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> TurnInput {
     let speaker = speaker.or(test.speaker.as_deref());
     let user = test.user.as_deref().unwrap_or(loom.user);
@@ -212,7 +212,7 @@ fn input(
         user: user.to_owned(),
         speaker: speaker.map(Speaker::named),
         group: test.group.clone(),
-        attachments: active(&cast),
+        attachments: attached(&cast),
         ..TurnInput::default()
     }
 }

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    dialects::vault::{VaultRules, VaultState, escape},
     js_value::{text_in_list, text_of},
     shorten::shorten,
     units::Tokens,
     utf16::cut,
-    vault::{VaultRules, VaultState, escape},
     vault_notes::{FieldDefinition, NOT_IMPLEMENTED, Note, ROUND_TRIP, is_empty_value},
 };
 

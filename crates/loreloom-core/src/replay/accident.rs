@@ -14,10 +14,10 @@ use crate::{
     bm25::{Bm25, DocId, words},
     book::{Entry, Key},
     chat::Message,
+    dialects::vault::Note,
     ids::EntryId,
     library::Library,
     report::{Reason, TextSource, Trigger},
-    vault::Note,
 };
 
 /// A story of fewer texts borrows lore to learn which words are common.

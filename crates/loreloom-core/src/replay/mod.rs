@@ -18,15 +18,14 @@ pub use self::{
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
-    engine::EngineInput,
+    engine::{self, Decision, EngineInput, decide},
     ids::ChatId,
-    library::{Attachment, Library, Roster},
+    library::{ActiveEntries, Attachment, Library},
     report::Verdict,
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache, TurnInput},
-    weave::{self, Woven, weave},
 };
 
 /// What happens in a story.
@@ -44,7 +43,7 @@ pub struct Loom<'a> {
     /// The books.
     pub library: &'a Library,
     /// The entries that are active where a turn does not name its attachments.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The rules.
     pub rules: &'a Rules,
     /// The tokenizer.
@@ -59,8 +58,8 @@ pub struct Replay<'a> {
     /// Under which names it is told.
     voices: Voices,
     transcript: Transcript,
-    /// Rosters of turns that name their attachments.
-    rosters: FxHashMap<Vec<Attachment>, Roster>,
+    /// The active entries of turns that name their attachments.
+    active_sets: FxHashMap<Vec<Attachment>, ActiveEntries>,
     /// What turns on earlier messages left.
     settled: StoryState,
     /// What the last turn on the newest message leaves.
@@ -74,7 +73,7 @@ impl<'a> Replay<'a> {
             cache: TurnCache::default(),
             path: Path::new(chat),
             voices: Voices::default(),
-            rosters: FxHashMap::default(),
+            active_sets: FxHashMap::default(),
             transcript: transcript(&loom),
             settled: StoryState::default(),
             here: StateDelta::default(),
@@ -91,21 +90,21 @@ impl<'a> Replay<'a> {
     }
 
     /// Decides a turn on the story so far.
-    pub fn ask(&mut self, input: &TurnInput) -> Woven {
+    pub fn ask(&mut self, input: &TurnInput) -> Decision {
         self.tell_as(&input.voices);
         let Loom { library, rules, counter, .. } = self.loom;
-        let roster = match &input.attachments {
+        let active = match &input.attachments {
             Some(attachments) => self
-                .rosters
+                .active_sets
                 .entry(attachments.clone())
-                .or_insert_with(|| input.roster(library, rules)),
-            None => self.loom.roster,
+                .or_insert_with(|| input.active_entries(library, rules)),
+            None => self.loom.active,
         };
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(
-            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
+        let woven = decide(
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         if input.generation != GenerationType::Quiet {
@@ -115,17 +114,17 @@ impl<'a> Replay<'a> {
     }
 
     /// The same, with a verdict for every entry, those that nothing touched too.
-    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Woven, Vec<Verdict>) {
+    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Decision, Vec<Verdict>) {
         let woven = self.ask(input);
         let Loom { library, rules, counter, .. } = self.loom;
-        let attached = input.attachments.as_ref().and_then(|these| self.rosters.get(these));
-        let roster = attached.unwrap_or(self.loom.roster);
+        let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
+        let active = attached.unwrap_or(self.loom.active);
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            &EngineInput { library, active: roster, turn: &turn, state: &self.settled, rules },
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)

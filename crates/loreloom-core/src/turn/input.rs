@@ -8,13 +8,13 @@ use super::{Selection, Transcript, Turn};
 use crate::{
     assemble::Seams,
     book::{Entry, Extensions},
+    cache_placement::Arrangement,
     chat::{GenerationType, Message, Path, Voices},
+    dialects::vault::NoteMark,
     ids::{ChatId, ConnectionId, EntryId},
-    library::{Attachment, Cast, Library, Roster},
+    library::{ActiveEntries, Attachment, Cast, Library},
     rules::Rules,
-    stable::Arrangement,
     units::{Timestamp, Tokens},
-    vault::NoteMark,
 };
 
 /// The input of a turn. It is stored with the turn, so that the turn can be replayed.
@@ -117,11 +117,11 @@ impl TurnInput {
     }
 
     /// The entries that take part, from the library of the turn.
-    pub fn roster(&self, library: &Library, rules: &Rules) -> Roster {
+    pub fn active_entries(&self, library: &Library, rules: &Rules) -> ActiveEntries {
         let strategy = rules.world_info.strategy;
         match &self.attachments {
-            Some(attachments) => Roster::new(library, attachments, strategy),
-            None => Roster::all(library, strategy),
+            Some(attachments) => ActiveEntries::new(library, attachments, strategy),
+            None => ActiveEntries::all(library, strategy),
         }
     }
 }

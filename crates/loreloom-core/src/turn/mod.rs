@@ -14,6 +14,7 @@ pub use self::{
 };
 use crate::{
     chat::{Path, Role},
+    dialects::vault::{VaultCache, VaultStage},
     dice::{Dice, TurnDice},
     engine::texts::Occurrences,
     ids::{ChatId, MessageId, PrefixHash},
@@ -22,7 +23,6 @@ use crate::{
     scan::{Folding, HitCache},
     tokens::TokenCounter,
     units::MessageCount,
-    vault::{VaultCache, VaultStage},
 };
 
 /// A turn's input on a path. The engine reads nothing else but books, rules and state.

@@ -12,11 +12,11 @@ use super::VaultContext;
 use crate::{
     book::Extensions,
     chat::Role,
+    dialects::vault::NoteMark,
     note::AuthorsNote,
     place::{Injection, Place, Provenance},
     tokens::TokenCounter,
     units::Depth,
-    vault::NoteMark,
 };
 
 /// What a front end states. Fields it leaves out keep their earlier value.

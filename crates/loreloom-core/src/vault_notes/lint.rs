@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::{Note, NotePosition, Relations};
-use crate::{rules::VaultUse, units::Tokens, vault::VaultRules};
+use crate::{dialects::vault::VaultRules, rules::VaultUse, units::Tokens};
 
 /// Something odd.
 #[derive(Clone, Debug, PartialEq, Serialize)]

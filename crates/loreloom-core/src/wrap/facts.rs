@@ -129,16 +129,15 @@ mod tests {
     use crate::{
         book::{Book, DepthFrom, Entry, Key, OriginalId, Position},
         chat::{Path, Role},
-        engine::EngineInput,
+        engine::{Decision, EngineInput, decide},
         ids::ChatId,
-        library::{Library, Roster},
+        library::{ActiveEntries, Library},
         report::{Outcome, Stop},
         rules::Rules,
         state::StoryState,
         tokens::ByteEstimate,
         turn::{Instruments, Transcript, TurnCache, TurnInput},
         units::{Depth, Timestamp, Tokens},
-        weave::{Woven, weave},
         wrap::{Segment, unwrap},
     };
 
@@ -152,11 +151,11 @@ mod tests {
         entry
     }
 
-    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Woven {
+    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Decision {
         let mut book = Book::new("harrow", "Harrow");
         book.entries = entries;
         let library = Library::compile([Arc::new(book)], &rules.world_info);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
         let path = Path::new(ChatId::from("story"));
         let mut transcript = Transcript::new(true);
         transcript.push(Role::Assistant, Some("Torvald"), "Rope in hand.");
@@ -172,10 +171,10 @@ mod tests {
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(
+        decide(
             &EngineInput {
                 library: &library,
-                active: &roster,
+                active: &active,
                 turn: &turn,
                 state: &StoryState::default(),
                 rules,

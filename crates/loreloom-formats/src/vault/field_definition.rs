@@ -1,8 +1,8 @@
 //! Checking a field that a vault defines.
 
 use loreloom_core::{
+    dialects::vault::{FieldDefinition, FieldKind, Gating},
     js_value::text_of,
-    vault::{FieldDefinition, FieldKind, Gating},
 };
 use serde::de::{DeserializeOwned, IntoDeserializer as _, value::Error};
 use serde_json::{Map, Value};

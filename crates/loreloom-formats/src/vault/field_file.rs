@@ -1,6 +1,6 @@
 //! The file in which a vault defines its fields.
 
-use loreloom_core::{book::is_js_space, vault::FieldDefinition};
+use loreloom_core::{book::is_js_space, dialects::vault::FieldDefinition};
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -162,7 +162,7 @@ fn is_number(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_core::vault::Operator;
+    use loreloom_core::dialects::vault::Operator;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 //! for those who look for mistakes.
 
 use loreloom_core::{
+    dialects::vault::{DEEPEST, depth_of},
     js_value::{read_number, text_of},
-    vault::{DEEPEST, depth_of},
 };
 use serde_json::Value;
 

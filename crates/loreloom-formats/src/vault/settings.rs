@@ -3,8 +3,8 @@
 use loreloom_core::{
     book::is_js_space,
     chat::Role,
+    dialects::vault::{NotePosition, VaultRules, depth_of},
     units::Tokens,
-    vault::{NotePosition, VaultRules, depth_of},
 };
 use serde_json::{Map, Value, json};
 

@@ -5,10 +5,10 @@
 //! stored, and no turn has to wait for it or read the one before.
 
 use loreloom_core::{
+    cache_placement::{Bill, Kept, Mark, Measured, TokenMemo, kept},
     ids::ChatId,
     prompt::PromptMessage,
     report::CacheUse,
-    stable::{Bill, Kept, Mark, Measured, TokenMemo, kept},
 };
 use loreloom_ports::{StoreError, TurnSummary};
 use serde::Serialize;

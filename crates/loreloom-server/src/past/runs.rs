@@ -3,7 +3,7 @@
 use loreloom_core::{
     chat::{GenerationType, Message},
     ids::{ChatId, TenantId},
-    library::{Attachment, Library, Roster, Shelf},
+    library::{ActiveEntries, Attachment, Library, LibrarySource},
     replay::{Event, Loom, Replay, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
@@ -21,7 +21,7 @@ pub struct Run {
     /// What happens in it.
     pub events: Vec<Event>,
     /// The books of its last turn, where they were kept.
-    pub library: Option<Shelf>,
+    pub library: Option<LibrarySource>,
 }
 
 impl Run {
@@ -70,8 +70,12 @@ impl Run {
     }
 
     /// Runs the chat with the books it was told with.
-    pub fn lines_as_told(&self, shelf: &Shelf, counter: &dyn TokenCounter) -> Vec<TurnLine> {
-        self.run(&shelf.compile(), &shelf.rules, counter, self.events.iter().cloned())
+    pub fn lines_as_told(
+        &self,
+        source: &LibrarySource,
+        counter: &dyn TokenCounter,
+    ) -> Vec<TurnLine> {
+        self.run(&source.compile(), &source.rules, counter, self.events.iter().cloned())
     }
 
     /// Runs the chat with other books, all of them active at every turn.
@@ -91,11 +95,11 @@ impl Run {
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
-        active: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
+        attached: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
     ) -> Vec<TurnLine> {
         let events = self.events.iter().cloned().map(|mut event| {
             if let Event::Turn(input) = &mut event {
-                input.attachments = active(input);
+                input.attachments = attached(input);
             }
             event
         });
@@ -109,8 +113,8 @@ impl Run {
         counter: &dyn TokenCounter,
         events: impl Iterator<Item = Event>,
     ) -> Vec<TurnLine> {
-        let roster = Roster::all(library, rules.world_info.strategy);
-        let loom = Loom { library, roster: &roster, rules, counter };
+        let active = ActiveEntries::all(library, rules.world_info.strategy);
+        let loom = Loom { library, active: &active, rules, counter };
         Replay::new(self.chat.clone(), loom).run(events)
     }
 }

@@ -44,7 +44,7 @@ use self::{
     problem::Reads,
     storing::{Times, storing},
     tee::Tee,
-    weaving::{Outgoing, Ways, Woven},
+    weaving::{Decision, Outgoing, Ways},
 };
 use crate::{
     app::App,
@@ -205,7 +205,7 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
 }
 
 /// Tells the recogniser that a request has no reply: the next like it asks for the first.
-fn unanswered(app: &App, woven: Option<&Woven>) {
+fn unanswered(app: &App, woven: Option<&Decision>) {
     if let Some(woven) = woven {
         app.recogniser.unanswered(&woven.telling.ticket);
     }
@@ -232,7 +232,7 @@ fn unreachable(app: &App, error: &UpstreamError, reads: Reads) -> Response {
 }
 
 /// What the front end is told about its request.
-fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
+fn notes(woven: Option<&Decision>, complaint: Option<&str>) -> HeaderMap {
     let mut notes = HeaderMap::new();
     if let Some(woven) = woven {
         notes.insert(headers::WOVEN, woven.sewn.plan.texts().into());
@@ -251,7 +251,7 @@ fn told(
     upstream: &dyn Upstream,
     reply: UpstreamReply,
     framing: Framing,
-    woven: Option<Woven>,
+    woven: Option<Decision>,
     times: Times,
 ) -> Response {
     let Some(woven) = woven else {

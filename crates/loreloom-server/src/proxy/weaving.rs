@@ -38,13 +38,13 @@ pub(super) struct Outgoing {
     /// Where it goes.
     pub(super) connection: Arc<Connection>,
     /// What was decided; `None` for a request that belongs to no story.
-    pub(super) woven: Option<Woven>,
+    pub(super) woven: Option<Decision>,
     /// What is wrong with the request.
     pub(super) complaint: Option<String>,
 }
 
 /// A turn, and where its reply belongs.
-pub(super) struct Woven {
+pub(super) struct Decision {
     pub(super) decided: Box<Decided>,
     pub(super) sewn: Sewn,
     pub(super) telling: Telling,
@@ -137,6 +137,6 @@ async fn prepare(
     let body = body.woven(&plan, came, &marks);
     let sewn = Sewn { prompt, layout, plan, moving, line };
     let telling = Telling { ticket: seen.ticket, names: decided.wish.names.clone() };
-    let woven = Some(Woven { decided, sewn, telling });
+    let woven = Some(Decision { decided, sewn, telling });
     Ok(Outgoing { body, connection, woven, complaint })
 }

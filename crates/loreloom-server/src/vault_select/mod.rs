@@ -16,15 +16,15 @@ use std::{
 
 use loreloom_core::{
     chat::Role,
-    prompt::PromptMessage,
-    rules::VaultUse,
-    tokens::TokenCounter,
-    turn::{Selection, StillHolds},
-    vault::{
+    dialects::vault::{
         Lines, Manifest, ManifestStyle, ManifestWords, Note, NoteChoice, Occasion, Pick,
         SelectFrom, SummaryMode, Vault, VaultState, answer_schema, closest_title, manifest,
         normalise, parse_truncated, question,
     },
+    prompt::PromptMessage,
+    rules::VaultUse,
+    tokens::TokenCounter,
+    turn::{Selection, StillHolds},
 };
 use tokio::time::timeout;
 

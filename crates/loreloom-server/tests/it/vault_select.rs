@@ -3,16 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
+    dialects::vault::{
+        Lines, Note, Pick, SelectFrom, SelectionRules, Vault, VaultCache, VaultState, VaultTurn,
+        candidates, find,
+    },
     dice::TurnDice,
     ids::ChatId,
     report::Reason,
     rules::VaultUse,
     tokens::ByteEstimate,
     turn::{Selection, StillHolds, VaultContext},
-    vault::{
-        Lines, Note, Pick, SelectFrom, SelectionRules, Vault, VaultCache, VaultState, VaultTurn,
-        candidates, find,
-    },
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
 use loreloom_server::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::{BookVersion, Digest},
-    library::{Dialect, Shelf, Volume},
+    library::{Dialect, LibrarySource, Volume},
     rules::Rules,
 };
 use rustc_hash::FxHashMap;
@@ -27,7 +27,9 @@ pub(crate) struct StoredLibrary {
 }
 
 /// Splits a library into its stored form and the pieces of its books.
-pub(crate) fn split_library(shelf: &Shelf) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
+pub(crate) fn split_library(
+    shelf: &LibrarySource,
+) -> Result<(Vec<u8>, Vec<BookPiece>), serde_json::Error> {
     let mut all = Vec::new();
     let notes = split_list(&shelf.notes, &mut all)?;
     let mut stored = StoredLibrary { volumes: Vec::new(), notes, rules: shelf.rules.clone() };
@@ -50,11 +52,11 @@ impl StoredLibrary {
         self,
         books: Vec<Book>,
         pieces: &FxHashMap<Digest, Vec<u8>>,
-    ) -> Result<Shelf, String> {
+    ) -> Result<LibrarySource, String> {
         let notes = join_list(&self.notes, pieces)?;
         let dialects = self.volumes.into_iter().map(|(_, dialect)| dialect);
         let volumes = books.into_iter().zip(dialects);
         let volumes = volumes.map(|(book, dialect)| Volume { book: Arc::new(book), dialect });
-        Ok(Shelf { volumes: volumes.collect(), notes, rules: self.rules })
+        Ok(LibrarySource { volumes: volumes.collect(), notes, rules: self.rules })
     }
 }

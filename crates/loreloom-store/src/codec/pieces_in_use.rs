@@ -56,7 +56,7 @@ mod tests {
 
     use loreloom_core::{
         book::{Book, Entry},
-        library::{Dialect, Shelf, Volume},
+        library::{Dialect, LibrarySource, Volume},
     };
 
     use super::*;
@@ -72,7 +72,8 @@ mod tests {
     fn pieces_of_books_that_nothing_names_are_unused() {
         let dialect = Dialect::default();
         let volumes = vec![Volume { book: Arc::new(book("kept")), dialect }];
-        let (library, mut all) = split_library(&Shelf { volumes, ..Shelf::default() }).unwrap();
+        let (library, mut all) =
+            split_library(&LibrarySource { volumes, ..LibrarySource::default() }).unwrap();
         let (standing, pieces) = split_book(&book("standing")).unwrap();
         all.extend(pieces);
         let (_, gone) = split_book(&book("gone")).unwrap();

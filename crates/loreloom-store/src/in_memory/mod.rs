@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -30,7 +30,7 @@ use crate::{checks, codec::trim, rows};
 #[derive(Clone, Debug, Default)]
 pub struct InMemoryStore {
     chats: Arc<RwLock<BTreeMap<(TenantId, ChatId), ChatInMemory>>>,
-    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), Shelf>>>,
+    libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), LibrarySource>>>,
     documents: Arc<Mutex<DocumentTables>>,
     memory: Arc<Mutex<MemoryTables>>,
 }
@@ -264,7 +264,7 @@ impl StoryStore for InMemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         checks::library_is_named_right(version, library)?;
         let mut libraries = self.libraries.write().unwrap_or_else(PoisonError::into_inner);
@@ -276,7 +276,7 @@ impl StoryStore for InMemoryStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         let libraries = self.libraries.read().unwrap_or_else(PoisonError::into_inner);
         Ok(libraries.get(&(tenant.clone(), version)).cloned())
     }

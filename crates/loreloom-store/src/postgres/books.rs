@@ -4,7 +4,7 @@ use deadpool_postgres::{Client, GenericClient};
 use loreloom_core::{
     book::Book,
     ids::{BookVersion, Digest, LibraryVersion, TenantId},
-    library::Shelf,
+    library::LibrarySource,
 };
 use loreloom_ports::StoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -99,7 +99,7 @@ pub(super) async fn find_library(
     client: &Client,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<LibrarySource>, StoreError> {
     let name = version.0.0.as_slice();
     let doing = "reading a library";
     let row = query_first(client, doing, library::FIND, &[&tenant.as_str(), &name]).await?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -201,7 +201,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         let mut client = client(&self.pool).await?;
         if books::has_library(&client, tenant, version).await? {
@@ -216,7 +216,7 @@ impl StoryStore for PostgresStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         books::find_library(&client(&self.pool).await?, tenant, version).await
     }
 }

@@ -3,7 +3,7 @@
 use loreloom_core::{
     book::Book,
     ids::{BookVersion, Digest, LibraryVersion, TenantId},
-    library::Shelf,
+    library::LibrarySource,
 };
 use loreloom_ports::StoreError;
 use rusqlite::{Connection, params};
@@ -120,7 +120,7 @@ pub(super) fn find_library(
     connection: &Connection,
     tenant: &TenantId,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, StoreError> {
+) -> Result<Option<LibrarySource>, StoreError> {
     let key = params![tenant.as_str(), version.0.0];
     let stored = query_first(connection, "reading a library", library::FIND, key, |row| {
         StoredLibrary::read(row.bytes(0)?)

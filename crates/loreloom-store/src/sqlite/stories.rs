@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StoryState,
     units::Timestamp,
 };
@@ -244,7 +244,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError> {
         let of = tenant.clone();
         let find = move |connection: &mut Connection| books::has_library(connection, &of, version);
@@ -265,7 +265,7 @@ impl StoryStore for SqliteStore {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError> {
+    ) -> Result<Option<LibrarySource>, StoreError> {
         let tenant = tenant.clone();
         self.pool.read(move |connection| books::find_library(connection, &tenant, version)).await
     }

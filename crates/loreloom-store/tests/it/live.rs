@@ -4,7 +4,7 @@ use loreloom_core::{
     book::Book,
     chat::{GenerationType, Message, Path, Role},
     ids::TenantId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     replay::{Loom, Replay},
     rules::Profile,
     tokens::ByteEstimate,
@@ -119,8 +119,8 @@ async fn a_story_told_live_is_the_story_replayed() {
     let mut live = Live::new(&opener, TenantId::local(), live::book()).await.unwrap();
     let rules = Profile::Loreloom.rules();
     let library = Library::under([std::sync::Arc::new(live::book())], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(live.chat.clone(), loom);
     let mut path = Path::new(live.chat.clone());
     let mut fired = 0;

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 use loreloom_core::{
     chat::{GenerationType, Path, Role},
     ids::{ChatId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StateDelta,
     units::Timestamp,
 };
@@ -49,7 +49,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     // A branch that came from elsewhere: nobody ever asked for anything on it.
     let loose = then(&dialogue(chat, &["hello"]), Role::Assistant, "loose");
     store.commit_path(&tenant, &loose, None, Timestamp(70)).await?;
-    let library = Shelf::default();
+    let library = LibrarySource::default();
     store.keep_library(&tenant, library.version(), &library).await?;
     let mut known = fixture::lively_turn(&loose, 8, 3);
     (known.library, known.input) = (library.version(), Some(Box::default()));

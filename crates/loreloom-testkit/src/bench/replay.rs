@@ -6,7 +6,7 @@ use cpu_time::ThreadTime;
 use loreloom_core::{
     chat::{Message, Role},
     ids::ChatId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     replay::{Event, Loom, Replay, events},
     rules::Profile,
     tokens::ByteEstimate,
@@ -31,9 +31,9 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     }
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let story = story(&inputs);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let start = ThreadTime::now();
     let lines = Replay::new(ChatId::from("bench"), loom).run(story);
     let seconds = start.elapsed().as_secs_f64();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use loreloom_core::{
     assemble::{Layout, Marker, Seams},
     book::{Book, Entry, Key},
+    cache_placement::Arrangement,
     chat::{GenerationType, Path, Role, Voices},
     ids::{Digest, LibraryVersion, PrefixHash},
-    library::Shelf,
+    library::LibrarySource,
     rules::Profile,
-    stable::Arrangement,
     state::StateDelta,
     turn::{CardTexts, Forced, ScannedPrompt, Selection, Speaker, TurnInput, VaultContext},
     units::{Timestamp, Tokens},
@@ -101,14 +101,14 @@ pub async fn a_turn_keeps_its_input(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-fn library(content: &str) -> Shelf {
+fn library(content: &str) -> LibrarySource {
     let mut book = Book::new("harbour", "The harbour");
     let mut entry = Entry::new("harbour/0");
     entry.activation.keys = vec![Key::parse("bell"), Key::parse("/tower\\d/i")];
     entry.activation.probability = Some(0.1 + 0.2);
     content.clone_into(&mut entry.content);
     book.entries.push(entry);
-    Shelf::world_info([Arc::new(book)], Profile::SillyTavern119.rules())
+    LibrarySource::world_info([Arc::new(book)], Profile::SillyTavern119.rules())
 }
 
 /// Books and rules are found by their version, each tenant's its own.

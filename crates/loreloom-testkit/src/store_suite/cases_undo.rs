@@ -8,7 +8,7 @@ use loreloom_core::{
     book::Book,
     chat::Role,
     ids::{ChatId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     rules::Rules,
     state::StateDelta,
     units::Timestamp,
@@ -169,7 +169,8 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
 pub async fn unused_books_go_only_when_asked_for(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "unused_books").await?;
     let (store, tenant) = (&scene.store, &scene.tenant);
-    let book = |name: &str| Shelf::world_info([Arc::new(Book::new(name, name))], Rules::default());
+    let book =
+        |name: &str| LibrarySource::world_info([Arc::new(Book::new(name, name))], Rules::default());
     let (used, unused) = (book("used"), book("unused"));
     for library in [&used, &unused] {
         store.keep_library(tenant, library.version(), library).await?;

@@ -10,16 +10,15 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Message, Path, Role, Voices},
-    engine::EngineInput,
+    engine::{Decision, EngineInput, decide},
     ids::{ChatId, TenantId},
-    library::{Library, Roster, Shelf},
+    library::{ActiveEntries, Library, LibrarySource},
     prompt::PromptMessage,
     rules::{Profile, Rules},
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::{Timestamp, Tokens},
-    weave::{Woven, weave},
 };
 use loreloom_ports::history::travel::{Revisited, revisit};
 use loreloom_ports::{StoryStore, TurnId, TurnRecord};
@@ -38,7 +37,7 @@ pub struct Live {
     /// The chat.
     pub chat: ChatId,
     library: Library,
-    roster: Roster,
+    active: ActiveEntries,
     rules: Rules,
     clock: i64,
 }
@@ -50,10 +49,10 @@ impl Live {
         store.open_chat(&tenant, &chat, "Live", Timestamp(0)).await?;
         let rules = Profile::Loreloom.rules();
         let library = Library::under([Arc::new(book)], &rules);
-        let kept = Shelf::world_info(library.books().to_vec(), rules.clone());
+        let kept = LibrarySource::world_info(library.books().to_vec(), rules.clone());
         store.keep_library(&tenant, library.version(), &kept).await?;
-        let roster = Roster::all(&library, rules.world_info.strategy);
-        Ok(Self { store, tenant, chat, library, roster, rules, clock: 0 })
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
+        Ok(Self { store, tenant, chat, library, active, rules, clock: 0 })
     }
 
     /// The state a turn on `path` finds.
@@ -71,7 +70,7 @@ impl Live {
         &mut self,
         path: &Path,
         generation: GenerationType,
-    ) -> Result<(TurnId, Woven), Failure> {
+    ) -> Result<(TurnId, Decision), Failure> {
         self.clock += 1;
         let speaker = Speaker { name: "Torvald".to_owned(), ..Speaker::default() };
         let user = path.items().iter().rev().find(|item| item.message.role == Role::User);
@@ -107,15 +106,15 @@ impl Live {
         Ok((stored.id, woven))
     }
 
-    fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Woven {
+    fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Decision {
         let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(
+        decide(
             &EngineInput {
                 library: &self.library,
-                active: &self.roster,
+                active: &self.active,
                 turn,
                 state,
                 rules: &self.rules,
@@ -225,7 +224,7 @@ pub async fn run(opener: &dyn Opener, tenant: TenantId, deeds: &[Deed]) -> Check
 }
 
 /// Swiping: the same lore, and the story goes on as if nobody had asked again.
-async fn asked_again(live: &mut Live, path: &Path, first: &Woven) -> Checked {
+async fn asked_again(live: &mut Live, path: &Path, first: &Decision) -> Checked {
     let state = live.state(path).await?;
     let (_, again) = live.ask(path, GenerationType::Swipe).await?;
     assert_eq!(again.injections, first.injections);

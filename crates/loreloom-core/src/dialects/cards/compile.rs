@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
-    cards::decorators::{InjectDirective, InjectTarget},
+    dialects::cards::decorators::{InjectDirective, InjectTarget},
     engine::texts::card_bits,
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
     turn::TurnInput,

@@ -12,7 +12,7 @@ use crate::{
         contribution::{Contribution, injection},
         placing::PlaceRules,
         render::rewrite,
-        verdict::verdict,
+        verdicts::verdict,
     },
     library::EntryIx,
     place::Place,

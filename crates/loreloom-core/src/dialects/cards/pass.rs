@@ -20,7 +20,7 @@ use crate::{
         near::nearest,
         texts::ScanSource,
         timing::matched_before,
-        verdict::Stops,
+        verdicts::Stops,
     },
     library::{Dialect, EntryIx, MOST_MESSAGES},
     macros::{VariableChanges, Variables},

@@ -8,16 +8,15 @@ use super::{CardMode, Directives, Grammar, Known, split};
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
-    engine::EngineInput,
+    engine::{self, Decision, EngineInput},
     ids::ChatId,
-    library::{Dialect, Library, Roster},
+    library::{ActiveEntries, Dialect, Library},
     report::{Outcome, Verdict},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, Transcript, TurnCache, TurnInput},
     units::Tokens,
-    weave::{self, Woven},
 };
 
 fn book(entries: Vec<Entry>, budget: u32) -> Book {
@@ -36,10 +35,10 @@ fn entry(at: usize, key: &str, content: &str, priority: f64) -> Entry {
 }
 
 /// Plays one turn; all verdicts with it.
-fn play(book: Book, text: &str, mode: CardMode) -> (Woven, Vec<Verdict>) {
+fn play(book: Book, text: &str, mode: CardMode) -> (Decision, Vec<Verdict>) {
     let rules = Rules { cards: mode.rules(), ..Rules::default() };
     let library = Library::compile_dialects([(Arc::new(book), Dialect::Cards)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let path = Path::of(ChatId::from("chat"), [Message::new(Role::User, None, text)]);
     let transcript = Transcript::of(&path, false);
     let input =
@@ -50,21 +49,21 @@ fn play(book: Book, text: &str, mode: CardMode) -> (Woven, Vec<Verdict>) {
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
     let state = StoryState::default();
-    let woven = weave::weave(
+    let woven = engine::decide(
         &EngineInput {
             library: &library,
-            active: &roster,
+            active: &active,
             turn: &turn,
             state: &state,
             rules: &rules,
         },
         &mut instruments,
     );
-    let all = weave::verdicts(
+    let all = engine::verdicts(
         &woven.report,
         &EngineInput {
             library: &library,
-            active: &roster,
+            active: &active,
             turn: &turn,
             state: &state,
             rules: &rules,

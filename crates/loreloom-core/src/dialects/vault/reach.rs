@@ -50,8 +50,8 @@ pub fn judge_untouched(turn: VaultTurn<'_>, open: &[EntryIx], cache: &mut VaultC
 mod tests {
     use super::*;
     use crate::{
+        dialects::vault::{Lines, Vault, VaultRules, VaultState},
         turn::VaultContext,
-        vault::{Lines, Vault, VaultRules, VaultState},
         vault_notes::Note,
     };
 

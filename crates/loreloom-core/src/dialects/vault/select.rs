@@ -212,8 +212,8 @@ fn chosen(
 mod tests {
     use super::*;
     use crate::{
+        dialects::vault::{FuzzyUse, Lines, VaultRules, VaultState},
         turn::VaultContext,
-        vault::{FuzzyUse, Lines, VaultRules, VaultState},
         vault_notes::Note,
     };
 

@@ -13,7 +13,7 @@ use crate::{
         contribution::{Contribution, injection},
         placing::PlaceRules,
         render::rewrite,
-        verdict::verdict,
+        verdicts::verdict,
     },
     library::{EntryIx, Library},
     macros::MacroValues,

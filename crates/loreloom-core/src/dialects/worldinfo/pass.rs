@@ -18,7 +18,7 @@ use crate::{
         cause::Cause,
         texts::ScanSource,
         timing::RecursionStep,
-        verdict::Stops,
+        verdicts::Stops,
     },
     library::{Dialect, EntryIx, Library},
     report::{BudgetUse, ScanPhase, Stop, Trigger, Warning},

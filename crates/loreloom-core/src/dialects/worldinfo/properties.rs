@@ -8,16 +8,15 @@ use super::{Quirks, Strategy as BookOrder, WorldInfoRules};
 use crate::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
     chat::{Path, Role},
-    engine::EngineInput,
+    engine::{Decision, EngineInput, decide},
     ids::ChatId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     report::{Outcome, Verdict},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Forced, Instruments, Transcript, TurnCache, TurnInput},
     units::{Depth, Tokens},
-    weave::{Woven, weave},
 };
 
 fn words() -> impl Strategy<Value = String> {
@@ -119,7 +118,7 @@ prop_compose! {
     }
 }
 
-fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec<Woven> {
+fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec<Decision> {
     woven_with(entries, chat, rules, context, (Memory::Warm, &[]))
 }
 
@@ -136,13 +135,13 @@ fn woven_with(
     rules: &Rules,
     context: u32,
     (memory, forced): (Memory, &[Forced]),
-) -> Vec<Woven> {
+) -> Vec<Decision> {
     let mut book = Book::new("b", "B");
     for (at, entry) in entries.iter().enumerate() {
         book.entries.push(Entry { id: format!("b/{at}").as_str().into(), ..entry.clone() });
     }
     let library = Library::compile([Arc::new(book)], &rules.world_info);
-    let roster = Roster::all(&library, rules.world_info.strategy);
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let (path, mut state, mut turns) =
         (Path::new(ChatId::from("c")), StoryState::default(), Vec::new());
     let mut transcript = Transcript::new(rules.world_info.include_names);
@@ -164,8 +163,8 @@ fn woven_with(
         let mut dice = turn.dice();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        let woven = weave(
-            &EngineInput { library: &library, active: &roster, turn: &turn, state: &state, rules },
+        let woven = decide(
+            &EngineInput { library: &library, active: &active, turn: &turn, state: &state, rules },
             &mut instruments,
         );
         state.apply(&woven.delta);
@@ -175,7 +174,7 @@ fn woven_with(
 }
 
 /// The verdicts of all entries but one.
-fn but(woven: &Woven, entry: &str) -> Vec<Verdict> {
+fn but(woven: &Decision, entry: &str) -> Vec<Verdict> {
     woven
         .report
         .verdicts

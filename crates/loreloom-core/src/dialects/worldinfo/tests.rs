@@ -6,9 +6,9 @@ use super::{Quirks, VectorRules, WorldInfoRules, fingerprint, split_decorators};
 use crate::{
     book::{Book, Container, Entry, Key, Origin, OriginalId, Position, TextStyle},
     chat::{Path, Role},
-    engine::EngineInput,
+    engine::{Decision, EngineInput, decide},
     ids::{ChatId, EntryId},
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     macros::Variables,
     report::{KeyMatch, Outcome, Reason, Stop, TextSource, Verdict},
     rules::Rules,
@@ -16,7 +16,6 @@ use crate::{
     tokens::ByteEstimate,
     turn::{Forced, Instruments, Near, Transcript, TurnCache, TurnInput},
     units::{MessageCount, Tokens},
-    weave::{Woven, weave},
 };
 
 /// A turn with nothing special about it.
@@ -47,7 +46,7 @@ impl Default for Plain<'_> {
 }
 
 impl Plain<'_> {
-    fn weave(&self) -> Woven {
+    fn weave(&self) -> Decision {
         let mut book = Book::new("b", "B");
         book.entries.extend(self.entries.iter().cloned());
         if self.entries.iter().any(|entry| entry.raw.is_some()) {
@@ -62,7 +61,7 @@ impl Plain<'_> {
         }
         let rules = Rules { world_info: self.rules.clone(), ..Rules::default() };
         let library = Library::under([Arc::new(book)], &rules);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
         let mut transcript = Transcript::new(false);
         for text in self.chat {
             transcript.push(Role::User, None, text);
@@ -81,10 +80,10 @@ impl Plain<'_> {
         let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(
+        decide(
             &EngineInput {
                 library: &library,
-                active: &roster,
+                active: &active,
                 turn: &turn,
                 state: &self.state,
                 rules: &rules,

@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use super::EngineInput;
 use crate::{
-    library::{CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe, Roster},
+    library::{ActiveEntries, CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe},
     scan::{Folding, HitCache, Hits, PatternId, RegexOutcome, ScanText, WordRule},
     turn::{ScannedPrompt, Transcript, TurnCache},
 };
@@ -70,7 +70,7 @@ pub(crate) struct ScanSource<'a> {
 /// The parts of a turn's text.
 pub(crate) struct Texts<'a> {
     library: &'a Library,
-    roster: &'a Roster,
+    active: &'a ActiveEntries,
     dialect: Dialect,
     transcript: &'a Transcript,
     cards: Vec<ScanText>,
@@ -98,14 +98,14 @@ impl<'a> Texts<'a> {
         source: ScanSource<'a>,
         cache: &'a mut TurnCache,
     ) -> Self {
-        let EngineInput { library, active: roster, turn, .. } = *input;
+        let EngineInput { library, active, turn, .. } = *input;
         let ScanSource { dialect, transcript, prompts, words } = source;
         let cards = card_texts(&turn.input.card).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
         let (cache, occurrences) = cache.begin(dialect);
         let mut texts = Self {
             library,
-            roster,
+            active,
             dialect,
             transcript,
             cards: cards.into_iter().collect(),
@@ -201,7 +201,7 @@ impl<'a> Texts<'a> {
             for hit in hits.iter() {
                 let occurrence = occurrences.entry(hit.pattern).or_insert_with(|| {
                     for &ix in index.touched(hit.pattern) {
-                        self.touched.extend(self.roster.ranks(ix));
+                        self.touched.extend(self.active.ranks(ix));
                     }
                     Occurrence::default()
                 });

@@ -8,7 +8,7 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan, chat::Role, prompt::PromptMessage, stable::Mark, turn::StoryContext,
+    assemble::Plan, cache_placement::Mark, chat::Role, prompt::PromptMessage, turn::StoryContext,
 };
 use loreloom_recognise::{
     Body as Prompt, Request, WireMessage,

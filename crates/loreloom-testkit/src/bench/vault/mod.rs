@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use loreloom_core::{
     bm25::Bm25,
+    dialects::vault::{Lines, Vault, VaultCache, VaultRules, VaultState, VaultTurn, find},
     dice::TurnDice,
     ids::ChatId,
     turn::VaultContext,
-    vault::{Lines, Vault, VaultCache, VaultRules, VaultState, VaultTurn, find},
 };
 
 use self::story::{World, lines};

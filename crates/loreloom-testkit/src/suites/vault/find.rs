@@ -2,9 +2,9 @@
 
 use loreloom_core::{
     bm25::words,
+    dialects::vault::{Matches, Pick, Vault, VaultCache, VaultState, VaultTurn, count_keys, find},
     report::{Reason, Stop},
     turn::VaultContext,
-    vault::{Matches, Pick, Vault, VaultCache, VaultState, VaultTurn, count_keys, find},
 };
 use serde_json::{Map, Value, json};
 
@@ -151,6 +151,6 @@ pub(super) fn bm25(input: &Value) -> Value {
         .flatten()
         .map(|one| json!({ "title": vault.note(one.ix).title, "score": round(one.score) }))
         .collect();
-    let mean = vault.search().map(loreloom_core::vault::Search::mean_length);
+    let mean = vault.search().map(loreloom_core::dialects::vault::Search::mean_length);
     json!({ "tokens": words(&query), "avgDl": mean, "results": results })
 }

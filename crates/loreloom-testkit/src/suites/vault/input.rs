@@ -4,15 +4,15 @@ use loreloom_core::report::Reason;
 use loreloom_core::{
     book::SelectiveLogic,
     chat::Role,
+    dialects::vault::{
+        FieldDefinition, Gating, Lines, Note, NoteMark, NotePosition, Pick, Vault, VaultRules,
+        depth_of, hash_of,
+    },
     dice::{Dice, Roll},
     library::EntryIx,
     tokens::TokenCounter,
     units::Tokens,
     utf16,
-    vault::{
-        FieldDefinition, Gating, Lines, Note, NoteMark, NotePosition, Pick, Vault, VaultRules,
-        depth_of, hash_of,
-    },
 };
 use loreloom_formats::vault::{
     NoteFile, NoteRead, NoteRules, TagNames, position_of, read_note, role_of, rules_of,

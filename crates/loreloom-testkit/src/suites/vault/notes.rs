@@ -1,6 +1,6 @@
 //! Cases about note files and single functions over text.
 
-use loreloom_core::{book::SelectiveLogic, notebook::NoteCutter, vault::Note};
+use loreloom_core::{book::SelectiveLogic, dialects::vault::Note, notebook::NoteCutter};
 use loreloom_formats::vault::{
     Constraint, Headings, NoteFile, NoteWarning, YamlReader, clamp, file_name, links, read_fields,
     read_note, split, title, without_closed_blocks,

@@ -1,6 +1,6 @@
 //! Cases about the selecting model, several vaults, and what is odd about one.
 
-use loreloom_core::vault::{
+use loreloom_core::dialects::vault::{
     Conflict, FieldDefinition, Issue, IssueKind, ManifestStyle, ManifestWords, Note, SummaryMode,
     VaultState, changes, cluster, cluster_manifest, duplicates, inspect, join, manifest,
     normalise_strictly, parse_reply, similar_title,

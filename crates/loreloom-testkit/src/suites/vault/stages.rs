@@ -1,12 +1,12 @@
 //! Cases about single stages.
 
 use loreloom_core::{
-    shorten::shorten,
-    units::Depth,
-    vault::{
+    dialects::vault::{
         Divided, Fitted, Gates, Logged, Operator, Pick, Record, Seat, Vault, VaultRules,
         VaultState, apply_marks, fit, hash_of,
     },
+    shorten::shorten,
+    units::Depth,
 };
 use loreloom_formats::vault::{position_of, role_of};
 use serde_json::{Map, Value, json};
@@ -139,7 +139,7 @@ pub(super) fn strip(input: &Value) -> Value {
             vault: if rules.quirks.log_ignores_vault { String::new() } else { vault },
             title: text(&one["title"]),
             position: position_of(number("pos")).unwrap_or_default(),
-            depth: loreloom_core::vault::depth_of(number("depth")),
+            depth: loreloom_core::dialects::vault::depth_of(number("depth")),
             role: role_of(number("role")).unwrap_or_default(),
             hash: hash_of(&text(&one["contentHash"])),
         }
@@ -190,7 +190,7 @@ pub(super) fn groups(fitted: &Fitted) -> Vec<Value> {
         Seat::Slot(_) => (0, Depth(0)),
         Seat::Outlet { .. } => (-1, Depth(0)),
     };
-    let group = |group: loreloom_core::vault::Group| {
+    let group = |group: loreloom_core::dialects::vault::Group| {
         let (position, depth) = numbers(&group.seat);
         json!({
             "text": group.text, "position": position, "depth": depth,

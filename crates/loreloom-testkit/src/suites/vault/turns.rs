@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use loreloom_core::{
-    ids::EntryId,
-    turn::VaultContext,
-    vault::{
+    dialects::vault::{
         FittedNote, Note, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState,
         VaultTurn, find,
     },
+    ids::EntryId,
+    turn::VaultContext,
 };
 use serde_json::{Map, Value, json};
 
@@ -100,8 +100,9 @@ pub(super) fn pipeline(input: &Value) -> Value {
 }
 
 fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
-    let picks =
-        |picks: &[loreloom_core::vault::Pick]| titles(vault, picks.iter().map(|pick| pick.ix));
+    let picks = |picks: &[loreloom_core::dialects::vault::Pick]| {
+        titles(vault, picks.iter().map(|pick| pick.ix))
+    };
     let stopped = |list: &[Stopped]| titles(vault, list.iter().map(|one| one.ix));
     let injected = |note: &FittedNote| {
         json!({

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
+    dialects::worldinfo::{self, Quirks, Scan, Strategy, WorldInfoRules},
     dice::{Dice, Roll},
     engine::{DEFAULT_DEPTH, EngineInput},
     ids::{ChatId, EntryId},
-    library::{Attachment, EntryIx, Library, Roster, Scope},
+    library::{ActiveEntries, Attachment, EntryIx, Library, Scope},
     note::AuthorsNote,
     place::Place,
     report::ScanPhase,
@@ -20,7 +21,6 @@ use loreloom_core::{
         TurnInput,
     },
     units::{Depth, Tokens},
-    worldinfo::{self, Quirks, Scan, Strategy, WorldInfoRules},
 };
 use loreloom_formats::{ImportOptions, OddValues, import};
 use serde_json::{Map, Value, json};
@@ -75,7 +75,7 @@ impl<'input> Case<'input> {
         Ok(Library::compile(books?, &self.rules))
     }
 
-    fn roster(&self, library: &Library) -> Roster {
+    fn active_entries(&self, library: &Library) -> ActiveEntries {
         let wanted = |name: &str| match name {
             "global" => Some(Scope::Global),
             "chat" => Some(Scope::Chat),
@@ -99,13 +99,13 @@ impl<'input> Case<'input> {
                     .map(|&(book, _)| Attachment { book, scope: Scope::Character }),
             );
         }
-        Roster::new(library, &attachments, self.rules.strategy)
+        ActiveEntries::new(library, &attachments, self.rules.strategy)
     }
 
     fn turn(&mut self, turn: &Value) -> Result<Value, String> {
         self.patch(&turn["entryPatch"]);
         let library = self.library()?;
-        let roster = self.roster(&library);
+        let active = self.active_entries(&library);
         let chat = turn["chat"].as_array().ok_or("no chat")?;
         let transcript = transcript(chat, self.rules.include_names);
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
@@ -141,7 +141,7 @@ impl<'input> Case<'input> {
             regex_scripts: scripts.unwrap_or_default(),
             ..Rules::default()
         };
-        let (state, active, turn) = (&self.state.clone(), &roster, &request);
+        let (state, active, turn) = (&self.state.clone(), &active, &request);
         let input = EngineInput { library: &library, active, turn, state, rules: &rules };
         let scan = worldinfo::scan(&input, &mut instruments);
         self.state = scan.state().clone();

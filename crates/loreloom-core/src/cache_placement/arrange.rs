@@ -9,13 +9,13 @@ use super::{Laid, Ledger, LoreSources, Planned, Scene, StableSettings, fingerpri
 use crate::{
     assemble::{Layout, Stands},
     chat::Path,
+    engine::Decision,
     ids::{BookId, Digest, EntryId, MessageId},
     library::Library,
     place::{LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
     report::{Outcome, Report, Standing, Stop, Verdict},
     units::{MessageCount, Tokens},
-    weave::Woven,
 };
 
 /// How a turn's texts were kept in place: enough to do it again.
@@ -50,7 +50,7 @@ impl Arrangement {
         canvas: Canvas<'_>,
         sources: LoreSources<'_>,
         ledger: &Ledger,
-        woven: &mut Woven,
+        woven: &mut Decision,
     ) -> Planned {
         let window = self.window(canvas);
         let marked = marked(canvas.prompt);

@@ -9,12 +9,12 @@ use crate::{
     assemble::{Assembled, Layout},
     book::{Entry, Key, MatchOnce, SelectiveLogic},
     chat::{Message, Path, Role},
+    dialects::vault::Note,
     ids::{ChatId, Digest, MessageId},
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
     tokens::ByteEstimate,
     units::Tokens,
-    vault::Note,
 };
 
 const LIMIT: Tokens = Tokens(1000);

@@ -9,14 +9,17 @@ use super::*;
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
+    dialects::vault::{
+        Confidence, Note, NoteChoice, NoteMark, Pick, SelectionRules, Vault, hash_of,
+    },
     ids::ChatId,
-    library::Shelf,
-    report::{Fallback, Reason},
+    library::{ActiveEntries, LibrarySource},
+    report::{Fallback, Outcome, Reason, Stop},
+    rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{Selection, Transcript, TurnCache, TurnInput, VaultContext},
+    turn::{Instruments, Selection, Transcript, TurnCache, TurnInput, VaultContext},
     units::Tokens,
-    vault::{Confidence, Note, NoteChoice, NoteMark, SelectionRules, hash_of},
 };
 
 fn note(title: &str, key: &str, content: &str) -> Note {
@@ -27,23 +30,23 @@ fn note(title: &str, key: &str, content: &str) -> Note {
     note.counted(&ByteEstimate)
 }
 
-fn shelf() -> Shelf {
+fn library_source() -> LibrarySource {
     let mut book = Book::new("b", "B");
     let mut entry = Entry::new("b/0");
     entry.activation.keys = vec![Key::parse("harbour")];
     entry.content = "The harbour silts up.".to_owned();
     entry.name = "Harbour".to_owned();
     book.entries = vec![entry];
-    let mut shelf = Shelf::world_info([Arc::new(book)], Rules::default());
+    let mut source = LibrarySource::world_info([Arc::new(book)], Rules::default());
     let mut bell = note("Bell", "bell", "The bell hangs over the harbour.");
     bell.cooldown = Some(2.0);
-    shelf.notes = vec![Arc::new(bell), Arc::new(note("Tower", "tower", "The tower leans."))];
-    shelf
+    source.notes = vec![Arc::new(bell), Arc::new(note("Tower", "tower", "The tower leans."))];
+    source
 }
 
-fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, input: TurnInput) -> Woven {
-    let library = shelf.compile();
-    let roster = Roster::all(&library, shelf.rules.world_info.strategy);
+fn woven(source: &LibrarySource, texts: &[&str], state: &StoryState, input: TurnInput) -> Decision {
+    let library = source.compile();
+    let active = ActiveEntries::all(&library, source.rules.world_info.strategy);
     let said = texts.iter().map(|text| Message::new(Role::User, Some("Mira"), *text));
     let path = Path::of(ChatId::from("c"), said);
     let transcript = Transcript::of(&path, true);
@@ -53,69 +56,69 @@ fn woven(shelf: &Shelf, texts: &[&str], state: &StoryState, input: TurnInput) ->
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    weave(
+    decide(
         &EngineInput {
             library: &library,
-            active: &roster,
+            active: &active,
             turn: &turn,
             state,
-            rules: &shelf.rules,
+            rules: &source.rules,
         },
         &mut instruments,
     )
 }
 
-fn texts(woven: &Woven) -> Vec<&str> {
+fn texts(woven: &Decision) -> Vec<&str> {
     woven.injections.iter().map(|one| one.text.as_str()).collect()
 }
 
-fn has(woven: &Woven, part: &str) -> bool {
+fn has(woven: &Decision, part: &str) -> bool {
     texts(woven).iter().any(|text| text.contains(part))
 }
 
 #[test]
 fn notes_are_woven_beside_books_and_their_pauses_carry_over() {
-    let shelf = shelf();
-    let first = woven(&shelf, &["I hear a bell."], &StoryState::default(), TurnInput::default());
+    let source = library_source();
+    let first = woven(&source, &["I hear a bell."], &StoryState::default(), TurnInput::default());
     assert!(has(&first, "The bell hangs"), "{:?}", texts(&first));
     assert!(!has(&first, "The tower leans."));
     assert_eq!(first.report.untouched, 2, "the harbour's entry and the tower's note");
     let mut state = StoryState::default();
     state.apply(&first.delta);
-    let second = woven(&shelf, &["A bell.", "A bell again."], &state, TurnInput::default());
+    let second = woven(&source, &["A bell.", "A bell again."], &state, TurnInput::default());
     assert!(!has(&second, "The bell hangs"), "it pauses: {:?}", texts(&second));
     let bell = second.report.verdicts.iter().find(|verdict| verdict.title == "Bell").unwrap();
     assert!(matches!(bell.outcome, Outcome::Stopped(Stop::Resting { .. })), "{bell:?}");
     let input = TurnInput { dry_run: true, ..TurnInput::default() };
-    assert!(woven(&shelf, &["bell"], &StoryState::default(), input).delta.is_empty());
+    assert!(woven(&source, &["bell"], &StoryState::default(), input).delta.is_empty());
 }
 
 #[test]
 fn the_vaults_text_reaches_world_info_only_if_the_rules_say_so() {
-    let mut shelf = shelf();
-    let turn = |shelf: &Shelf| {
-        woven(shelf, &["I hear a bell."], &StoryState::default(), TurnInput::default())
+    let mut source = library_source();
+    let turn = |source: &LibrarySource| {
+        woven(source, &["I hear a bell."], &StoryState::default(), TurnInput::default())
     };
-    assert!(!has(&turn(&shelf), "silts up"));
-    shelf.rules.vault.feeds_world_info = true;
-    assert!(has(&turn(&shelf), "silts up"));
+    assert!(!has(&turn(&source), "silts up"));
+    source.rules.vault.feeds_world_info = true;
+    assert!(has(&turn(&source), "silts up"));
 }
 
 #[test]
 fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
-    let mut shelf = shelf();
+    let mut source = library_source();
     let mark = |title: &str| NoteMark { title: title.to_owned(), vault: None };
     let (pins, blocks) = (vec![mark("tower")], vec![mark("bell")]);
     let context = VaultContext { pins, blocks, ..VaultContext::default() };
     let input = TurnInput { vault_context: Some(context), ..TurnInput::default() };
-    let pinned = woven(&shelf, &["I hear a bell."], &StoryState::default(), input);
+    let pinned = woven(&source, &["I hear a bell."], &StoryState::default(), input);
     assert!(has(&pinned, "The tower leans.") && !has(&pinned, "The bell hangs"));
 
-    shelf.rules.vault.selection = Some(SelectionRules::default());
+    source.rules.vault.selection = Some(SelectionRules::default());
     let both = ["The bell in the tower."];
     let answered = |selection| {
         let input = TurnInput { selection: Some(selection), ..TurnInput::default() };
-        woven(&shelf, &both, &StoryState::default(), input)
+        woven(&source, &both, &StoryState::default(), input)
     };
     let tower = NoteChoice {
         title: "Tower".to_owned(),
@@ -141,10 +144,10 @@ fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
 
 #[test]
 fn notes_are_matched_once_though_a_model_selects() {
-    let mut shelf = shelf();
-    shelf.rules.vault.selection = Some(SelectionRules::default());
-    let library = shelf.compile();
-    let roster = Roster::all(&library, shelf.rules.world_info.strategy);
+    let mut source = library_source();
+    source.rules.vault.selection = Some(SelectionRules::default());
+    let library = source.compile();
+    let active = ActiveEntries::all(&library, source.rules.world_info.strategy);
     let path = Path::of(ChatId::from("c"), [Message::new(Role::User, None, "The bell tower.")]);
     let transcript = Transcript::of(&path, true);
     let mut input = TurnInput { context: Tokens(4000), ..TurnInput::default() };
@@ -157,7 +160,7 @@ fn notes_are_matched_once_though_a_model_selects() {
     });
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    let (active, rules) = (&roster, &shelf.rules);
+    let (active, rules) = (&active, &source.rules);
     let turn = &input.turn(&path, &transcript);
     let before = EngineInput { library: &library, active, turn, state: &state, rules };
     let prepared = prepare(&before, &mut instruments);
@@ -171,7 +174,7 @@ fn notes_are_matched_once_though_a_model_selects() {
 
 #[test]
 fn a_note_that_changes_makes_another_library() {
-    let before = shelf();
+    let before = library_source();
     let mut after = before.clone();
     after.notes[1] = Arc::new(note("Tower", "tower", "The tower fell."));
     assert_ne!(before.version(), after.version());
@@ -181,5 +184,5 @@ fn a_note_that_changes_makes_another_library() {
     assert_eq!(next.version(), after.version());
     assert_eq!(next.vault().map(Vault::len), Some(2));
     let written = serde_json::to_string(&after).unwrap();
-    assert_eq!(serde_json::from_str::<Shelf>(&written).unwrap(), after);
+    assert_eq!(serde_json::from_str::<LibrarySource>(&written).unwrap(), after);
 }

@@ -7,8 +7,8 @@
 use super::StableSettings;
 use crate::{
     book::{Entry, MatchOnce, SelectiveLogic},
+    dialects::vault::Note,
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
-    vault::Note,
 };
 
 /// Whether an entry is meant to come and go: by chance, by groups, by speaker, by

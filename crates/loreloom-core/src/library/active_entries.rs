@@ -4,7 +4,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Dialect, EntryIx, Library};
-use crate::{cards::Furthest, sort::stable_by, worldinfo::Strategy};
+use crate::{
+    dialects::{cards::Furthest, worldinfo::Strategy},
+    sort::stable_by,
+};
 
 /// Why a book is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,7 +35,7 @@ pub struct Attachment {
 /// The entries of a turn in order of evaluation. Depends only on the library and the
 /// attachments, so it is made once for many turns.
 #[derive(Debug)]
-pub struct Roster {
+pub struct ActiveEntries {
     attachments: Vec<Attachment>,
     strategy: Strategy,
     /// By rank. An entry of a book that is attached twice stands here twice.
@@ -48,10 +51,10 @@ pub struct Roster {
     deepest: u32,
     /// The same of entries that count characters.
     widest: u32,
-    cards: CardRoster,
+    cards: ActiveCardEntries,
 }
 
-/// Where entries stand in a roster.
+/// Where entries stand in a active.
 #[derive(Debug, Default)]
 struct Ranks {
     /// By entry; [`NO_RANK`] if it takes no part. Dense, because every hit asks.
@@ -79,7 +82,7 @@ impl Ranks {
 
 /// The entries of card books that take part, in file order. They form one pool.
 #[derive(Debug, Default)]
-pub(crate) struct CardRoster {
+pub(crate) struct ActiveCardEntries {
     /// The attached books, those without entries too.
     pub(crate) books: Vec<usize>,
     pub(crate) order: Vec<EntryIx>,
@@ -89,15 +92,15 @@ pub(crate) struct CardRoster {
     pub(crate) furthest: [Furthest; 2],
 }
 
-impl CardRoster {
+impl ActiveCardEntries {
     /// The furthest any entry scans.
     pub(crate) fn furthest(&self, text: bool) -> Furthest {
         self.furthest[usize::from(text)]
     }
 }
 
-impl Roster {
-    /// The roster of all books as global ones.
+impl ActiveEntries {
+    /// The active of all books as global ones.
     pub fn all(library: &Library, strategy: Strategy) -> Self {
         let attachments: Vec<Attachment> = (0..library.books().len())
             .map(|book| Attachment { book, scope: Scope::Global })
@@ -105,7 +108,7 @@ impl Roster {
         Self::new(library, &attachments, strategy)
     }
 
-    /// The roster of these attachments, in order of selection.
+    /// The active of these attachments, in order of selection.
     ///
     /// A book that is global is not taken again for chat, persona and character; a chat's
     /// book not for persona and character; a persona's not for the character.
@@ -140,16 +143,16 @@ impl Roster {
         }
         let cards = attachments.iter().map(|one| one.book);
         let cards = cards.filter(|&book| library.dialect(book) == Dialect::Cards);
-        let roster = Self::of(library, order, once(cards, &[]));
-        Self { attachments: attachments.to_vec(), strategy, ..roster }
+        let active = Self::of(library, order, once(cards, &[]));
+        Self { attachments: attachments.to_vec(), strategy, ..active }
     }
 
-    /// The attachments it is the roster of.
+    /// The attachments it is the active of.
     pub fn attachments(&self) -> &[Attachment] {
         &self.attachments
     }
 
-    /// The roster of the same attachments over another version of the library.
+    /// The active of the same attachments over another version of the library.
     #[must_use]
     pub fn over(&self, library: &Library) -> Self {
         Self::new(library, &self.attachments, self.strategy)
@@ -157,7 +160,7 @@ impl Roster {
 
     fn of(library: &Library, order: Vec<EntryIx>, card_books: Vec<usize>) -> Self {
         let mut ranks = Ranks { first: vec![NO_RANK; library.len()], ..Ranks::default() };
-        let mut roster = Self {
+        let mut active = Self {
             attachments: Vec::new(),
             strategy: Strategy::default(),
             ranks: Ranks::default(),
@@ -167,29 +170,29 @@ impl Roster {
             deepest: 0,
             widest: 0,
             order: Vec::new(),
-            cards: CardRoster::default(),
+            cards: ActiveCardEntries::default(),
         };
         for (rank, &ix) in order.iter().enumerate() {
             let rank = u32::try_from(rank).unwrap_or(u32::MAX);
             ranks.add(ix, rank);
             let (compiled, entry) = (library.compiled(ix), library.entry(ix));
             if compiled.always {
-                roster.always.push(rank);
+                active.always.push(rank);
             }
             if entry.recursion.delay_level > 0 {
-                roster.levels.push(entry.recursion.delay_level);
+                active.levels.push(entry.recursion.delay_level);
             }
             if let Some(fingerprint) = compiled.fingerprint {
-                roster.timed.entry(fingerprint).or_insert(ix);
+                active.timed.entry(fingerprint).or_insert(ix);
             }
-            roster.deepest =
-                roster.deepest.max(messages(entry.activation.scan.messages.unwrap_or(0.0)));
-            roster.widest = roster.widest.max(compiled.characters.unwrap_or(0));
+            active.deepest =
+                active.deepest.max(messages(entry.activation.scan.messages.unwrap_or(0.0)));
+            active.widest = active.widest.max(compiled.characters.unwrap_or(0));
         }
-        roster.levels.sort_unstable();
-        roster.levels.dedup();
-        roster.add_cards(library, card_books, &mut ranks);
-        Self { order, ranks, ..roster }
+        active.levels.sort_unstable();
+        active.levels.dedup();
+        active.add_cards(library, card_books, &mut ranks);
+        Self { order, ranks, ..active }
     }
 
     fn add_cards(&mut self, library: &Library, books: Vec<usize>, ranks: &mut Ranks) {
@@ -232,7 +235,7 @@ impl Roster {
         &self.cards.order
     }
 
-    pub(crate) fn cards(&self) -> &CardRoster {
+    pub(crate) fn cards(&self) -> &ActiveCardEntries {
         &self.cards
     }
 

@@ -2,12 +2,12 @@
 
 use super::{comes_and_goes, note_comes_and_goes};
 use crate::{
+    dialects::vault::Note,
     digest::Hasher,
     ids::{Digest, EntryId},
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     place::{Injection, Provenance},
     turn,
-    vault::Note,
 };
 
 /// What the planner asks about sources.
@@ -28,7 +28,7 @@ pub struct LoreSources<'a> {
     /// All that there are.
     pub library: &'a Library,
     /// Those that are active for whoever speaks.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// What people want of the vault in this chat.
     pub scene: &'a turn::VaultContext,
 }
@@ -60,7 +60,7 @@ impl Sources for LoreSources<'_> {
         let Provenance::Lore { entry: id, .. } = source else { return None };
         let texts = if let Some(ix) = self.library.find(id) {
             let entry = self.library.entry(ix);
-            let is_active = entry.activation.enabled && self.roster.ranks(ix).next().is_some();
+            let is_active = entry.activation.enabled && self.active.ranks(ix).next().is_some();
             is_active.then_some([entry.prefix.as_str(), &entry.content, &entry.suffix])
         } else {
             let note = self.note(id).filter(|note| self.is_wanted(note));

@@ -3,13 +3,13 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
+    dialects::vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
     engine::{EngineInput, contribution::Contribution},
     ids::EntryId,
     library::EntryIx,
     note_selection::NoteChoice,
     report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
     turn::{Instruments, Selection},
-    vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
 };
 
 /// The notes that the chat brings in, before any are selected.
@@ -91,7 +91,7 @@ pub(super) fn untouched(
         (0..).zip(verdicts.iter()).map(|(at, verdict)| (verdict.entry.clone(), at)).collect();
     let at = |ix: EntryIx| known.get(vault.id(ix)).copied();
     // A note that is only here because its text lingers was not looked at either.
-    let is_judged = |one: &Verdict| !(one.lingers() && super::is_vague(one));
+    let is_judged = |one: &Verdict| !(one.lingers() && super::verdicts::is_vague(one));
     let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_judged(&verdicts[at]));
     let open: Vec<_> = vault.entries().filter(is_open).collect();
     let stops = vault::judge_untouched(own, &open, &mut instruments.cache.vault);

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::{Dialect, Library, version};
 use crate::{
     book::Book,
+    dialects::vault::{Note, Vault},
     ids::LibraryVersion,
     rules::Rules,
-    vault::{Note, Vault},
 };
 
 /// Books side by side, each with the dialect it is read in, and the rules they are woven by.
 /// Everything that decides besides the turn itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
-pub struct Shelf {
+pub struct LibrarySource {
     /// The books, in order.
     pub volumes: Vec<Volume>,
     /// The notes of all vaults.
@@ -41,7 +41,7 @@ impl Volume {
     }
 }
 
-impl Shelf {
+impl LibrarySource {
     /// Books that are read as World Info.
     pub fn world_info(books: impl IntoIterator<Item = Arc<Book>>, rules: Rules) -> Self {
         let volumes = books.into_iter().map(Volume::world_info).collect();
@@ -73,7 +73,7 @@ impl Shelf {
     }
 }
 
-/// A shelf as it is written. Dialects stand beside the books, so that what was written
+/// A source as it is written. Dialects stand beside the books, so that what was written
 /// before there were any still reads.
 #[derive(Serialize, Deserialize)]
 struct Written {
@@ -85,7 +85,7 @@ struct Written {
     rules: Rules,
 }
 
-impl From<Written> for Shelf {
+impl From<Written> for LibrarySource {
     fn from(written: Written) -> Self {
         let dialects = written.dialects.into_iter().chain(std::iter::repeat(Dialect::default()));
         let volumes = written.books.into_iter().zip(dialects);
@@ -94,14 +94,14 @@ impl From<Written> for Shelf {
     }
 }
 
-impl From<Shelf> for Written {
-    fn from(shelf: Shelf) -> Self {
+impl From<LibrarySource> for Written {
+    fn from(source: LibrarySource) -> Self {
         let (books, mut dialects): (Vec<_>, Vec<_>) =
-            shelf.volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();
+            source.volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();
         if dialects.iter().all(|dialect| *dialect == Dialect::default()) {
             dialects.clear();
         }
-        Self { books, notes: shelf.notes, dialects, rules: shelf.rules }
+        Self { books, notes: source.notes, dialects, rules: source.rules }
     }
 }
 
@@ -112,14 +112,14 @@ mod tests {
     #[test]
     fn dialects_are_part_of_the_version_and_survive_being_written() {
         let book = Arc::new(Book::new("b", "B"));
-        let plain = Shelf::world_info([Arc::clone(&book)], Rules::default());
+        let plain = LibrarySource::world_info([Arc::clone(&book)], Rules::default());
         let mut cards = plain.clone();
         cards.volumes[0].dialect = Dialect::Cards;
         assert_ne!(plain.version(), cards.version());
-        for shelf in [plain, cards] {
-            let written = serde_json::to_string(&shelf).unwrap();
-            assert_eq!(serde_json::from_str::<Shelf>(&written).unwrap(), shelf);
-            assert_eq!(shelf.compile().version(), shelf.version());
+        for source in [plain, cards] {
+            let written = serde_json::to_string(&source).unwrap();
+            assert_eq!(serde_json::from_str::<LibrarySource>(&written).unwrap(), source);
+            assert_eq!(source.compile().version(), source.version());
         }
     }
 
@@ -127,8 +127,8 @@ mod tests {
     fn what_was_written_before_there_were_dialects_is_world_info() {
         let book = serde_json::to_value(Book::new("b", "B")).unwrap();
         let written = serde_json::json!({ "books": [book], "rules": Rules::default() });
-        let shelf: Shelf = serde_json::from_value(written.clone()).unwrap();
-        assert_eq!(shelf.volumes[0].dialect, Dialect::WorldInfo);
-        assert_eq!(serde_json::to_value(&shelf).unwrap(), written);
+        let source: LibrarySource = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(source.volumes[0].dialect, Dialect::WorldInfo);
+        assert_eq!(serde_json::to_value(&source).unwrap(), written);
     }
 }
