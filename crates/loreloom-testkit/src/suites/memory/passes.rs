@@ -137,10 +137,8 @@ fn ledger_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn compaction_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let end = match case.maybe("include_last")?.unwrap_or(false) {
-        true => case.chat.len(),
-        false => stable_cutoff(&case.chat),
-    };
+    let includes_last = case.maybe("include_last")?.unwrap_or(false);
+    let end = if includes_last { case.chat.len() } else { stable_cutoff(&case.chat) };
     let input = compaction::CompactionInput {
         config: case.config(),
         chat: &case.chat[..end],
