@@ -4,6 +4,7 @@
 //! time and collation are handed in, so that a recorded turn can be replayed to the byte.
 
 pub mod assemble;
+pub mod bm25;
 pub mod book;
 pub mod chat;
 pub mod dialects;
@@ -13,10 +14,12 @@ pub mod engine;
 pub mod explain;
 pub mod ids;
 pub mod instruct;
+pub mod js_value;
 pub mod library;
 pub mod lore_tests;
 pub mod macros;
 pub mod note;
+pub mod note_selection;
 pub mod notebook;
 pub mod place;
 pub mod prompt;
@@ -25,14 +28,16 @@ pub mod replay;
 pub mod report;
 pub mod rules;
 pub mod scan;
+pub mod shorten;
 mod sort;
 pub mod stable;
 pub mod state;
 pub mod tokens;
 pub mod turn;
 pub mod units;
-pub mod vault;
+pub mod utf16;
+pub mod vault_notes;
 pub mod weave;
 pub mod wrap;
 
-pub use self::dialects::{cards, worldinfo};
+pub use self::dialects::{cards, vault, worldinfo};

@@ -20,6 +20,7 @@ use loreloom_core::{
     state::StoryState,
     tokens::TokenCounter,
     turn::{Selection, Turn},
+    vault::Pick,
 };
 use loreloom_ports::ChatModel;
 use rustc_hash::FxHashMap;
@@ -154,23 +155,17 @@ impl Waiting {
 }
 
 impl App {
-    /// Whether anybody could be asked which notes a turn needs.
-    pub(crate) fn is_choosing(&self) -> bool {
-        self.choosing.is_some()
-    }
-
-    /// What the model chooses for a turn; `None` where no model is to choose.
+    /// What the model chooses for a turn among its open notes; `None` if no model is set.
     pub(crate) async fn choose(
         &self,
         (lore, counter): (&Lore, &dyn TokenCounter),
-        turn: &Turn<'_>,
+        (turn, open): (&Turn<'_>, &[Pick]),
         state: &StoryState,
         waiting: &Waiting,
     ) -> Option<Selection> {
         let choosing = self.choosing.as_ref()?;
         let vault = lore.library().vault()?;
         let chooser = choosing.chooser()?;
-        let candidates = lore.vault_candidates(turn, state, counter)?;
         let chooser = match chooser {
             Ok(chooser) => chooser,
             Err(reason) => return Some(Selection::Failed { reason }),
@@ -178,7 +173,7 @@ impl App {
         let lines = turn.transcript.vault_lines();
         let occurrence = Occurrence {
             vault,
-            candidates: &candidates,
+            candidates: open,
             lines: &lines,
             state: &state.vault,
             using: &lore.rules().vault,

@@ -98,16 +98,17 @@ impl App {
         // Once a turn: what is set while a model chooses is for the next one.
         let holds = Box::new(self.holds(&wish));
         let mut input = Box::new(self.input(&wish, &holds, near));
-        if is_story && wish.asks && self.is_choosing() {
-            let turn = input.turn(&wish.path, &transcript);
-            let by = (&*lore, line.counter.as_ref());
-            let choosing = Box::pin(self.choose(by, &turn, &wish.state, waiting));
-            input.selection = choosing.await;
+        let counter = line.counter.as_ref();
+        let prepared =
+            lore.prepare_turn(&input.turn(&wish.path, &transcript), &wish.state, counter);
+        if let Some(open) = prepared.open_notes().filter(|_| is_story && wish.asks) {
+            let turn = (&input.turn(&wish.path, &transcript), open);
+            let choosing =
+                Box::pin(self.choose((&lore, counter), turn, &wish.state, waiting)).await;
+            input.selection = choosing;
         }
-        let mut woven = {
-            let turn = input.turn(&wish.path, &transcript);
-            lore.weave(&turn, &wish.state, line.counter.as_ref())
-        };
+        let turn = input.turn(&wish.path, &transcript);
+        let mut woven = lore.finish_turn(prepared, &turn, &wish.state, counter);
         woven.injections.extend(holds.note(user_messages(&wish.path), line.counter.as_ref()));
         if let Some(remembering) = remembering {
             let asking = self.remembered(wish.path.chat(), remembering);

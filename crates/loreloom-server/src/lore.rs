@@ -21,8 +21,8 @@ use loreloom_core::{
     state::StoryState,
     tokens::TokenCounter,
     turn::{Instruments, Near, Transcript, Turn, TurnCache},
-    vault::{Note, Pick},
-    weave::{self, Woven},
+    vault::Note,
+    weave::{self, PreparedTurn, Woven},
 };
 use loreloom_ports::{EmbedError, StoreError, StoryStore};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -267,16 +267,34 @@ impl Lore {
         )
     }
 
-    /// The notes that a selecting model may choose from; `None` if none is to choose.
-    pub fn vault_candidates(
+    /// The first step of a turn, before a selecting model is asked.
+    pub(crate) fn prepare_turn(
         &self,
         turn: &Turn<'_>,
         state: &StoryState,
         counter: &dyn TokenCounter,
-    ) -> Option<Vec<Pick>> {
-        self.with(turn, counter, |instruments| {
-            weave::vault_candidates(&self.library, turn, state, self.rules(), instruments)
-        })
+    ) -> PreparedTurn {
+        if self.library.vault().is_none() {
+            return PreparedTurn::default();
+        }
+        let active = &*self.roster(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| weave::prepare(&input, instruments))
+    }
+
+    /// The second step of a turn: decides it.
+    pub(crate) fn finish_turn(
+        &self,
+        prepared: PreparedTurn,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Woven {
+        let active = &*self.roster(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| weave::finish(prepared, &input, instruments))
     }
 
     /// The verdicts of all entries for a turn that was decided.

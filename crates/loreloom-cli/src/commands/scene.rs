@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{turn::VaultContext, vault::Mark};
+use loreloom_core::{turn::VaultContext, vault::NoteMark};
 
 use super::serve::runtime;
 use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
@@ -78,7 +78,7 @@ impl Scene {
                 scene.folders.push(folder);
             }
         }
-        let is_named = |mark: &Mark, titles: &[String]| {
+        let is_named = |mark: &NoteMark, titles: &[String]| {
             let same = |title: &String| title.to_lowercase() == mark.title.to_lowercase();
             titles.iter().any(same)
         };

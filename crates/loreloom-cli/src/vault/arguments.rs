@@ -8,9 +8,9 @@ use loreloom_core::{
     notebook::NotebookRules,
     rules::VaultUse,
     units::Tokens,
-    vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
+    vault::{Conflict, OnFailure, SelectionRules, VaultRules},
 };
-use loreloom_formats::vault::{NoteRules, TagNames};
+use loreloom_formats::vault::{NoteRules, TagNames, clamp_known, rules_of};
 use loreloom_server::KeySource;
 use loreloom_server::vault_select::AskRules;
 use serde_json::{Map, Value};

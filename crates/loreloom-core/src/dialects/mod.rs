@@ -2,4 +2,5 @@
 //! order, with a table of rules.
 
 pub mod cards;
+pub mod vault;
 pub mod worldinfo;

@@ -14,7 +14,7 @@ use crate::{
     rules::Rules,
     stable::Arrangement,
     units::{Timestamp, Tokens},
-    vault::Mark,
+    vault::NoteMark,
 };
 
 /// The input of a turn. It is stored with the turn, so that the turn can be replayed.
@@ -203,8 +203,8 @@ pub struct VaultContext {
     pub folders: Vec<String>,
     /// Notes that are always in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Mark>,
+    pub pins: Vec<NoteMark>,
     /// Notes that are never in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub blocks: Vec<Mark>,
+    pub blocks: Vec<NoteMark>,
 }

@@ -22,7 +22,7 @@ use crate::{
     scan::{Folding, HitCache},
     tokens::TokenCounter,
     units::MessageCount,
-    vault::{Stage, VaultCache},
+    vault::{VaultCache, VaultStage},
 };
 
 /// A turn's input on a path. The engine reads nothing else but books, rules and state.
@@ -115,7 +115,7 @@ struct DialectCache {
 
 impl TurnCache {
     /// Calls `watcher` after each stage of the vault.
-    pub fn watch_vault(&mut self, watcher: impl FnMut(Stage) + Send + 'static) {
+    pub fn watch_vault(&mut self, watcher: impl FnMut(VaultStage) + Send + 'static) {
         self.vault.watch(watcher);
     }
 

@@ -14,7 +14,7 @@ use crate::{
     place::Injection,
     report::{Outcome, Report, Stop, TurnFacts, Verdict},
     rules::Rules,
-    state::{StateDelta, StoryState},
+    state::StateDelta,
     turn::{Instruments, ScannedPrompt, Turn, TurnInput},
     vault::{Pick, Vault},
     worldinfo,
@@ -35,8 +35,39 @@ pub struct Woven {
 
 /// Decides a turn. A pure function of its arguments: the same turn gives the same bytes.
 pub fn weave(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Woven {
+    let prepared = prepare(input, instruments);
+    finish(prepared, input, instruments)
+}
+
+/// A turn whose vault notes are matched. A selecting model can be asked now: put its answer
+/// into [`TurnInput::selection`], and [`finish`] the turn.
+#[derive(Clone, Debug, Default)]
+pub struct PreparedTurn {
+    notes: Option<notes::MatchedNotes>,
+}
+
+impl PreparedTurn {
+    /// The notes that a selecting model may choose from; `None` if there is no vault or no
+    /// model takes part.
+    pub fn open_notes(&self) -> Option<&[Pick]> {
+        self.notes.as_ref()?.open.as_deref()
+    }
+}
+
+/// The first step of a turn: matches the notes of a vault.
+pub fn prepare(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> PreparedTurn {
+    PreparedTurn { notes: notes::prepare(input, instruments) }
+}
+
+/// The second step of a turn: decides it. The input is that of the first step, with the answer
+/// of a selecting model.
+pub fn finish(
+    prepared: PreparedTurn,
+    input: &EngineInput<'_>,
+    instruments: &mut Instruments<'_>,
+) -> Woven {
     let EngineInput { library, active, turn, state, rules } = *input;
-    let notes = notes::weave(library, turn, state, rules, instruments);
+    let notes = prepared.notes.and_then(|matched| notes::finish(matched, input, instruments));
     let fed = fed(turn.input, notes.as_ref(), rules);
     let turn = &Turn { input: &fed, ..*turn };
     let input = EngineInput { turn, ..*input };
@@ -49,9 +80,7 @@ pub fn weave(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Wove
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
     lore.injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
     if let Some(notes) = notes {
-        lore.injections.extend(notes.injections);
-        lore.verdicts.extend(notes.verdicts);
-        lore.budgets.extend(notes.budget);
+        lore.extend(notes.lore);
         after.vault = notes.state;
     }
     Woven {
@@ -87,22 +116,10 @@ fn fed<'turn>(
     let Some(notes) = notes.filter(|_| rules.vault.feeds_world_info) else {
         return Cow::Borrowed(input);
     };
-    let texts = notes.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
+    let texts = notes.lore.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
     let mut input = input.clone();
     input.prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
     Cow::Owned(input)
-}
-
-/// The notes that a selecting model may choose from this turn; `None` if there is no vault
-/// or no model is asked. Put its answer into [`TurnInput::selection`].
-pub fn vault_candidates(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Option<Vec<Pick>> {
-    notes::candidates(library, turn, state, rules, instruments)
 }
 
 /// The verdicts of all active entries: those of the report, and for entries that nothing
@@ -114,7 +131,7 @@ pub fn verdicts(
     input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Vec<Verdict> {
-    let EngineInput { library, active, turn, rules, .. } = *input;
+    let EngineInput { library, active, .. } = *input;
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
     let all = active.entries().iter().chain(active.card_entries()).copied();
     let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
@@ -134,9 +151,7 @@ pub fn verdicts(
             }
         }
     }
-    if let Some(vault) = library.vault() {
-        notes::untouched(vault, turn, rules, instruments, &mut verdicts);
-    }
+    notes::untouched(input, instruments, &mut verdicts);
     verdicts
 }
 

@@ -1,57 +1,59 @@
-//! The pool of vault notes in a turn.
-
-use std::borrow::Cow;
+//! The vault's part of a turn, in two steps: a selecting model is asked between them.
 
 use rustc_hash::FxHashMap;
 
 use crate::{
-    dice::Dice,
+    engine::{EngineInput, contribution::Contribution},
     ids::EntryId,
-    library::{EntryIx, Library},
-    place::Injection,
+    library::EntryIx,
+    note_selection::NoteChoice,
     report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
-    rules::Rules,
-    state::StoryState,
-    turn::{Instruments, Selection, Turn},
-    vault::{self, Choice, Exempt, Lines, Matches, Note, Pick, Vault, VaultState},
+    turn::{Instruments, Selection},
+    vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
 };
 
-/// What the vault brings to a turn.
+/// The notes that the chat brings in, before any are selected.
+#[derive(Clone, Debug)]
+pub(super) struct MatchedNotes {
+    matches: Matches,
+    /// All that a selecting model could choose from, if one takes part.
+    candidates: Vec<Pick>,
+    /// Those that it is shown; `None` if none takes part.
+    pub(super) open: Option<Vec<Pick>>,
+}
+
+/// What the vault adds to a turn.
 pub(super) struct Notes {
-    pub(super) injections: Vec<Injection>,
-    pub(super) verdicts: Vec<Verdict>,
-    pub(super) budget: Option<BudgetUse>,
+    pub(super) lore: Contribution,
     pub(super) state: VaultState,
     pub(super) selection: Option<SelectionUse>,
 }
 
-/// Decides which notes go in.
-pub(super) fn weave(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+/// Matches the notes; `None` without a vault.
+pub(super) fn prepare(
+    input: &EngineInput<'_>,
+    instruments: &mut Instruments<'_>,
+) -> Option<MatchedNotes> {
+    let lines = input.turn.transcript.vault_lines();
+    let own = vault_turn(input, &lines)?;
+    let matches = vault::find(own, instruments.dice, &mut instruments.cache.vault);
+    let selection = input.rules.vault.selection.as_ref();
+    let (candidates, open) = selection.map(|selection| own.candidates(&matches, selection)).unzip();
+    Some(MatchedNotes { matches, candidates: candidates.unwrap_or_default(), open })
+}
+
+/// Decides which of the matched notes go in.
+pub(super) fn finish(
+    matched: MatchedNotes,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Option<Notes> {
-    let vault = library.vault()?;
-    let lines = lines(turn);
-    let own = &rules.vault.rules;
-    let found = matches(vault, turn, &lines, state, rules, instruments);
-    let (picks, selection) = selected(vault, turn, &lines, &found, rules);
-    let told = turn.input.vault_context.as_ref().unwrap_or(&state.vault_context);
-    let scene = vault::Scene {
-        lines: &lines,
-        character: turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-        context: &told.context,
-        fields: &rules.vault.fields,
-        folders: &told.folders,
-        pins: &told.pins,
-        blocks: &told.blocks,
-    };
-    let counter = instruments.counter;
-    let cache = &mut instruments.cache.vault;
-    let report = vault::decide(vault, scene, (found, picks), &state.vault, own, (counter, cache));
-    let budget = own.budget.tokens.map(|limit| BudgetUse {
+    let lines = input.turn.transcript.vault_lines();
+    let own = vault_turn(input, &lines)?;
+    let (picks, selection) = selected(own, &matched, input);
+    let tools = (instruments.counter, &mut instruments.cache.vault);
+    let report = own.decide(matched.matches, picks, tools);
+    let budget = own.rules.budget.tokens.map(|limit| BudgetUse {
         pool: "vault".to_owned(),
         limit,
         used: report.fitted.tokens(),
@@ -65,125 +67,93 @@ pub(super) fn weave(
             }
         }
     }
-    Some(Notes {
-        injections: report.fitted.injections(vault),
+    let lore = Contribution {
+        injections: report.fitted.injections(own.vault),
         verdicts,
-        selection,
-        budget,
-        state: if turn.input.dry_run { state.vault.clone() } else { report.state },
-    })
-}
-
-/// What the chat brings in, for a selecting model to choose from.
-pub(super) fn candidates(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Option<Vec<Pick>> {
-    let (vault, selection) = (library.vault()?, rules.vault.selection.as_ref()?);
-    let lines = lines(turn);
-    let found = matches(vault, turn, &lines, state, rules, instruments);
-    let open = vault::candidates(vault, &found, selection);
-    // What the scene will stop need not be chosen.
-    let scene = turn.input.vault_context.as_ref().unwrap_or(&state.vault_context);
-    let (own, fields) = (&rules.vault.rules, &rules.vault.fields);
-    let is_new = vault::is_new(lines.len(), own);
-    let exempt = Exempt::among(vault, open.iter().map(|one| one.ix), &scene.pins, is_new, own);
-    let (open, _) = vault::gate_by_context(vault, open, &scene.context, fields, &exempt, own);
-    let (mut open, _) = vault::filter_by_folder(vault, open, &scene.folders, &exempt, own);
-    open.retain(|pick| !scene.blocks.iter().any(|block| block.names(vault.note(pick.ix))));
-    Some(open)
+        budgets: budget.into_iter().collect(),
+        ..Contribution::default()
+    };
+    let dry_run = input.turn.input.dry_run;
+    let state = if dry_run { own.state.clone() } else { report.state };
+    Some(Notes { lore, state, selection })
 }
 
 /// Adds the rule that kept out each note that nothing touched.
 pub(super) fn untouched(
-    vault: &Vault,
-    turn: &Turn<'_>,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
     verdicts: &mut Vec<Verdict>,
 ) {
+    let lines = input.turn.transcript.vault_lines();
+    let Some(own) = vault_turn(input, &lines) else { return };
+    let vault = own.vault;
     let known: FxHashMap<EntryId, usize> =
         (0..).zip(verdicts.iter()).map(|(at, verdict)| (verdict.entry.clone(), at)).collect();
     let at = |ix: EntryIx| known.get(vault.id(ix)).copied();
-    // One that only its lingering text brought here was not looked at either.
-    let is_told = |one: &Verdict| !(one.lingers() && super::is_vague(one));
-    let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_told(&verdicts[at]));
+    // A note that is only here because its text lingers was not looked at either.
+    let is_judged = |one: &Verdict| !(one.lingers() && super::is_vague(one));
+    let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_judged(&verdicts[at]));
     let open: Vec<_> = vault.entries().filter(is_open).collect();
-    let cache = &mut instruments.cache.vault;
-    let stops = vault::judge_untouched(vault, &open, &lines(turn), &rules.vault.rules, cache);
-    let verdict = |note: &Note, stop: Stop| {
-        Verdict::new(note.book(), note.id(), note.title.clone(), Outcome::Stopped(stop))
-    };
+    let stops = vault::judge_untouched(own, &open, &mut instruments.cache.vault);
     for (ix, stop) in open.into_iter().zip(stops) {
         match at(ix) {
             Some(at) => verdicts[at].outcome = Outcome::Stopped(stop),
-            None => verdicts.push(verdict(vault.note(ix), stop)),
+            None => verdicts.push(vault.note(ix).verdict(Outcome::Stopped(stop))),
         }
     }
-    verdicts.extend(vault.guides().map(|note| verdict(note, Stop::Guide)));
+    verdicts.extend(vault.guides().map(|note| note.verdict(Outcome::Stopped(Stop::Guide))));
 }
 
-fn matches(
-    vault: &Vault,
-    turn: &Turn<'_>,
-    lines: &Lines,
-    state: &StoryState,
-    rules: &Rules,
-    instruments: &mut Instruments<'_>,
-) -> Matches {
-    let character = turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str());
-    let Instruments { dice, cache, .. } = instruments;
-    let tools: (&mut dyn Dice, _) = (*dice, &mut cache.vault);
-    vault::find(vault, lines, character, &state.vault, &rules.vault.rules, tools)
+fn vault_turn<'a>(input: &EngineInput<'a>, lines: &'a Lines) -> Option<VaultTurn<'a>> {
+    let EngineInput { library, turn, state, rules, .. } = *input;
+    Some(VaultTurn {
+        vault: library.vault()?,
+        rules: &rules.vault.rules,
+        fields: &rules.vault.fields,
+        state: &state.vault,
+        lines,
+        character: turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str()),
+        context: turn.input.vault_context.as_ref().unwrap_or(&state.vault_context),
+    })
 }
 
+/// The notes that the answer of a selecting model leaves, and how it took part.
 fn selected(
-    vault: &Vault,
-    turn: &Turn<'_>,
-    lines: &Lines,
-    found: &Matches,
-    rules: &Rules,
+    own: VaultTurn<'_>,
+    matched: &MatchedNotes,
+    input: &EngineInput<'_>,
 ) -> (Vec<Pick>, Option<SelectionUse>) {
-    let (Some(selection), Some(answer)) = (&rules.vault.selection, &turn.input.selection) else {
-        return (found.picks.clone(), None);
+    let MatchedNotes { matches, candidates, .. } = matched;
+    let rules = input.rules.vault.selection.as_ref();
+    let (Some(rules), Some(answer)) = (rules, input.turn.input.selection.as_ref()) else {
+        return (matches.picks.clone(), None);
     };
-    let own = &rules.vault.rules;
-    let candidates = vault::candidates(vault, found, selection);
     let (chosen, served) = match answer {
         Selection::Chosen(choices) => (Some(choices.as_slice()), Served::Model),
         Selection::Kept { choices, because } => {
             (Some(choices.as_slice()), Served::Kept { because: *because })
         }
-        // Nothing to choose is no choice: what the chat brought in is in.
+        // Without anything to choose from, all matches go on.
         Selection::NotAsked => {
-            let using = of_selection(&candidates, None, Served::NotAsked, None);
-            return (found.picks.clone(), Some(using));
+            let using = of_selection(candidates, None, Served::NotAsked, None);
+            return (matches.picks.clone(), Some(using));
         }
         Selection::Failed { reason } => (None, Served::Failed { reason: reason.clone() }),
     };
-    let fallback = vault::fallback(chosen, selection);
-    let is_new = vault::is_new(lines.len(), own);
-    let picks = vault::select(vault, found, &candidates, chosen, is_new, (own, selection));
-    (picks, Some(of_selection(&candidates, chosen, served, fallback)))
+    let fallback = vault::fallback(chosen, rules);
+    let picks = vault::select(own, matches, candidates, chosen, rules);
+    (picks, Some(of_selection(candidates, chosen, served, fallback)))
 }
 
 fn of_selection(
     candidates: &[Pick],
-    chosen: Option<&[Choice]>,
+    chosen: Option<&[NoteChoice]>,
     served: Served,
     fallback: Option<Fallback>,
 ) -> SelectionUse {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-    let chosen = count(chosen.map_or(0, <[Choice]>::len));
+    let chosen = count(chosen.map_or(0, <[NoteChoice]>::len));
     SelectionUse { candidates: count(candidates.len()), chosen, served, fallback }
-}
-
-/// The chat as vaults scan it.
-fn lines<'turn>(turn: &Turn<'turn>) -> Cow<'turn, Lines> {
-    turn.transcript.vault_lines()
 }
 
 fn is_budget(stop: &Stop) -> bool {

@@ -1,6 +1,9 @@
 //! Turns with a vault beside the books.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
 use super::*;
 use crate::{
@@ -9,10 +12,11 @@ use crate::{
     ids::ChatId,
     library::Shelf,
     report::{Fallback, Reason},
+    state::StoryState,
     tokens::ByteEstimate,
     turn::{Selection, Transcript, TurnCache, TurnInput, VaultContext},
     units::Tokens,
-    vault::{Choice, Confidence, Mark, Note, SelectionRules, hash_of},
+    vault::{Confidence, Note, NoteChoice, NoteMark, SelectionRules, hash_of},
 };
 
 fn note(title: &str, key: &str, content: &str) -> Note {
@@ -100,7 +104,7 @@ fn the_vaults_text_reaches_world_info_only_if_the_rules_say_so() {
 #[test]
 fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
     let mut shelf = shelf();
-    let mark = |title: &str| Mark { title: title.to_owned(), vault: None };
+    let mark = |title: &str| NoteMark { title: title.to_owned(), vault: None };
     let (pins, blocks) = (vec![mark("tower")], vec![mark("bell")]);
     let context = VaultContext { pins, blocks, ..VaultContext::default() };
     let input = TurnInput { vault_context: Some(context), ..TurnInput::default() };
@@ -113,7 +117,7 @@ fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
         let input = TurnInput { selection: Some(selection), ..TurnInput::default() };
         woven(&shelf, &both, &StoryState::default(), input)
     };
-    let tower = Choice {
+    let tower = NoteChoice {
         title: "Tower".to_owned(),
         confidence: Confidence::High,
         reason: "it is seen".to_owned(),
@@ -133,6 +137,36 @@ fn pins_blocks_and_a_selecting_model_decide_what_goes_in() {
     assert_eq!(bell.outcome, Outcome::Stopped(Stop::FellBack { to: Fallback::Constants }));
     let nothing_to_choose = answered(Selection::NotAsked);
     assert!(has(&nothing_to_choose, "The bell hangs"), "what the chat brought in");
+}
+
+#[test]
+fn notes_are_matched_once_though_a_model_selects() {
+    let mut shelf = shelf();
+    shelf.rules.vault.selection = Some(SelectionRules::default());
+    let library = shelf.compile();
+    let roster = Roster::all(&library, shelf.rules.world_info.strategy);
+    let path = Path::of(ChatId::from("c"), [Message::new(Role::User, None, "The bell tower.")]);
+    let transcript = Transcript::of(&path, true);
+    let mut input = TurnInput { context: Tokens(4000), ..TurnInput::default() };
+    let state = StoryState::default();
+    let (mut dice, mut cache) = (input.turn(&path, &transcript).dice(), TurnCache::default());
+    let scans = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&scans);
+    cache.watch_vault(move |stage| {
+        seen.fetch_add(u32::from(stage.name == "keys"), Ordering::Relaxed);
+    });
+    let mut instruments =
+        Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
+    let (active, rules) = (&roster, &shelf.rules);
+    let turn = &input.turn(&path, &transcript);
+    let before = EngineInput { library: &library, active, turn, state: &state, rules };
+    let prepared = prepare(&before, &mut instruments);
+    assert_eq!(prepared.open_notes().map(<[Pick]>::len), Some(2));
+    input.selection = Some(Selection::Chosen(Vec::new()));
+    let turn = &input.turn(&path, &transcript);
+    let after = EngineInput { library: &library, active, turn, state: &state, rules };
+    let decision = finish(prepared, &after, &mut instruments);
+    assert_eq!((texts(&decision), scans.load(Ordering::Relaxed)), (Vec::new(), 1));
 }
 
 #[test]

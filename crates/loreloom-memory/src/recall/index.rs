@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use loreloom_core::bm25::Bm25;
 use rustc_hash::FxHashSet;
 
 use super::{
     address::speaks_about,
-    bm25::Bm25,
     packed::{Packed, Shelf},
     related::Related,
     tokens::{Token, tokens},
@@ -215,6 +215,11 @@ impl Index {
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }
+    }
+
+    /// How telling a term is: the rarer, the more.
+    pub(super) fn rarity(&self, term: &str) -> f64 {
+        self.words.rarity(self.words.texts_with(term))
     }
 
     /// Whether the passages belong to several stretches.

@@ -7,7 +7,6 @@
 //! instead loses how far ahead the best are. Every hit says what each part gave.
 
 mod address;
-mod bm25;
 mod index;
 mod irregular;
 mod packed;

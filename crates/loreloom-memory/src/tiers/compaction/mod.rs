@@ -10,7 +10,7 @@ use crate::{
     pass::{Need, Purpose, Question, Script},
     record::Memory,
     text::{QuarterEstimate, head},
-    window::{lines, stable_cutoff},
+    window::lines,
 };
 
 /// What a summary consists of, and what becomes of each section when it is updated.
@@ -31,7 +31,8 @@ const SECTIONS: [(&str, &str); 9] = [
 pub struct Input<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
-    /// The whole path.
+    /// The messages to summarise, from the first. Without a trailing reply that may still be
+    /// swiped away.
     pub chat: &'pass [PathItem],
     /// The summary there is.
     pub summary: Option<&'pass str>,
@@ -61,10 +62,10 @@ pub enum Outcome {
 
 /// Runs a compaction. The threshold is the caller's concern.
 pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
-    let end = stable_cutoff(input.chat);
+    let end = input.chat.len();
     let old = input.summary.filter(|text| !text.trim().is_empty());
     let from = if old.is_some() { input.summary_end.min(end) } else { 0 };
-    let news = lines(&input.chat[from..end]);
+    let news = lines(&input.chat[from..]);
     if news.trim().is_empty() {
         return Ok(if old.is_some() { Outcome::Current } else { Outcome::Failed });
     }
