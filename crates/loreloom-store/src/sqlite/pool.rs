@@ -1,9 +1,9 @@
 //! The connections to one database: one that writes, a few that read.
 //!
 //! Readers see the last commit and never wait for the writer. Reading blocks its thread, usually
-//! for less time than a switch to another thread takes, so it runs on the caller's thread. Tokio
-//! is told, so that other tasks of that thread move to another one. A turn's small queries take
-//! some ten microseconds, less than moving those tasks, so they skip that step
+//! for less time than a switch to another thread takes, so it runs on the caller's thread.
+//! `block_in_place` moves the other tasks of that thread to another one. That takes longer than a
+//! turn's small queries, of some ten microseconds each, so those skip it
 //! ([`ConnectionPool::read_inline`]).
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -46,7 +46,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     let mut quiet = fixture::lively_turn(&edited, 7, 3);
     quiet.generation = GenerationType::Quiet;
     store.commit_turn(&tenant, &edited, &quiet, None).await?;
-    // A branch that came from elsewhere: nobody ever asked for anything on it.
+    // An imported branch: it has no turns.
     let loose = then(&dialogue(chat, &["hello"]), Role::Assistant, "loose");
     store.commit_path(&tenant, &loose, None, Timestamp(70)).await?;
     let library = LibrarySource::default();
@@ -90,7 +90,7 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
     assert!(!state.sticky.is_empty());
 }
 
-/// Changes a reply that no turn went on from.
+/// Changes a reply that no turn continues.
 fn forge_a_reply(archive: &mut Archive) {
     let late = archive.nodes.iter_mut().filter(|node| node.message.text.starts_with("late"));
     late.for_each(|node| node.message.text = format!("{}!", node.message.text).into());

@@ -1,4 +1,4 @@
-//! Cases about what is kept so that turns can be decided again.
+//! What deciding a turn again needs: paths, inputs and libraries.
 
 #![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
 
@@ -24,7 +24,7 @@ use super::{
     fixture::{self, dialogue, prose, then},
 };
 
-/// A chat from elsewhere has messages and no turns.
+/// An imported chat has messages and no turns.
 pub async fn a_path_without_turns_is_stored_and_becomes_the_tip(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "paths").await?;
     let (store, tenant, chat) = (&scene.store, &scene.tenant, &scene.chat);
@@ -111,7 +111,7 @@ fn library(content: &str) -> LibrarySource {
     LibrarySource::world_info([Arc::new(book)], Profile::SillyTavern119.rules())
 }
 
-/// Books and rules are found by their version, each tenant's its own.
+/// Libraries are found by version, for each tenant.
 pub async fn libraries_are_kept_once_and_read_back_to_the_byte(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "libraries").await?;
     let (store, tenant) = (&scene.store, &scene.tenant);

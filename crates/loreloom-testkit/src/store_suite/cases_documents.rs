@@ -1,4 +1,4 @@
-//! Desks: values, revisions, undoing, books.
+//! Documents: values, revisions, undo, books.
 
 #![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
 
@@ -28,7 +28,7 @@ fn changed(key: &str, before: Option<Value>, after: Option<Value>) -> Changed {
     Changed { key: key.to_owned(), before, after }
 }
 
-/// Values read back by their names, and every change stands in the log.
+/// Values are found by key, and the log has every change.
 pub async fn a_desk_keeps_values_and_every_change_of_them(opener: &dyn Opener) -> Checked {
     let (desk, tenant) =
         (opener.open().await?, tenant("a_desk_keeps_values_and_every_change_of_them"));
@@ -58,7 +58,7 @@ pub async fn a_desk_keeps_values_and_every_change_of_them(opener: &dyn Opener) -
     Ok(())
 }
 
-/// Undoing puts back what was there, and can itself be undone.
+/// Undo restores the previous values, and can itself be undone.
 pub async fn a_change_is_undone_and_the_undoing_too(opener: &dyn Opener) -> Checked {
     let (desk, tenant) = (opener.open().await?, tenant("a_change_is_undone_and_the_undoing_too"));
     desk.change(&tenant, &[put("a", json!(1)), put("b", json!(1))], None, Timestamp(1)).await?;
@@ -76,7 +76,7 @@ pub async fn a_change_is_undone_and_the_undoing_too(opener: &dyn Opener) -> Chec
     Ok(())
 }
 
-/// Later changes are never lost to an undo.
+/// Undo never loses later changes.
 pub async fn what_was_changed_again_is_not_undone(opener: &dyn Opener) -> Checked {
     let (desk, tenant) = (opener.open().await?, tenant("what_was_changed_again_is_not_undone"));
     for value in 1..4 {
@@ -94,7 +94,7 @@ pub async fn what_was_changed_again_is_not_undone(opener: &dyn Opener) -> Checke
     Ok(())
 }
 
-/// Of writers who saw the same revision one wins, and the others are told.
+/// Of writers that saw the same revision one wins. The others get an error.
 pub async fn one_of_two_who_saw_a_revision_wins(opener: &dyn Opener) -> Checked {
     let tenant = tenant("one_of_two_who_saw_a_revision_wins");
     let mut writers = tokio::task::JoinSet::new();
@@ -116,7 +116,7 @@ pub async fn one_of_two_who_saw_a_revision_wins(opener: &dyn Opener) -> Checked 
     Ok(())
 }
 
-/// A book reads back whole under the name of what it says.
+/// A book is found by the hash of its content.
 pub async fn books_are_kept_by_what_they_say(opener: &dyn Opener) -> Checked {
     let (desk, tenant) = (opener.open().await?, tenant("books_are_kept_by_what_they_say"));
     let mut book = Book::new("b", "Bells");
@@ -139,7 +139,7 @@ pub async fn books_are_kept_by_what_they_say(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// What one tenant lays out, another does not see.
+/// A tenant does not see documents of another.
 pub async fn desks_of_tenants_are_apart(opener: &dyn Opener) -> Checked {
     let (desk, mine) = (opener.open().await?, tenant("desks_of_tenants_are_apart"));
     let other = TenantId::from("somebody else");
