@@ -8,7 +8,7 @@ use crate::{
     number::{real, real_time},
     record::{Entity, Expiration, Memory, MemoryKind, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
-    text::{Frequencies, Words, jaccard, keywords, long_words, mentions},
+    text::{Frequencies, TextRules, jaccard, keywords, long_words, mentions},
 };
 use loreloom_ports::MemoryId;
 
@@ -89,7 +89,7 @@ pub struct TurnContext<'turn> {
     /// The newest messages, lower-cased.
     pub recent_text: String,
     /// Which letters make words and names.
-    pub words: Words,
+    pub words: TextRules,
 }
 
 impl<'turn> TurnContext<'turn> {
@@ -102,7 +102,7 @@ impl<'turn> TurnContext<'turn> {
         profile: ModelProfile,
         memories: &[Memory],
         vectors: &Vectors,
-        words: Words,
+        words: TextRules,
     ) -> Self {
         const NEWEST: usize = 2;
         const RECENT: usize = 4;
@@ -161,7 +161,8 @@ fn named_share(memory: &Memory, turn: &TurnContext<'_>) -> f64 {
         entity.names().any(|name| {
             let name = name.to_lowercase();
             let by_a_word = |mention: &String| {
-                turn.words == Words::All && name.split_whitespace().any(|word| word == mention)
+                turn.words == TextRules::Tolerant
+                    && name.split_whitespace().any(|word| word == mention)
             };
             turn.mentions.iter().any(|mention| name == *mention || by_a_word(mention))
         })
@@ -191,7 +192,7 @@ fn immediacy(memory: &Memory) -> f64 {
 }
 
 /// At most three hits count: trigger words first, then words of the memory itself.
-fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: Words) -> f64 {
+fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: TextRules) -> f64 {
     const MOST_HITS: usize = 3;
     let triggers =
         memory.triggers.iter().filter(|word| is_recent(word, recent, words)).map(|_| 80.0);
@@ -202,15 +203,15 @@ fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: 
 
 /// Whether a trigger is among recent words. One that a person wrote may have a capital, which
 /// Smart Memory does not expect.
-fn is_recent(trigger: &str, recent: &[String], words: Words) -> bool {
+fn is_recent(trigger: &str, recent: &[String], words: TextRules) -> bool {
     match words {
-        Words::All => recent.contains(&trigger.to_lowercase()),
-        Words::Ascii => recent.iter().any(|word| word == trigger),
+        TextRules::Tolerant => recent.contains(&trigger.to_lowercase()),
+        TextRules::Literal => recent.iter().any(|word| word == trigger),
     }
 }
 
 /// Whether recent text brings a memory to mind.
-pub fn is_triggered(memory: &Memory, recent: &[String], words: Words) -> bool {
+pub fn is_triggered(memory: &Memory, recent: &[String], words: TextRules) -> bool {
     memory.triggers.iter().any(|word| is_recent(word, recent, words))
         || keywords(&memory.content, words).iter().any(|word| recent.contains(word))
 }
@@ -218,13 +219,13 @@ pub fn is_triggered(memory: &Memory, recent: &[String], words: Words) -> bool {
 /// The keyword frequencies of a pool of memories.
 pub fn frequencies<'memory>(
     pool: impl IntoIterator<Item = &'memory Memory>,
-    words: Words,
+    words: TextRules,
 ) -> Frequencies {
     Frequencies::of(pool.into_iter().map(|memory| memory.content.as_str()), words)
 }
 
 /// Memories by utility within their own pool, best first; ties newest first.
-pub fn prioritize<'memory>(memories: &[&'memory Memory], words: Words) -> Vec<&'memory Memory> {
+pub fn prioritize<'memory>(memories: &[&'memory Memory], words: TextRules) -> Vec<&'memory Memory> {
     let pool = frequencies(memories.iter().copied(), words);
     sorted_by(memories, |memory| utility(memory, &pool))
 }
@@ -272,7 +273,7 @@ fn sorted_by<'memory>(
 pub fn protected<'memory>(
     memories: &[&'memory Memory],
     kinds: &[MemoryKind],
-    words: Words,
+    words: TextRules,
 ) -> Vec<&'memory Memory> {
     let mut sorted = prioritize(memories, words);
     let mut best = |kind: &MemoryKind| {
@@ -286,7 +287,7 @@ pub fn protected<'memory>(
 pub fn trim_by_priority<'memory>(
     memories: &[&'memory Memory],
     max: usize,
-    words: Words,
+    words: TextRules,
 ) -> Vec<&'memory Memory> {
     if memories.len() <= max {
         return memories.to_vec();
@@ -302,7 +303,7 @@ pub fn trim_with_new(
     memories: &[Memory],
     is_new: impl Fn(&Memory) -> bool,
     max: usize,
-    words: Words,
+    words: TextRules,
 ) -> Vec<MemoryId> {
     let plain = |memory: &Memory| Memory {
         persona_relevance: memory.persona_relevance.or(Some(1.0)),
@@ -387,7 +388,7 @@ mod tests {
         vectors.insert("the mill", Some(vec![0.6, 0.8]));
         let memories = [memory("the mill"), memory("no vector")];
         let items = path.items();
-        let words = Words::All;
+        let words = TextRules::Tolerant;
         let turn = TurnContext::of(items, &[], &arcs, ModelProfile::B, &memories, &vectors, words);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
@@ -457,7 +458,7 @@ mod tests {
             (&memory("Жанна ушла домой"), "жанна ушла домой", 120.0, 0.0),
             (&memory("Odo would sail when he could"), "when would he", 80.0, 80.0),
         ] {
-            for (words, expected) in [(Words::All, all), (Words::Ascii, ascii)] {
+            for (words, expected) in [(TextRules::Tolerant, all), (TextRules::Literal, ascii)] {
                 let turn = TurnContext {
                     mentions: vec!["venn".to_owned()],
                     registry: std::slice::from_ref(&odo),
@@ -480,8 +481,11 @@ mod tests {
         };
         let memories = [fact("one", 1), fact("two", 3)];
         let all: Vec<&Memory> = memories.iter().collect();
-        let safe =
-            protected(&all, &[MemoryKind::Fact, MemoryKind::Fact, MemoryKind::Event], Words::All);
+        let safe = protected(
+            &all,
+            &[MemoryKind::Fact, MemoryKind::Fact, MemoryKind::Event],
+            TextRules::Tolerant,
+        );
         let safe: Vec<&str> = safe.iter().map(|memory| memory.content.as_str()).collect();
         assert_eq!(safe, ["two", "one"]);
     }
@@ -494,7 +498,8 @@ mod tests {
             kind("new", MemoryKind::Preference),
             kind("bond", MemoryKind::Preference),
         ];
-        let kept = |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, Words::All);
+        let kept =
+            |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, TextRules::Tolerant);
         assert_eq!(kept(|_| false), ["new".into(), "bond".into()]);
         assert_eq!(kept(|memory| memory.id.0 == "new"), ["bond".into(), "old".into()]);
     }

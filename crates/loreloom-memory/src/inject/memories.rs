@@ -11,7 +11,7 @@ use crate::{
     record::{Memory, MemoryKind},
     score::{TurnContext, is_triggered, order_for_turn, prioritize, protected, timeline},
     settings::Settings,
-    text::Words,
+    text::TextRules,
 };
 use loreloom_ports::MemoryId;
 
@@ -32,10 +32,7 @@ pub(super) struct SlotContext<'view> {
     pub(super) counter: &'view dyn TokenCounter,
     /// Who is about to speak.
     pub(super) responding: &'view str,
-    /// Which letters make words.
-    pub(super) words: Words,
-    /// Whether nothing takes more than its budget.
-    pub(super) strict: bool,
+    pub(super) rules: TextRules,
     /// Given on turns on which memories are ordered by what is going on.
     pub(super) turn: Option<&'view TurnContext<'view>>,
 }
@@ -47,12 +44,13 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext
         [MemoryKind::Relationship, MemoryKind::Preference, MemoryKind::Fact];
     let is_told = |memory: &&Memory| {
         view.settings.epistemic_secondhand_framing
-            || memory.witnessed_by(view.responding, view.words)
+            || memory.witnessed_by(view.responding, view.rules)
     };
     let active = memories.iter().filter(|memory| memory.is_active());
-    let active: Vec<&Memory> = active.filter(|memory| !view.strict || is_told(memory)).collect();
+    let active: Vec<&Memory> =
+        active.filter(|memory| !view.rules.is_tolerant() || is_told(memory)).collect();
     let line = |memory: &Memory| {
-        if memory.witnessed_by(view.responding, view.words) {
+        if memory.witnessed_by(view.responding, view.rules) {
             memory.content.clone()
         } else {
             format!("{} {}", view.labels.secondhand, memory.content)
@@ -64,12 +62,14 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext
     };
     let ordered = ordered(&active, view, &[MemoryKind::Relationship, MemoryKind::Fact]);
     let budget = view.settings.budgets.longterm;
-    let safe = protected(&active, &PROTECTED, view.words);
-    let counted = |memory: &Memory| if view.strict { line(memory) } else { memory.content.clone() };
+    let safe = protected(&active, &PROTECTED, view.rules);
+    let counted = |memory: &Memory| {
+        if view.rules.is_tolerant() { line(memory) } else { memory.content.clone() }
+    };
     let fitting = drop_last(&ordered, &safe, budget, view, counted);
     let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
     let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
-        varied.into_iter().partition(|memory| is_triggered(memory, recent, view.words));
+        varied.into_iter().partition(|memory| is_triggered(memory, recent, view.rules));
     let all: Vec<&Memory> = calm.into_iter().chain(triggered.iter().copied()).collect();
     let block = |body: &str, full: &str| {
         SlotBlock::labelled(&view.labels.longterm, body, full, view.counter)
@@ -89,7 +89,7 @@ fn ordered<'memory>(
 ) -> Vec<&'memory Memory> {
     match view.turn {
         Some(turn) => order_for_turn(active, turn, floor),
-        None => prioritize(active, view.words),
+        None => prioritize(active, view.rules),
     }
 }
 
@@ -105,7 +105,7 @@ fn drop_last<'memory>(
     let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
     let (mut order, protected): (Vec<usize>, Vec<usize>) =
         (0..kept.len()).rev().partition(|at| !is_safe(kept[*at]));
-    if view.strict {
+    if view.rules.is_tolerant() {
         order.extend(protected);
         order.truncate(kept.len().saturating_sub(1));
     }
@@ -147,7 +147,7 @@ fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
 pub(super) fn session(memories: &[Memory], view: SlotContext<'_>) -> Option<SlotBlock> {
     const FLOOR: [MemoryKind; 2] = [MemoryKind::Development, MemoryKind::Scene];
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
-    let safe = protected(&active, &FLOOR, view.words);
+    let safe = protected(&active, &FLOOR, view.rules);
     let budget = view.settings.budgets.session;
     let ordered = ordered(&active, view, &FLOOR);
     let kept = drop_last(&ordered, &safe, budget, view, |memory| memory.content.clone());

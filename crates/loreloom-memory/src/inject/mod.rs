@@ -89,12 +89,11 @@ pub fn slots(input: &SlotsInput<'_>) -> Slots {
         labels: input.labels,
         counter: input.counter,
         responding: input.responding,
-        words: input.rules.words,
-        strict: input.rules.strict_budgets,
+        rules: input.rules.text,
         turn: input.turn,
     };
     let recent = recent_texts(input.path, TRIGGERING).join("\n").to_lowercase();
-    let recent = long_words(&recent, input.rules.words);
+    let recent = long_words(&recent, input.rules.text);
     let longterm = if is_on(MemorySlot::LongTerm, input.settings) {
         memories::longterm(&input.character.memories, &recent, view)
     } else {

@@ -19,7 +19,7 @@ pub(super) fn relationships(
     recent: &[&str],
     input: &SlotsInput<'_>,
 ) -> Option<SlotBlock> {
-    let (counter, loose) = (input.counter, input.rules.loose_pairs);
+    let (counter, loose) = (input.counter, !input.rules.text.is_tolerant());
     let occurs = |text: &str, name: &str| {
         contains_word(text, name) || loose && text.to_lowercase().contains(&name.to_lowercase())
     };

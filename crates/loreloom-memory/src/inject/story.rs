@@ -104,7 +104,7 @@ pub(super) fn profile(
     .map(|(label, text)| format!("{label}\n{}", text.trim()))
     .collect();
     let render = |blocks: &[String]| blocks.join("\n\n");
-    if view.strict {
+    if view.rules.is_tolerant() {
         let body = fit_lines(&blocks, budget, GivesWay::First, counter, render);
         return SlotBlock::plain(&body, &render(&blocks), counter);
     }
@@ -117,6 +117,7 @@ pub(super) fn profile(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::TextRules;
 
     #[test]
     fn a_long_summary_is_cut_at_a_sentence_where_that_keeps_most_of_it() {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_of_a_profile_is_cut_where_budgets_are_strict() {
+    fn the_last_block_of_a_profile_is_cut_unless_the_rules_are_literal() {
         let labels = Labels {
             character_state: "A:".into(),
             relationship_matrix: "R:".into(),
@@ -169,19 +170,18 @@ mod tests {
         };
         let settings = crate::settings::Settings::default();
         let whole = "A:\ncalm, at the quay, waiting\n\nR:\nLis: close friend and ally since spring";
-        for (budget, strict, expected) in [
-            (40, true, whole),
-            (40, false, whole),
-            (5, true, "R:\nLis: close frien"),
-            (5, false, "R:\nLis: close friend and ally since spring"),
+        for (budget, rules, expected) in [
+            (40, TextRules::Tolerant, whole),
+            (40, TextRules::Literal, whole),
+            (5, TextRules::Tolerant, "R:\nLis: close frien"),
+            (5, TextRules::Literal, "R:\nLis: close friend and ally since spring"),
         ] {
             let view = SlotContext {
                 settings: &settings,
                 labels: &labels,
                 counter: &QuarterEstimate,
                 responding: "",
-                words: crate::text::Words::All,
-                strict,
+                rules,
                 turn: None,
             };
             let block = profile(&drawn, Tokens(budget), view);

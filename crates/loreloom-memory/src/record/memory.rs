@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use loreloom_ports::MemoryId;
 
 use super::{EntityId, lenient};
-use crate::text::Words;
+use crate::text::TextRules;
 
 /// What a memory is about. The first four are long-term, the next four belong to a session.
 #[derive(
@@ -217,11 +217,11 @@ impl Memory {
     }
 
     /// Whether this person was there when it happened. Where nobody is named, all were. With
-    /// [`Words::Ascii`] a name in other letters is another name.
-    pub fn witnessed_by(&self, name: &str, words: Words) -> bool {
+    /// [`TextRules::Literal`] a name in other letters is another name.
+    pub fn witnessed_by(&self, name: &str, words: TextRules) -> bool {
         let is_meant = |witness: &String| match words {
-            Words::All => witness.to_lowercase() == name.to_lowercase(),
-            Words::Ascii => witness == name,
+            TextRules::Tolerant => witness.to_lowercase() == name.to_lowercase(),
+            TextRules::Literal => witness == name,
         };
         self.witnessed_by.is_empty() || self.witnessed_by.iter().any(is_meant)
     }
@@ -281,8 +281,8 @@ mod tests {
             (&["Lis", "mara"], true, false),
             (&["Lis"], false, false),
         ] {
-            assert_eq!(memory(names).witnessed_by("Mara", Words::All), all, "{names:?}");
-            assert_eq!(memory(names).witnessed_by("Mara", Words::Ascii), ascii, "{names:?}");
+            assert_eq!(memory(names).witnessed_by("Mara", TextRules::Tolerant), all, "{names:?}");
+            assert_eq!(memory(names).witnessed_by("Mara", TextRules::Literal), ascii, "{names:?}");
         }
     }
 }

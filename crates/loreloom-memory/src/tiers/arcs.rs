@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, PassSource, bullets};
+use super::{Config, GUARD, PassSource, bullets, lines::for_each_tagged};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script, is_none},
     record::{ArcSummary, Memory, Scene, StoryArc},
-    rules::{ReplyReading, Rules},
+    rules::Rules,
     similarity::Vectors,
-    text::{LINE_ENDS, jaccard, pattern, units},
+    text::{jaccard, pattern, units},
     window::lines,
 };
 use loreloom_ports::MemoryId;
@@ -65,28 +65,16 @@ pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     if is_none(reply) {
         return change;
     }
-    let line: &Regex = match rules.reading {
-        ReplyReading::Strict => &LINE,
-        ReplyReading::Tolerant => &INDENTED,
-    };
-    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
-    let mut from = 0;
-    while let Some(found) = line.captures_at(&reply, from) {
-        from = found.get_match().end();
-        let text = &found[3];
-        // A tag that stands alone must not swallow the line after it.
-        if rules.reading == ReplyReading::Tolerant
-            && found[2].contains('\n')
-            && text.starts_with('[')
-        {
-            from -= text.len();
-        } else if !found[1].eq_ignore_ascii_case("arc") {
+    let line = rules.text.choose(&INDENTED, &LINE);
+    for_each_tagged(reply, line, rules, |parts| {
+        let text = &parts[3];
+        if !parts[1].eq_ignore_ascii_case("arc") {
             let closed = |at: &usize| jaccard(text, open[*at]) >= CLOSES;
             change.resolve.extend((0..open.len()).filter(closed));
         } else if units(text.trim()) > SHORTEST {
             change.add.push(text.trim().to_owned());
         }
-    }
+    });
     let mut seen = vec![false; open.len()];
     change.resolve.retain(|at| !std::mem::replace(&mut seen[*at], true));
     change

@@ -379,7 +379,7 @@ fn most(input: &ConsolidationInput<'_>) -> usize {
 /// Makes the tier fit its cap.
 fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &ConsolidationInput<'_>) {
     let all: Vec<&Memory> = active.iter().collect();
-    let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.words)
+    let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.text)
         .into_iter()
         .map(|memory| memory.id.clone())
         .collect();

@@ -7,8 +7,8 @@ use regex::Regex;
 use super::{GUARD, bullets};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script, is_none},
-    rules::{ReplyReading, Rules},
-    text::{pattern, reply_lines},
+    rules::Rules,
+    text::{TextRules, pattern, reply_lines},
 };
 
 static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
@@ -39,21 +39,18 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
 
 /// Reads the contradictions of a reply. An all-clear in its first line stands for all of it.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
-    let says_none = match rules.reading {
-        ReplyReading::Tolerant => is_none(reply),
-        ReplyReading::Strict => reply.trim().eq_ignore_ascii_case("none"),
+    let says_none = match rules.text {
+        TextRules::Tolerant => is_none(reply),
+        TextRules::Literal => reply.trim().eq_ignore_ascii_case("none"),
     };
     let first = reply_lines(reply).next();
     if says_none || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
         return Vec::new();
     }
-    let bare = |line| match rules.reading {
-        ReplyReading::Tolerant => MARKS.replace(line, ""),
-        ReplyReading::Strict => MARK.replace(line, ""),
-    };
+    let mark = rules.text.choose(&MARKS, &MARK);
     reply
         .split(['\n', '\r'])
-        .map(|line| bare(line).trim().to_owned())
+        .map(|line| mark.replace(line, "").trim().to_owned())
         .filter(|line| !line.is_empty() && !line.ends_with(':'))
         .collect()
 }

@@ -9,7 +9,7 @@ use crate::{
     ids::Ids,
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Insight, InsightKind},
-    rules::{ReplyReading, Rules},
+    rules::Rules,
     text::{pattern, reply_lines},
     window::{lines, speakers},
 };
@@ -77,10 +77,7 @@ pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion 
 /// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
 /// are passed over.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<ParsedInsight> {
-    let form: &Regex = match rules.reading {
-        ReplyReading::Strict => &LINE,
-        ReplyReading::Tolerant => &LOOSE_LINE,
-    };
+    let form = rules.text.choose(&LOOSE_LINE, &LINE);
     reply_lines(reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
 }
 
@@ -166,8 +163,7 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
                 && vectors.likeness(&known.content, &insight.content).is_at_least(SAME)
         };
         // A model that says a thing twice means it once.
-        let repeats =
-            input.config.rules.reading == ReplyReading::Tolerant && news.iter().any(says_it);
+        let repeats = input.config.rules.text.is_tolerant() && news.iter().any(says_it);
         if !repeats && !insights.iter().any(says_it) {
             news.push(insight);
         }

@@ -8,7 +8,7 @@ use super::{Config, GUARD, PassSource};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Ledger, StateKind},
-    rules::{ReplyReading, Rules},
+    rules::Rules,
     text::{pattern, reply_lines},
     window::lines,
 };
@@ -80,10 +80,7 @@ fn field(part: &str, rules: &Rules) -> Option<(String, String)> {
     let (name, value) = part.split_once('=')?;
     let name = name.split_whitespace().collect::<Vec<_>>().join("_").to_lowercase();
     let value = value.trim();
-    let said = match rules.reading {
-        ReplyReading::Tolerant => value.trim_end_matches('.'),
-        ReplyReading::Strict => value,
-    };
+    let said = rules.text.choose(value.trim_end_matches('.'), value);
     let is_empty = PLACEHOLDERS.contains(&said.to_lowercase().as_str());
     (!name.is_empty() && !is_empty).then(|| (name, value.to_owned()))
 }

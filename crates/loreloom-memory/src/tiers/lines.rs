@@ -12,7 +12,7 @@ use super::consolidation::Tier;
 use crate::{
     pass::is_none,
     record::{Expiration, MemoryKind},
-    rules::{ReplyReading, Rules},
+    rules::Rules,
     text::{LINE_ENDS, pattern, units},
 };
 
@@ -53,32 +53,38 @@ pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<MemoryCandidat
     if is_none(reply) {
         return Vec::new();
     }
-    let line: &Regex = match (tier, rules.reading) {
-        (Tier::LongTerm, ReplyReading::Strict) => &LONG_TERM,
-        (Tier::Session, ReplyReading::Strict) => &SESSION,
-        (Tier::LongTerm, ReplyReading::Tolerant) => &LONG_TERM_INDENTED,
-        (Tier::Session, ReplyReading::Tolerant) => &SESSION_INDENTED,
+    let line = match tier {
+        Tier::LongTerm => rules.text.choose(&LONG_TERM_INDENTED, &LONG_TERM),
+        Tier::Session => rules.text.choose(&SESSION_INDENTED, &SESSION),
     };
-    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
     let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(parts) = line.captures_at(&reply, from) {
-        from = parts.get_match().end();
-        let statement = &parts[4];
-        // A tag without a statement, before another line, must not swallow that one.
-        if rules.reading == ReplyReading::Tolerant
-            && parts[3].contains('\n')
-            && statement.starts_with('[')
-        {
-            from -= statement.len();
-            continue;
-        }
-        found.extend(candidate(&parts, tier, rules.reading));
-    }
+    for_each_tagged(reply, line, rules, |parts| found.extend(candidate(parts, tier, rules)));
     found
 }
 
-fn candidate(parts: &Captures<'_>, tier: Tier, reading: ReplyReading) -> Option<MemoryCandidate> {
+/// Calls `take` for each tagged line of a reply. The last two groups of `line` are the space
+/// after the tag and the statement.
+pub(super) fn for_each_tagged(
+    reply: &str,
+    line: &Regex,
+    rules: &Rules,
+    mut take: impl FnMut(&Captures<'_>),
+) {
+    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+    let mut from = 0;
+    while let Some(parts) = line.captures_at(&reply, from) {
+        from = parts.get_match().end();
+        let (space, statement) = (&parts[parts.len() - 2], &parts[parts.len() - 1]);
+        // A tag without a statement must not swallow the line after it.
+        if rules.text.is_tolerant() && space.contains('\n') && statement.starts_with('[') {
+            from -= statement.len();
+        } else {
+            take(&parts);
+        }
+    }
+}
+
+fn candidate(parts: &Captures<'_>, tier: Tier, rules: &Rules) -> Option<MemoryCandidate> {
     let kind = *tier.kinds().iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&parts[1]))?;
     let (modifiers, content) = (&parts[2], parts[4].trim());
     if units(content) <= tier.shortest() {
@@ -92,10 +98,7 @@ fn candidate(parts: &Captures<'_>, tier: Tier, reading: ReplyReading) -> Option<
             _ => Expiration::Permanent,
         }
     });
-    let names: &Regex = match reading {
-        ReplyReading::Strict => &ENTITY,
-        ReplyReading::Tolerant => &ENTITIES,
-    };
+    let names = rules.text.choose(&ENTITIES, &ENTITY);
     let entities = names.captures(modifiers).map_or_else(Vec::new, |list| {
         list[1]
             .split(',')

@@ -196,7 +196,7 @@ fn evict(current: &mut Vec<Memory>, added: &[MemoryId], config: Config<'_>) {
     let max = config.settings.session_max_memories;
     if active.len() > max {
         let is_new = |memory: &Memory| added.contains(&memory.id);
-        let kept = trim_with_new(&active, is_new, max, config.rules.words);
+        let kept = trim_with_new(&active, is_new, max, config.rules.text);
         let place = |memory: &Memory| kept.iter().position(|id| *id == memory.id);
         active.sort_by_key(|memory| place(memory).unwrap_or(kept.len()));
         for memory in &mut active[kept.len()..] {

@@ -16,7 +16,7 @@ use loreloom_core::{
 use loreloom_memory::{
     cycle::{
         Backend, CycleReport, CycleStage, Member, Occasion, Progress, Round, WorkingMemory,
-        after_reply, after_round,
+        after_round,
     },
     model_profile::ModelProfile,
     record::{CharacterMemory, ChatMemory},
@@ -94,7 +94,11 @@ fn cycle(
         seed: "job7",
     };
     let backend = Backend { model, embedder: None };
-    now(after_reply(occasion, remembered, backend, progress))
+    let mut arcs = Vec::new();
+    let WorkingMemory { character, chat } = remembered;
+    let member = Member { name: "Mara", card: occasion.card, memory: character };
+    let round = Round { chat, arcs: &mut arcs, members: vec![member] };
+    now(after_round(occasion, round, backend, progress))
 }
 
 const ANSWERS: [(&str, Option<&str>); 6] = [
@@ -179,14 +183,14 @@ fn in_a_group_each_member_remembers_what_it_heard() {
     ]);
     let (mut mara, mut lis) = (CharacterMemory::default(), CharacterMemory::default());
     let (mut chat, mut arcs) = (ChatMemory::default(), Vec::new());
-    let mut members = [
+    let members = vec![
         Member { name: "Mara", card: "", memory: &mut mara },
         Member { name: "Lis", card: "", memory: &mut lis },
     ];
-    let round = Round { chat: &mut chat, arcs: &mut arcs };
+    let round = Round { chat: &mut chat, arcs: &mut arcs, members };
     let backend = Backend { model: &model, embedder: None };
     let mut progress = Progress::default();
-    let report = now(after_round(occasion, round, &mut members, backend, &mut progress)).unwrap();
+    let report = now(after_round(occasion, round, backend, &mut progress)).unwrap();
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     let texts = |memory: &CharacterMemory| -> Vec<(String, Vec<String>)> {
         let noted = memory.memories.iter();

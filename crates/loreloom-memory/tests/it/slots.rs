@@ -6,7 +6,7 @@ use loreloom_memory::{
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
-    text::QuarterEstimate,
+    text::{QuarterEstimate, TextRules},
 };
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ fn session_memories_stand_as_they_came_and_the_state_is_of_what_is_left() {
         let mut settings = Settings::default();
         settings.budgets.session = Tokens(budget);
         let remembered = json!({"sessionMemories": memories});
-        let rules = Rules { strict_budgets: false, ..Rules::default() };
+        let rules = Rules { text: TextRules::Literal, ..Rules::default() };
         let text = told(MemorySlot::Session, &settings, &rules, &remembered, "");
         let (state, lines) = text.split_once("\nnoted:\n").unwrap();
         let state: Vec<&str> =
@@ -134,7 +134,7 @@ fn the_best_of_three_kinds_stay_as_long_as_the_budget_allows_or_longer() {
     let told = |rules: Rules| told(MemorySlot::LongTerm, &settings, &rules, &remembered, "");
     assert_eq!(told(Rules::default()), "- Lis and Odo are bound by an oath");
     assert_eq!(
-        told(Rules { strict_budgets: false, ..Rules::default() }),
+        told(Rules { text: TextRules::Literal, ..Rules::default() }),
         "- Lis and Odo are bound by an oath\n- The lamp has been dark since spring"
     );
 }
@@ -149,8 +149,8 @@ fn hearsay_is_counted_as_it_is_told_or_as_if_it_were_none() {
     let mut settings = Settings::default();
     settings.budgets.longterm = Tokens(10);
     let told = |settings: &Settings| {
-        [true, false].map(|strict_budgets| {
-            let rules = Rules { strict_budgets, ..Rules::default() };
+        [TextRules::Tolerant, TextRules::Literal].map(|text| {
+            let rules = Rules { text, ..Rules::default() };
             told(MemorySlot::LongTerm, settings, &rules, &remembered, "").replace('\n', "|")
         })
     };

@@ -11,10 +11,10 @@ use loreloom_ports::{JobBody, MemoryError, Outcome};
 
 use super::{
     characters::JobCharacters,
-    passes::{ATTEMPTS, ClaimedJob, JobPasses, JobStory, PassResult, members},
+    passes::{ATTEMPTS, ClaimedJob, JobPasses, JobStory, PassResult},
 };
 use crate::{
-    cycle::{self, Progress, Round},
+    cycle::{self, ChatPiece, Progress},
     text::QuarterEstimate,
     window::catch_up_chunks,
 };
@@ -44,12 +44,8 @@ impl JobPasses {
         let is_last = pieces.len() == 1;
         let mut progress = Progress::default();
         let mut arcs = cast.pinned();
-        let mut members = members(&mut cast.all);
-        let round = Round { chat: &mut cast.chat, arcs: &mut arcs };
-        let backend = claimed.backend;
-        let report =
-            cycle::piece(occasion, window, is_last, round, &mut members, backend, &mut progress)
-                .await;
+        let (piece, round) = (ChatPiece { window, is_last }, cast.round(&mut arcs));
+        let report = cycle::catch_up(occasion, piece, round, claimed.backend, &mut progress).await;
         cast.close(&arcs);
         heard.keeps(&[], !report.failed.is_empty());
         if let Some((_, error)) = report.failed.first()

@@ -5,6 +5,7 @@ use loreloom_ports::{Job, JobSpeaker, MemoryError, MemoryId, OwnerEvents};
 
 use super::{StateChange, changed_character};
 use crate::{
+    cycle::{Member, Round},
     inject::note_shown,
     presence::{characters, is_same_person},
     record::{CharacterMemory, ChatMemory, Insight, InsightKind, Retirement, StoryArc},
@@ -69,6 +70,15 @@ impl JobCharacters {
     /// The first character: the one that replied.
     pub(super) fn first(&self) -> Who {
         self.all.first().map(|one| one.who.clone()).unwrap_or_default()
+    }
+
+    /// The round of those that spoke, for a pass.
+    pub(super) fn round<'cast>(&'cast mut self, arcs: &'cast mut Vec<StoryArc>) -> Round<'cast> {
+        let speaking = self.all.iter_mut().filter(|one| one.speaks);
+        let members = speaking
+            .map(|one| Member { name: &one.who.name, card: &one.who.card, memory: &mut one.after })
+            .collect();
+        Round { chat: &mut self.chat, arcs, members }
     }
 
     /// How much of the logs was read.

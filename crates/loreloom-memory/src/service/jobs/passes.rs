@@ -23,7 +23,7 @@ use super::{
     grounding::{self, GroundingSources},
 };
 use crate::{
-    cycle::{self, Backend, CycleReport, Member, Occasion, Progress, Round, WorkingMemory},
+    cycle::{self, Backend, CycleReport, Occasion, Progress, WorkingMemory},
     record::{ChatMemory, Insight},
     service::{ModelRoles, Options, PathViews, Who},
     text::QuarterEstimate,
@@ -140,18 +140,18 @@ impl JobPasses {
                 let character = std::mem::take(&mut one.after);
                 let chat = std::mem::take(&mut cast.chat);
                 let mut remembered = WorkingMemory { character, chat };
-                let report = cycle::look(occasion, &mut remembered, backend, &mut progress).await;
+                let report =
+                    cycle::check_reply(occasion, &mut remembered, backend, &mut progress).await;
                 (one.after, cast.chat) = (remembered.character, remembered.chat);
                 report
             }
             (kind, _) => {
                 let mut arcs = cast.pinned();
-                let mut members = members(&mut cast.all);
-                let round = Round { chat: &mut cast.chat, arcs: &mut arcs };
+                let round = cast.round(&mut arcs);
                 let report = if kind == JobKind::Round {
-                    cycle::after_round(occasion, round, &mut members, backend, &mut progress).await
+                    cycle::after_round(occasion, round, backend, &mut progress).await
                 } else {
-                    cycle::draw_round(occasion, round, &mut members, backend, &mut progress).await
+                    cycle::extract_round(occasion, round, backend, &mut progress).await
                 };
                 cast.close(&arcs);
                 report
@@ -340,14 +340,6 @@ struct PassOutput {
     owners: Vec<OwnerEvents>,
     report: CycleReport,
     saved: SavedAnswers,
-}
-
-/// The characters that spoke, for a pass.
-pub(super) fn members(cast: &mut [JobCharacter]) -> Vec<Member<'_>> {
-    let speaking = cast.iter_mut().filter(|one| one.speaks);
-    speaking
-        .map(|one| Member { name: &one.who.name, card: &one.who.card, memory: &mut one.after })
-        .collect()
 }
 
 /// All messages that events rest on.

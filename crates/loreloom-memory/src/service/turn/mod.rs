@@ -214,7 +214,7 @@ impl TurnRecall {
             self.models.profile(),
             &character.memories,
             &vectors,
-            rules.words,
+            rules.text,
         );
         let settings = self.settings(turn);
         let cap = turn.cap.into_iter().chain(settings.inject_cap).min();

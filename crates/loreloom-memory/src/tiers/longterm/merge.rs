@@ -5,7 +5,7 @@ use crate::{
     number::real_time,
     record::{Memory, MemoryKind, Retirement},
     score::{frequencies, trim_with_new, utility},
-    text::Words,
+    text::TextRules,
 };
 use loreloom_ports::MemoryId;
 
@@ -64,14 +64,14 @@ pub(super) fn take_in(
             continue;
         }
         if is_full(&taken, &new, most_of_kind)
-            && !make_room(&mut taken, &new.memory, config.rules.words)
+            && !make_room(&mut taken, &new.memory, config.rules.text)
         {
             continue;
         }
         taken.accepted.push((new.memory.id.clone(), new.replaces));
         taken.current.push(new.memory);
     }
-    trim(&mut taken, config.settings.longterm_max_memories, config.rules.words);
+    trim(&mut taken, config.settings.longterm_max_memories, config.rules.text);
     for memory in &mut taken.evicted {
         memory.retired = Some(Retirement::Evicted);
     }
@@ -90,7 +90,7 @@ fn is_full(taken: &MergedMemories, new: &Newcomer, most: usize) -> bool {
 
 /// Evicts the least useful memory of the newcomer's kind if the newcomer ranks above it. How
 /// often it was shown and how sure it is decide who would go, not whether it goes.
-fn make_room(taken: &mut MergedMemories, new: &Memory, words: Words) -> bool {
+fn make_room(taken: &mut MergedMemories, new: &Memory, words: TextRules) -> bool {
     let of_kind = || taken.current.iter().enumerate().filter(|(_, m)| m.kind == new.kind);
     let pool = frequencies(of_kind().map(|(_, memory)| memory), words);
     let worth = |memory: &Memory| utility(memory, &pool);
@@ -106,7 +106,7 @@ fn make_room(taken: &mut MergedMemories, new: &Memory, words: Words) -> bool {
 }
 
 /// Drops the least useful memories beyond `max`; what stays is then ordered by use.
-fn trim(taken: &mut MergedMemories, max: usize, words: Words) {
+fn trim(taken: &mut MergedMemories, max: usize, words: TextRules) {
     let is_replaced =
         |memory: &Memory| taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id));
     let (mut replaced, counted): (Vec<Memory>, Vec<Memory>) =

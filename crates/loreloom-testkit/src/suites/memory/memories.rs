@@ -9,7 +9,7 @@ use loreloom_memory::{
         TurnContext, hybrid, order_for_turn, prioritize, protected, timeline, trim_by_priority,
         utility,
     },
-    text::{Frequencies, Words, normal},
+    text::{Frequencies, TextRules, normal},
     tiers::{arcs, consolidation},
     verify::{Neighbour, verify},
 };
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::fixture::Fixture;
 
 pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
-    let words = case.rules.words;
+    let words = case.rules.text;
     let memories = || Ok::<_, String>(plain(case.get::<Vec<Memory>>("memories")?));
     let memory = || Ok::<_, String>(plain(vec![case.get::<Memory>("memory")?]).remove(0));
     let nothing = Frequencies::none(words);
@@ -138,7 +138,7 @@ impl Default for Context {
 }
 
 impl Context {
-    fn with<T>(&self, words: Words, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
+    fn with<T>(&self, words: TextRules, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
         let arcs: Vec<&str> = self.arcs.iter().map(|arc| arc.content.as_str()).collect();
         let likeness = self
             .turn_similarities

@@ -48,7 +48,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "total_budget" => total_budget(case)?,
         "turn_mentions" => {
             let messages: Vec<String> = case.get("messages")?;
-            json!(mentions(messages.iter().map(String::as_str), case.rules.words))
+            json!(mentions(messages.iter().map(String::as_str), case.rules.text))
         }
         "stable_window" => texts(case, stable_window(&case.chat, case.get("size")?)),
         "smart_window" => {

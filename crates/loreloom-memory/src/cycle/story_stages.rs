@@ -1,4 +1,4 @@
-//! The stages that retell: summary, scene and who knows what, profile, continuity.
+//! The stages about the story as a whole: summary, scene, who knows what, profile, continuity.
 
 use loreloom_core::{chat::Role, ids::MessageId};
 
@@ -30,7 +30,7 @@ pub(super) async fn compact(
     }
 }
 
-/// Retells the story, however long it is.
+/// Summarises the story, whatever its length.
 pub(super) async fn summarise(
     occasion: Occasion<'_>,
     remembered: &mut WorkingMemory,
@@ -56,8 +56,8 @@ pub(super) async fn summarise(
     }
 }
 
-/// Looks whether the newest exchange begins another scene. The scene that ends is what lies
-/// before that exchange, so a swipe of the newest reply does not change it.
+/// Checks whether the newest exchange starts another scene. The scene that ends lies before
+/// that exchange, so a swipe of the newest reply does not change it.
 pub(super) async fn scene(
     occasion: Occasion<'_>,
     remembered: &mut WorkingMemory,
@@ -94,11 +94,11 @@ pub(super) async fn scene(
     if outcome.ended {
         remembered.chat.scene_history = outcome.history;
         runner.done(CycleStage::Scene, 1);
-        know(occasion, window, remembered, runner).await;
+        who_knows_what(occasion, window, remembered, runner).await;
     }
 }
 
-async fn know(
+async fn who_knows_what(
     occasion: Occasion<'_>,
     window: std::ops::Range<usize>,
     remembered: &mut WorkingMemory,
@@ -129,12 +129,12 @@ pub(super) async fn profile(
     let known = remembered.chat.profiles.get(occasion.character);
     let stale = profiles::is_stale(known, occasion.now, settings.profiles_stale_minutes);
     if settings.profiles_enabled && (!occasion.config.rules.profiles_grow_stale || stale) {
-        draw_profile(occasion, remembered, runner).await;
+        write_profile(occasion, remembered, runner).await;
     }
 }
 
-/// Draws a profile, however old the last one is.
-pub(super) async fn draw_profile(
+/// Writes a profile, whatever the age of the last one.
+pub(super) async fn write_profile(
     occasion: Occasion<'_>,
     remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
@@ -166,8 +166,8 @@ pub(super) async fn continuity(
     }
 }
 
-/// Compares the newest reply with what is known; with `repair`, a note for the next reply
-/// says what to put right.
+/// Compares the newest reply with what is known. With `repair`, a note for the next reply
+/// corrects it.
 pub(super) async fn check(
     occasion: Occasion<'_>,
     remembered: &mut WorkingMemory,
@@ -200,10 +200,10 @@ pub(super) async fn check(
     }
 }
 
-/// Notes what a reply contradicts, with the messages of both sides.
+/// Stores what a reply contradicts, with the messages of both sides.
 fn note_contradictions(occasion: Occasion<'_>, remembered: &mut WorkingMemory, found: &[String]) {
     const KEPT: usize = 50;
-    /// From this share of words on a finding speaks of a memory.
+    /// From this share of words on, a contradiction is about a memory.
     const MEANT: f64 = 0.2;
     let reply = occasion.path.last().map(|item| item.id);
     let memories: Vec<&Memory> =
@@ -217,9 +217,9 @@ fn note_contradictions(occasion: Occasion<'_>, remembered: &mut WorkingMemory, f
                 .iter()
                 .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
                 .filter(|memory| likeness(memory) >= MEANT);
-            let told = |id: &MessageId| occasion.path.iter().any(|item| item.id == *id);
+            let is_here = |id: &MessageId| occasion.path.iter().any(|item| item.id == *id);
             let receipts = nearest.into_iter().flat_map(|memory| memory.receipts.iter().copied());
-            let receipts: Vec<MessageId> = receipts.filter(told).collect();
+            let receipts: Vec<MessageId> = receipts.filter(is_here).collect();
             Contradiction {
                 id: ids.next(),
                 text: text.clone(),
