@@ -67,7 +67,7 @@ fn filled_for_turn(case: &Fixture<'_>) -> Result<Slots, String> {
         case.profile,
         &case.character.memories,
         &case.vectors()?,
-        case.rules.words,
+        case.rules.text,
     );
     Ok(slots(&SlotsInput { turn: Some(&turn), ..input(case, &case.meta) }))
 }
