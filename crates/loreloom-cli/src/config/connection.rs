@@ -171,12 +171,12 @@ pub(crate) fn fixed(counter: Arc<dyn TokenCounter>) -> Counting {
 /// The tokenizer by a model's name; `own` where a request names none.
 pub(crate) fn by_model(own: String) -> Counting {
     #[derive(Default)]
-    struct Known {
+    struct KnownConnection {
         by_name: HashMap<String, Arc<dyn TokenCounter>>,
         /// The model that was asked for last: mostly it is the next one, too.
         last: Option<(String, Arc<dyn TokenCounter>)>,
     }
-    let known: Mutex<Known> = Mutex::default();
+    let known: Mutex<KnownConnection> = Mutex::default();
     Arc::new(move |model| {
         let model = if model.is_empty() { &own } else { model };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
