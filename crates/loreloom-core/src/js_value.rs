@@ -37,8 +37,8 @@ pub(crate) fn text_in_list(item: &Value) -> String {
     if item.is_null() { String::new() } else { text_of(item) }
 }
 
-/// The number that a text says, perhaps an infinite one; `None` if it says none. Blank text
-/// says none here, although JavaScript takes it for 0.
+/// The number in a text, perhaps an infinite one; `None` if it is no number. Blank text is no
+/// number here, although JavaScript takes it for 0.
 pub fn read_number(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_js_space);
     for (marks, radix) in [(["0x", "0X"], 16), (["0o", "0O"], 8), (["0b", "0B"], 2)] {

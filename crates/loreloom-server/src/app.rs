@@ -8,7 +8,7 @@ use loreloom_core::{
     turn::{Speaker, StoryContext},
     units::Tokens,
 };
-use loreloom_memory::service::MemoryService;
+use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -52,7 +52,7 @@ pub struct AppParts {
     /// The model that reads replies for the notebook, if one does.
     pub noting: Option<Arc<dyn ChatModel>>,
     /// What stories remember, if it is on.
-    pub memory: Option<Arc<MemoryService>>,
+    pub memory: Option<Arc<MemoryServices>>,
     /// The models' servers of the configuration.
     pub configured: Arc<Connections>,
     /// The time.

@@ -278,8 +278,12 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> PreparedTurn {
-        let (library, active) = (&self.library, &self.active_entries(&turn.cast()));
-        let input = EngineInput { library, active, turn, state, rules: self.rules() };
+        if self.library.vault().is_none() {
+            return PreparedTurn::default();
+        }
+        let active = &*self.active_entries(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
         self.with(turn, counter, |instruments| engine::prepare(&input, instruments))
     }
 
@@ -291,8 +295,9 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Decision {
-        let (library, active) = (&self.library, &self.active_entries(&turn.cast()));
-        let input = EngineInput { library, active, turn, state, rules: self.rules() };
+        let active = &*self.active_entries(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
         self.with(turn, counter, |instruments| engine::finish(prepared, &input, instruments))
     }
 

@@ -355,7 +355,7 @@ mod tests {
         turn::Transcript,
         units::Timestamp,
     };
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
     use crate::bookcase::Maker;
@@ -372,7 +372,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
-        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
         let stacks = Stacks::new([book("named")], Rules::default(), None).unwrap();
         assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
         let begun = stacks.lore();
@@ -439,7 +439,7 @@ mod tests {
         stacks.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
         let guest = stacks.for_another().unwrap();
-        let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
         let case = Bookcase { desk: &desk, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&desk, &tenant).await.unwrap();

@@ -98,7 +98,7 @@ struct Turn {
 }
 
 /// A turn that can be compared.
-struct Told {
+struct ReportedTurn {
     message: usize,
     record: TurnRecord,
     /// The prompt before lore was woven in.
@@ -106,8 +106,8 @@ struct Told {
 }
 
 /// What is read of the chat.
-struct Read {
-    told: Vec<Told>,
+struct CacheReportInput {
+    told: Vec<ReportedTurn>,
     left_out: usize,
     /// Entries that come and go, by the books they are in.
     sayings: BTreeMap<LibraryVersion, Sayings>,
@@ -135,9 +135,9 @@ impl CacheReport {
     }
 
     /// The turns of the current path; of several on one message the last one counts.
-    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Read> {
+    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<CacheReportInput> {
         let chat = stored::read(store, &self.chat).await?;
-        let mut read = Read { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
+        let mut read = CacheReportInput { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
@@ -151,12 +151,12 @@ impl CacheReport {
                 let source = store.library(&TenantId::local(), record.library).await?;
                 unknown.insert(source.as_ref().map(Sayings::of).unwrap_or_default());
             }
-            read.told.push(Told { message, record, bare });
+            read.told.push(ReportedTurn { message, record, bare });
         }
         Ok(read)
     }
 
-    fn compare(&self, read: &Read, counter: &dyn TokenCounter) -> Compared {
+    fn compare(&self, read: &CacheReportInput, counter: &dyn TokenCounter) -> Compared {
         let settings =
             StableSettings { cut_ahead_percent: self.cut_ahead, ..StableSettings::default() };
         let mut trial = ModeTrial::new(self.provider, settings, counter);
@@ -215,8 +215,8 @@ fn is_loud(turn: &loreloom_ports::TurnSummary) -> bool {
     !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }
 
-impl Told {
-    fn turn(&self, trial: &mut ModeTrial<'_>, read: &Read) -> Turn {
+impl ReportedTurn {
+    fn turn(&self, trial: &mut ModeTrial<'_>, read: &CacheReportInput) -> Turn {
         let Self { message, record, bare } = self;
         let head = bare.iter().take_while(|one| one.role == Role::System).count();
         let window = self.window(&bare[head..]);
@@ -262,7 +262,7 @@ fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) 
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.
-fn sent(told: &[Told], counter: &dyn TokenCounter) -> ModeResult {
+fn sent(told: &[ReportedTurn], counter: &dyn TokenCounter) -> ModeResult {
     let mut memo = TokenMemo::new(counter);
     let mut tried = ModeResult::default();
     for pair in told.windows(2) {

@@ -34,12 +34,12 @@ pub(crate) struct Unwrap {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Output {
-    messages: Vec<Read>,
+    messages: Vec<UnwrapInput>,
 }
 
 /// A message and what is in it. A prompt that is plain text is one message without a role.
 #[derive(Serialize)]
-struct Read {
+struct UnwrapInput {
     role: Option<&'static str>,
     segments: Vec<Segment>,
 }
@@ -55,8 +55,9 @@ impl Unwrap {
             None => &presets,
         };
         let texts = texts(&self.file)?.into_iter();
-        let messages: Vec<Read> =
-            texts.map(|(role, text)| Read { role, segments: unwrap(&text, formats) }).collect();
+        let messages: Vec<UnwrapInput> = texts
+            .map(|(role, text)| UnwrapInput { role, segments: unwrap(&text, formats) })
+            .collect();
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&Output { messages })?)?;
             return Ok(());
@@ -91,7 +92,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn print(out: &mut dyn Write, messages: &[Read]) -> anyhow::Result<()> {
+fn print(out: &mut dyn Write, messages: &[UnwrapInput]) -> anyhow::Result<()> {
     let mut count = 0;
     for (number, message) in (1..).zip(messages) {
         for segment in &message.segments {

@@ -37,7 +37,6 @@ impl ChanceRule {
     pub(crate) const CARDS: Self =
         Self { certain: 100.0, unrolled: Unrolled::CertainAndNever, equal_passes: false };
     /// Vault notes, whose probability is a share.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the vault moves onto this stage next"))]
     pub(crate) const VAULT: Self =
         Self { certain: 1.0, unrolled: Unrolled::CertainAndNever, equal_passes: true };
 

@@ -37,7 +37,7 @@ pub fn decide(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> Dec
 
 /// A turn whose vault notes are matched. A selecting model can be asked now; put its answer
 /// into [`TurnInput::selection`], and [`finish`] the turn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PreparedTurn {
     notes: Option<notes::MatchedNotes>,
 }
@@ -52,8 +52,7 @@ impl PreparedTurn {
 
 /// The first step of a turn: matches the notes of a vault.
 pub fn prepare(input: &EngineInput<'_>, instruments: &mut Instruments<'_>) -> PreparedTurn {
-    let EngineInput { library, turn, state, rules, .. } = *input;
-    PreparedTurn { notes: notes::prepare(library, turn, state, rules, instruments) }
+    PreparedTurn { notes: notes::prepare(input, instruments) }
 }
 
 /// The second step of a turn: decides it. Everything but the selection must be as it was in the
@@ -64,9 +63,7 @@ pub fn finish(
     instruments: &mut Instruments<'_>,
 ) -> Decision {
     let EngineInput { library, active, turn, state, rules } = *input;
-    let notes = prepared
-        .notes
-        .and_then(|matched| notes::finish(matched, library, turn, state, rules, instruments));
+    let notes = prepared.notes.and_then(|matched| notes::finish(matched, input, instruments));
     let fed = fed(turn.input, notes.as_ref(), rules);
     let turn = &Turn { input: &fed, ..*turn };
     let input = EngineInput { turn, ..*input };
@@ -79,9 +76,7 @@ pub fn finish(
     let selection = notes.as_ref().and_then(|notes| notes.selection.clone());
     lore.injections.extend(rules.notebooks.injections(&state.notebooks, instruments.counter));
     if let Some(notes) = notes {
-        lore.injections.extend(notes.injections);
-        lore.verdicts.extend(notes.verdicts);
-        lore.budgets.extend(notes.budget);
+        lore.extend(notes.lore);
         after.vault = notes.state;
     }
     Decision {
@@ -117,7 +112,7 @@ fn fed<'turn>(
     let Some(notes) = notes.filter(|_| rules.vault.feeds_world_info) else {
         return Cow::Borrowed(input);
     };
-    let texts = notes.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
+    let texts = notes.lore.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>();
     let mut input = input.clone();
     input.prompts.push(ScannedPrompt { name: "vault".to_owned(), text: texts.join("\n\n") });
     Cow::Owned(input)

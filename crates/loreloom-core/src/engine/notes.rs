@@ -4,14 +4,12 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     dialects::vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
+    engine::{EngineInput, contribution::Contribution},
     ids::EntryId,
-    library::{EntryIx, Library},
+    library::EntryIx,
     note_selection::NoteChoice,
-    place::Injection,
     report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
-    rules::Rules,
-    state::StoryState,
-    turn::{Instruments, Selection, Turn},
+    turn::{Instruments, Selection},
 };
 
 /// The notes that the chat brings in, before any are selected.
@@ -26,25 +24,20 @@ pub(super) struct MatchedNotes {
 
 /// What the vault adds to a turn.
 pub(super) struct Notes {
-    pub(super) injections: Vec<Injection>,
-    pub(super) verdicts: Vec<Verdict>,
-    pub(super) budget: Option<BudgetUse>,
+    pub(super) lore: Contribution,
     pub(super) state: VaultState,
     pub(super) selection: Option<SelectionUse>,
 }
 
 /// Matches the notes; `None` without a vault.
 pub(super) fn prepare(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Option<MatchedNotes> {
-    let lines = turn.transcript.vault_lines();
-    let own = vault_turn(library, turn, &lines, state, rules)?;
+    let lines = input.turn.transcript.vault_lines();
+    let own = vault_turn(input, &lines)?;
     let matches = vault::find(own, instruments.dice, &mut instruments.cache.vault);
-    let selection = rules.vault.selection.as_ref();
+    let selection = input.rules.vault.selection.as_ref();
     let (candidates, open) = selection.map(|selection| own.candidates(&matches, selection)).unzip();
     Some(MatchedNotes { matches, candidates: candidates.unwrap_or_default(), open })
 }
@@ -52,15 +45,12 @@ pub(super) fn prepare(
 /// Decides which of the matched notes go in.
 pub(super) fn finish(
     matched: MatchedNotes,
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Option<Notes> {
-    let lines = turn.transcript.vault_lines();
-    let own = vault_turn(library, turn, &lines, state, rules)?;
-    let (picks, selection) = selected(own, &matched, turn.input.selection.as_ref(), rules);
+    let lines = input.turn.transcript.vault_lines();
+    let own = vault_turn(input, &lines)?;
+    let (picks, selection) = selected(own, &matched, input);
     let tools = (instruments.counter, &mut instruments.cache.vault);
     let report = own.decide(matched.matches, picks, tools);
     let budget = own.rules.budget.tokens.map(|limit| BudgetUse {
@@ -77,26 +67,25 @@ pub(super) fn finish(
             }
         }
     }
-    Some(Notes {
+    let lore = Contribution {
         injections: report.fitted.injections(own.vault),
         verdicts,
-        selection,
-        budget,
-        state: if turn.input.dry_run { state.vault.clone() } else { report.state },
-    })
+        budgets: budget.into_iter().collect(),
+        ..Contribution::default()
+    };
+    let dry_run = input.turn.input.dry_run;
+    let state = if dry_run { own.state.clone() } else { report.state };
+    Some(Notes { lore, state, selection })
 }
 
 /// Adds the rule that kept out each note that nothing touched.
 pub(super) fn untouched(
-    library: &Library,
-    turn: &Turn<'_>,
-    state: &StoryState,
-    rules: &Rules,
+    input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
     verdicts: &mut Vec<Verdict>,
 ) {
-    let lines = turn.transcript.vault_lines();
-    let Some(own) = vault_turn(library, turn, &lines, state, rules) else { return };
+    let lines = input.turn.transcript.vault_lines();
+    let Some(own) = vault_turn(input, &lines) else { return };
     let vault = own.vault;
     let known: FxHashMap<EntryId, usize> =
         (0..).zip(verdicts.iter()).map(|(at, verdict)| (verdict.entry.clone(), at)).collect();
@@ -115,22 +104,16 @@ pub(super) fn untouched(
     verdicts.extend(vault.guides().map(|note| note.verdict(Outcome::Stopped(Stop::Guide))));
 }
 
-fn vault_turn<'a>(
-    library: &'a Library,
-    turn: &Turn<'a>,
-    lines: &'a Lines,
-    state: &'a StoryState,
-    rules: &'a Rules,
-) -> Option<VaultTurn<'a>> {
-    let input = turn.input;
+fn vault_turn<'a>(input: &EngineInput<'a>, lines: &'a Lines) -> Option<VaultTurn<'a>> {
+    let EngineInput { library, turn, state, rules, .. } = *input;
     Some(VaultTurn {
         vault: library.vault()?,
         rules: &rules.vault.rules,
         fields: &rules.vault.fields,
         state: &state.vault,
         lines,
-        character: input.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-        context: input.vault_context.as_ref().unwrap_or(&state.vault_context),
+        character: turn.input.speaker.as_ref().map(|speaker| speaker.name.as_str()),
+        context: turn.input.vault_context.as_ref().unwrap_or(&state.vault_context),
     })
 }
 
@@ -138,11 +121,11 @@ fn vault_turn<'a>(
 fn selected(
     own: VaultTurn<'_>,
     matched: &MatchedNotes,
-    answer: Option<&Selection>,
-    rules: &Rules,
+    input: &EngineInput<'_>,
 ) -> (Vec<Pick>, Option<SelectionUse>) {
     let MatchedNotes { matches, candidates, .. } = matched;
-    let (Some(selection), Some(answer)) = (&rules.vault.selection, answer) else {
+    let rules = input.rules.vault.selection.as_ref();
+    let (Some(rules), Some(answer)) = (rules, input.turn.input.selection.as_ref()) else {
         return (matches.picks.clone(), None);
     };
     let (chosen, served) = match answer {
@@ -157,8 +140,8 @@ fn selected(
         }
         Selection::Failed { reason } => (None, Served::Failed { reason: reason.clone() }),
     };
-    let fallback = vault::fallback(chosen, selection);
-    let picks = vault::select(own, matches, candidates, chosen, selection);
+    let fallback = vault::fallback(chosen, rules);
+    let picks = vault::select(own, matches, candidates, chosen, rules);
     (picks, Some(of_selection(candidates, chosen, served, fallback)))
 }
 

@@ -160,31 +160,15 @@ fn notes_are_matched_once_though_a_model_selects() {
     });
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-    let turn = input.turn(&path, &transcript);
-    let prepared = prepare(
-        &EngineInput {
-            library: &library,
-            active: &active,
-            turn: &turn,
-            state: &state,
-            rules: &source.rules,
-        },
-        &mut instruments,
-    );
+    let (active, rules) = (&active, &source.rules);
+    let turn = &input.turn(&path, &transcript);
+    let before = EngineInput { library: &library, active, turn, state: &state, rules };
+    let prepared = prepare(&before, &mut instruments);
     assert_eq!(prepared.open_notes().map(<[Pick]>::len), Some(2));
     input.selection = Some(Selection::Chosen(Vec::new()));
-    let turn = input.turn(&path, &transcript);
-    let decision = finish(
-        prepared,
-        &EngineInput {
-            library: &library,
-            active: &active,
-            turn: &turn,
-            state: &state,
-            rules: &source.rules,
-        },
-        &mut instruments,
-    );
+    let turn = &input.turn(&path, &transcript);
+    let after = EngineInput { library: &library, active, turn, state: &state, rules };
+    let decision = finish(prepared, &after, &mut instruments);
     assert_eq!((texts(&decision), scans.load(Ordering::Relaxed)), (Vec::new(), 1));
 }
 

@@ -70,7 +70,7 @@ pub fn verdicts(
     input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Vec<Verdict> {
-    let EngineInput { library, active, turn, state, rules } = *input;
+    let EngineInput { library, active, .. } = *input;
     let known: FxHashSet<&EntryId> = report.verdicts.iter().map(|verdict| &verdict.entry).collect();
     let all = active.entries().iter().chain(active.card_entries()).copied();
     let rest = all.filter(|&ix| !known.contains(&library.entry(ix).id)).map(|ix| (None, ix));
@@ -90,7 +90,7 @@ pub fn verdicts(
             }
         }
     }
-    notes::untouched(library, turn, state, rules, instruments, &mut verdicts);
+    notes::untouched(input, instruments, &mut verdicts);
     verdicts
 }
 

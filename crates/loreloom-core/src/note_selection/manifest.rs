@@ -74,7 +74,7 @@ pub struct ManifestStyle<'a> {
     pub words: &'a ManifestWords,
     /// Whether fields that are only carried along are shown, as DeepLore 2.0 does.
     pub show_carried: bool,
-    /// Whether left-out notes without a summary count as forced, as DeepLore says.
+    /// Whether left-out notes without a summary count as forced, as in DeepLore.
     pub count_left_out_as_forced: bool,
 }
 

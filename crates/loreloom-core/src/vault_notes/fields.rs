@@ -24,7 +24,7 @@ pub struct FieldDefinition {
     pub gating: Gating,
     /// Values that are offered; none is any.
     pub values: Vec<String>,
-    /// What the scene calls it.
+    /// Its name in the context.
     pub context_key: String,
 }
 
@@ -48,20 +48,20 @@ pub struct Gating {
     pub enabled: bool,
     /// How values are compared.
     pub operator: Operator,
-    /// What happens where one side says nothing.
+    /// What happens if a value is missing.
     pub tolerance: Tolerance,
 }
 
-/// How the value of a note is compared with the scene's. Text ignores case.
+/// How the value of a note is compared with the context's. Text ignores case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {
-    /// One of the note's values is one of the scene's.
+    /// One of the note's values is one of the context's.
     #[default]
     MatchAny,
-    /// All of the note's values are among the scene's.
+    /// All of the note's values are among the context's.
     MatchAll,
-    /// None of the note's values is one of the scene's.
+    /// None of the note's values is one of the context's.
     NotAny,
     /// The note has a value.
     Exists,
@@ -75,20 +75,20 @@ pub enum Operator {
     Eq,
 }
 
-/// What happens where one side says nothing, or the values do not match.
+/// What happens if a value is missing or the values do not match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tolerance {
-    /// A note with a value needs a scene with one.
+    /// A note with a value needs a context with one.
     Strict,
-    /// A scene without a value lets the note pass.
+    /// A context without a value lets the note pass.
     #[default]
     Moderate,
     /// Values that merely do not match let it pass too.
     Lenient,
 }
 
-/// Fields of World Info that vaults will act on one day.
+/// Fields of World Info that vaults do not act on yet.
 pub const NOT_IMPLEMENTED: [&str; 4] = ["sticky", "delay", "group", "group_weight"];
 /// Fields of World Info that are only carried along.
 pub const ROUND_TRIP: [&str; 22] = [
@@ -122,7 +122,7 @@ impl Operator {
         matches!(self, Self::Exists | Self::NotExists)
     }
 
-    /// Compares a note's value with the scene's.
+    /// Compares a note's value with the context's.
     pub fn holds(self, note: Option<&Value>, scene: Option<&Value>) -> bool {
         let (mine, theirs) = (texts(note), texts(scene));
         let numbers = || (number(note), number(scene));
@@ -192,7 +192,7 @@ fn whole(value: Option<&Value>) -> String {
     value.map_or_else(|| "undefined".to_owned(), |value| text_of(value).to_lowercase())
 }
 
-/// A value as a number; whatever is none compares false with everything.
+/// A value as a number, else NaN, which compares false with everything.
 fn number(value: Option<&Value>) -> f64 {
     match value {
         None | Some(Value::Object(_)) => f64::NAN,

@@ -90,7 +90,7 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     unite(&mut mine.resolved_links, theirs.resolved_links);
     unite(&mut mine.requires, theirs.requires);
     unite(&mut mine.excludes, theirs.excludes);
-    // Both files decide what it says now.
+    // Both files decide its text now.
     first.hash = Hasher::new("merged note").field(&first.hash.0).field(&second.hash.0).finish();
     if !second.content.trim_matches(is_js_space).is_empty() {
         first.content = format!("{}\n\n---\n\n{}", first.content, second.content);

@@ -1,5 +1,4 @@
-//! What is odd about a vault: rules that can never hold, names nobody has, notes that cost
-//! more than they give.
+//! Lints of notes: rules that can never hold, unknown titles, notes that cost much.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -7,17 +6,17 @@ use serde::Serialize;
 use super::{Note, NotePosition, Relations};
 use crate::{dialects::vault::VaultRules, rules::VaultUse, units::Tokens};
 
-/// Something odd.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
     /// The note; empty where it is about the whole vault.
     pub title: String,
-    /// What is odd.
+    /// What was found.
     #[serde(flatten)]
     pub kind: IssueKind,
 }
 
-/// What is odd.
+/// What was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum IssueKind {
@@ -149,7 +148,7 @@ pub enum IssueKind {
         /// The vault.
         vault: String,
     },
-    /// Something was looked for again and again, and no note tells it.
+    /// Something was looked for again and again and is in no note.
     Unmet {
         /// What.
         query: String,
@@ -247,7 +246,7 @@ impl IssueKind {
     }
 }
 
-/// Looks for what is odd in notes and in how they are used, a selecting model included.
+/// Lints notes and how they are used, a selecting model included.
 pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
     let mut issues = inspect(notes, &using.rules);
     let about_all = |kind| Issue { title: String::new(), kind };
@@ -271,7 +270,7 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
     issues
 }
 
-/// Looks for what is odd.
+/// Lints notes.
 pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
     let known = NotesByName::of(notes, rules.quirks.inspection_minds_case);
     let mut issues = Vec::new();

@@ -1,6 +1,6 @@
-//! The notes of vaults: what a note is, the fields a vault defines for its notes, and what is
-//! odd about either. Reading note files is the work of `loreloom-formats`, choosing notes for
-//! a turn that of [`dialects::vault`](crate::dialects::vault).
+//! The notes of vaults: the note itself, the fields a vault defines for its notes, and lints.
+//! `loreloom-formats` reads note files, [`dialects::vault`](crate::dialects::vault) chooses
+//! notes for a turn.
 
 mod changes;
 mod fields;

@@ -53,7 +53,7 @@ pub struct Note {
     pub fields: Extensions,
     /// Whether the graph shows it.
     pub graph: bool,
-    /// Tokens of its text; zero also where nobody counted them yet.
+    /// Tokens of its text; zero also if they are not counted yet.
     pub tokens: Tokens,
     /// Hash of the file: another text is another hash.
     pub hash: Digest,
@@ -202,7 +202,7 @@ impl Note {
         self
     }
 
-    /// Whether it is injected whatever the text says.
+    /// Whether it is injected without a key.
     pub fn is_forced(&self, bootstrapping: bool) -> bool {
         self.kind.constant || (bootstrapping && self.kind.bootstrap)
     }

@@ -1,4 +1,4 @@
-//! What is odd about a setup of vaults: where notes come from, and who chooses among them.
+//! Lints of a setup: where notes come from, and how they are selected.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ const STALE_AFTER: u32 = 3;
 /// What was looked for so often is missed.
 const MISSED_AFTER: u32 = 3;
 
-/// Looks for what is odd about a setup.
+/// Lints a setup.
 pub fn inspect_setup(setup: &Setup) -> Vec<Issue> {
     let mut kinds = Vec::new();
     if setup.selector == Selecting::Nobody {
@@ -90,8 +90,7 @@ impl NoteSource {
         }
     }
 
-    /// Whether notes of this age were to be read since, and were not. Without turns nobody
-    /// reads them, and nobody misses that.
+    /// Whether notes of this age should have been read again. Without turns they need not be.
     fn was_to_be_read(&self, age: Duration, ttl: Duration) -> bool {
         let failed = !self.problems.is_empty();
         failed || self.turn.is_some_and(|turn| age.saturating_sub(turn) >= ttl)

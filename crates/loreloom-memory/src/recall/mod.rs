@@ -18,10 +18,10 @@ mod turn;
 mod weights;
 
 pub use self::{
-    index::{Index, Passage, Prepared},
-    query::{Hit, Parts},
+    index::{Passage, PassageIndex, Prepared},
+    query::{Parts, PassageHit},
     stem::stem,
     tokens::tokens,
-    turn::{Wanted, lines},
+    turn::{RecallQuery, lines},
     weights::Weights,
 };

@@ -101,7 +101,7 @@ async fn undo(
         }
         Write::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
-            let made = memory.undo(&caller.tenant, &write).await?;
+            let made = memory.edits.undo(&caller.tenant, &write).await?;
             let happened = Happened::Memory { write: made.to_string() };
             app.api().events.tell(&caller.tenant, happened);
             of_memory(&made)

@@ -1,8 +1,8 @@
 //! Which notes fit, how they are written and where they go.
 //!
 //! Notes are taken in order of importance. One that does not fit is shortened at a
-//! sentence if enough of it fits, and ends the list: authors can tell from the order which
-//! notes win.
+//! sentence if enough of it fits, and ends the list, so authors can predict from the order
+//! which notes win.
 
 use super::{OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules};
 use crate::{
@@ -50,7 +50,7 @@ pub enum Seat {
         position: NotePosition,
         /// Depth inside the chat.
         depth: Depth,
-        /// As whose message.
+        /// The role.
         role: Role,
     },
     /// A named slot of the prompt's template.
@@ -59,7 +59,7 @@ pub enum Seat {
     Outlet {
         /// The name.
         name: String,
-        /// As whose message, where the note says so.
+        /// The role, if the note has one.
         role: Option<Role>,
     },
 }
@@ -74,7 +74,7 @@ const LORE: &str = "vault_lore";
 pub struct Group {
     /// The place, by its first note.
     pub seat: Seat,
-    /// As whose message.
+    /// The role.
     pub role: Role,
     /// The text.
     pub text: String,
@@ -159,8 +159,8 @@ impl NoteWriter<'_> {
         }
     }
 
-    /// Shortens a note to about so many tokens. Its own characters per token tell the
-    /// length; with a real tokenizer the result is counted and shortened until it fits.
+    /// Shortens a note to about so many tokens, by its own characters per token. With a real
+    /// tokenizer the result is counted and shortened until it fits.
     fn shortened(&self, ix: EntryIx, left: Tokens) -> (String, Tokens) {
         let (note, tokens) = (self.vault.note(ix), self.tokens(ix));
         let per_token = if tokens == Tokens::ZERO || note.content.is_empty() {
@@ -183,7 +183,7 @@ impl NoteWriter<'_> {
         }
     }
 
-    /// Writes a note. The text is put in as it is: what looks like a mark inside it stays.
+    /// Writes a note. Macros inside its text are not expanded.
     fn write(&self, title: &str, content: &str) -> String {
         let template = &self.rules.placement.template;
         let lacks =

@@ -21,13 +21,13 @@ use crate::{
 /// The gates of a turn. They let exempt notes pass: constants, seeds, pinned notes, and notes
 /// that bootstrap while the chat is new. Only the budget and a block can stop those.
 #[derive(Clone, Debug)]
-pub struct Gates<'a> {
+pub struct VaultGates<'a> {
     vault: &'a Vault,
     rules: &'a VaultRules,
     exempt: FxHashSet<&'a EntryId>,
 }
 
-impl<'a> Gates<'a> {
+impl<'a> VaultGates<'a> {
     /// The gates for these notes.
     pub fn new(
         vault: &'a Vault,
@@ -47,7 +47,7 @@ impl<'a> Gates<'a> {
         Self { vault, rules, exempt }
     }
 
-    /// Whether the gates let a note pass whatever they find.
+    /// Whether the gates never stop a note.
     pub fn exempts(&self, ix: EntryIx) -> bool {
         self.exempt.contains(self.vault.id(ix))
     }

@@ -9,8 +9,8 @@ use super::{
     windows::{Findings, Windows},
 };
 use crate::{
-    book::SelectiveLogic,
-    dice::{Dice, Roll},
+    dice::Dice,
+    engine::{chance::ChanceRule, keys::passes},
     library::EntryIx,
     report::{Reason, Stop},
     utf16,
@@ -162,22 +162,9 @@ impl<'a> NoteMatcher<'a> {
         }
     }
 
-    /// Chance: 0 never passes, 1 and no probability always do, both without a roll.
     fn roll(&mut self, ix: EntryIx) -> Result<(), Stop> {
-        let Some(probability) = self.turn.vault.note(ix).probability else { return Ok(()) };
-        let in_percent = |share: f64| share * 100.0;
-        if probability <= 0.0 {
-            return Err(Stop::Chance { roll: 0.0, probability: 0.0 });
-        }
-        if probability >= 1.0 {
-            return Ok(());
-        }
-        let roll = self.dice.roll(Roll::Chance(self.turn.vault.id(ix)));
-        if roll > probability {
-            let (roll, probability) = (in_percent(roll), in_percent(probability));
-            return Err(Stop::Chance { roll, probability });
-        }
-        Ok(())
+        let vault = self.turn.vault;
+        ChanceRule::VAULT.roll(vault.note(ix).probability, vault.id(ix), self.dice)
     }
 
     fn resting(&self, ix: EntryIx) -> Option<u32> {
@@ -373,14 +360,7 @@ fn occurrences(vault: &Vault, ix: EntryIx, findings: &Findings) -> u32 {
 fn refine_holds(vault: &Vault, ix: EntryIx, findings: &Findings) -> bool {
     let refine = vault.refine_probes(ix);
     let found = refine.iter().filter(|probe| findings.occurrences(vault, **probe) > 0).count();
-    refine.is_empty()
-        || match vault.note(ix).refine.logic {
-            SelectiveLogic::AndAny => found > 0,
-            SelectiveLogic::AndAll => found == refine.len(),
-            SelectiveLogic::NotAll => found < refine.len(),
-            SelectiveLogic::NotAny => found == 0,
-            SelectiveLogic::Unknown => false,
-        }
+    refine.is_empty() || passes(vault.note(ix).refine.logic, found, refine.len())
 }
 
 fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> Result<(), Stop> {

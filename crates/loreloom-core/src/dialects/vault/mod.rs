@@ -31,7 +31,7 @@ pub(crate) use self::fit::escape;
 pub use self::{
     compile::Vault,
     fit::{Fitted, FittedNote, Group, Seat, fit},
-    gates::Gates,
+    gates::VaultGates,
     lines::{Lines, VaultLine},
     marks::{NoteMark, apply_marks},
     matching::{FoundKeys, FuzzyUse, Matches, count_keys, find},

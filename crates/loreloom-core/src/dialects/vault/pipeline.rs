@@ -1,8 +1,8 @@
 //! One turn of a vault: match, select, gate, fit.
 
 use super::{
-    Fitted, Gates, Lines, Matches, Pick, SelectionRules, Stopped, Vault, VaultCache, VaultRules,
-    VaultState, apply_marks, candidates, evidence::Evidence, fit, lines::VaultLine,
+    Fitted, Lines, Matches, Pick, SelectionRules, Stopped, Vault, VaultCache, VaultGates,
+    VaultRules, VaultState, apply_marks, candidates, evidence::Evidence, fit, lines::VaultLine,
     order::sort_picks, picks::Divided,
 };
 use crate::{
@@ -80,8 +80,8 @@ impl<'a> VaultTurn<'a> {
         self.vault.compiled(ix).depth.unwrap_or(self.rules.keys.depth)
     }
 
-    fn gates(&self, notes: impl IntoIterator<Item = EntryIx>) -> Gates<'a> {
-        Gates::new(self.vault, self.rules, notes, &self.context.pins, self.is_new_chat())
+    fn gates(&self, notes: impl IntoIterator<Item = EntryIx>) -> VaultGates<'a> {
+        VaultGates::new(self.vault, self.rules, notes, &self.context.pins, self.is_new_chat())
     }
 
     /// All that a selecting model could choose from, and of those what the context, folders and
@@ -107,8 +107,9 @@ impl<'a> VaultTurn<'a> {
         let mut out = Stops { stopped: matches.stopped.clone(), cache };
         let is_selected = |pick: &&Pick| selected.iter().any(|one| one.ix == pick.ix);
         let left_out = matches.picks.iter().filter(|pick| !is_selected(pick));
-        let left_out = left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected });
-        let selected = out.after("selection", (selected.clone(), left_out.collect()));
+        let left_out: Vec<Stopped> =
+            left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected }).collect();
+        let selected = out.after("selection", (selected, left_out));
         let gates = self.gates(selected.iter().map(|pick| pick.ix));
         let picks = out.note(gates.by_context(selected, &context.context, fields));
         let mut picks = out.after("scene and folders", gates.by_folder(picks, &context.folders));
@@ -122,9 +123,10 @@ impl<'a> VaultTurn<'a> {
         let rested = out.after("re-injection cooldown", gates.by_history(in_scene.clone(), state));
         let (picks, gated) = gates.by_relations(rested.clone());
         let picks = out.after("requires and excludes", (picks, gated.clone()));
-        let (picks, stripped) = match rules.repetition.strip {
-            true => gates.by_log(picks, &state.log),
-            false => (picks, Vec::new()),
+        let (picks, stripped) = if rules.repetition.strip {
+            gates.by_log(picks, &state.log)
+        } else {
+            (picks, Vec::new())
         };
         let picks = out.after("repeated texts", (picks, stripped.clone()));
         let fitted = fit(vault, &picks, rules, counter);

@@ -1,7 +1,7 @@
 //! A vault's settings, as data.
 //!
-//! The default is ours. `deeplore-2.x` turns on what DeepLore was recorded to do, both for
-//! the recorded cases and for people who bring a vault along.
+//! The default is ours. `deeplore-2.x` is DeepLore's recorded behaviour, for the recorded
+//! cases and for people who come with a DeepLore vault.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub struct VaultRules {
     pub recursion: RecursionRules,
     /// Notes found by what they are about.
     pub fuzzy: FuzzyRules,
-    /// Whether the note about the character who speaks comes in by itself.
+    /// Whether the note about the speaking character is always in.
     pub active_character: bool,
     /// Up to this many messages a chat is new.
     pub new_chat_threshold: u32,
     /// How much fits.
     pub budget: BudgetRules,
-    /// Where notes go that do not say.
+    /// Where notes without a place go.
     pub placement: PlacementRules,
     /// How often a note may come back.
     pub repetition: RepetitionRules,
@@ -116,7 +116,7 @@ pub enum OversizedFirst {
     Truncate,
 }
 
-/// Where notes go that do not say, and how they are written.
+/// Where notes without a place go, and how notes are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlacementRules {
@@ -124,15 +124,15 @@ pub struct PlacementRules {
     pub position: NotePosition,
     /// Depth inside the chat.
     pub depth: Depth,
-    /// As whose message.
+    /// The role.
     pub role: Role,
-    /// Whether notes that do not say go to named slots of the prompt instead.
+    /// Whether notes without a place go to named slots of the prompt instead.
     pub slots: bool,
     /// How a note is written: `{{title}}` and `{{content}}`.
     pub template: String,
 }
 
-/// How a note is written unless somebody says otherwise.
+/// How a note is written by default.
 pub const TEMPLATE: &str = "<{{title}}>\n{{content}}\n</{{title}}>";
 
 /// How often a note may come back.
@@ -146,7 +146,7 @@ pub struct RepetitionRules {
     pub strip: bool,
     /// How many generations back that looks.
     pub strip_lookback: u32,
-    /// Whether the selecting model is told about stale and frequent notes.
+    /// Whether the manifest marks stale and frequent notes.
     pub decay: bool,
     /// A note is stale after so many generations.
     pub stale_after: u32,
@@ -196,11 +196,10 @@ pub struct VaultQuirks {
     pub bootstrap_always_passes: bool,
     /// Without any context, fields that must exist are not asked for (2.0).
     pub existence_needs_context: bool,
-    /// Notes of one title and priority stay in the order they came in, whatever their vaults
-    /// are called (2.0).
+    /// Notes of one title and priority are not sorted by vault (2.0).
     #[serde(skip_serializing_if = "is_off")]
     pub vaults_tie: bool,
-    /// A title stands for the last note that has it, not for all (2.0).
+    /// A title means the last note that has it, not all of them (2.0).
     pub last_title_wins: bool,
     /// A title is gone as soon as one of the notes that share it is (2.0).
     pub titles_are_a_set: bool,

@@ -136,8 +136,8 @@ pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> V
     candidates
 }
 
-/// The picks after the model answered; `None` is a model that failed. Notes that are in
-/// anyway stay, whatever it chose.
+/// The picks after the model answered; `None` is a model that failed. Forced notes stay,
+/// whether it chose them or not.
 pub fn select(
     turn: VaultTurn<'_>,
     matches: &Matches,

@@ -165,7 +165,7 @@ fn a_folder_may_end_in_a_slash_except_for_deeplore() {
         let vault = Vault::compile([low.clone(), top.clone()], &rules);
         let picks: Vec<Pick> =
             vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
-        let gates = Gates::new(&vault, &rules, vault.entries(), &[], false);
+        let gates = VaultGates::new(&vault, &rules, vault.entries(), &[], false);
         let (kept, _) = gates.by_folder(picks, &["a/".to_owned()]);
         let titles: Vec<&str> =
             kept.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::sort::array_index;
+use crate::{js_value::write_number, sort::array_index};
 
 /// The JSON text of a value as `JSON.stringify` gives it: numbers are doubles, and fields that
 /// look like array indexes come first, ascending.
@@ -16,7 +16,7 @@ fn write(value: &Value, out: &mut String) {
     match value {
         Value::Null | Value::Bool(_) | Value::String(_) => out.push_str(&value.to_string()),
         Value::Number(given) => match given.as_f64() {
-            Some(given) => out.push_str(&number(given)),
+            Some(given) => out.push_str(&write_number(given)),
             None => out.push_str("null"),
         },
         Value::Array(items) => {
@@ -45,33 +45,6 @@ fn write_fields(fields: &Map<String, Value>, out: &mut String) {
         write(value, out);
     }
     out.push('}');
-}
-
-/// A number as `String(number)` gives it: the fewest digits that tell it apart, with an exponent
-/// where it is very large or very small.
-fn number(number: f64) -> String {
-    if number == 0.0 {
-        return "0".to_owned();
-    }
-    let spelled = format!("{:e}", number.abs());
-    let (digits, exponent) = spelled.split_once('e').unwrap_or((&spelled, "0"));
-    let digits = digits.replace('.', "");
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let sign = if number < 0.0 { "-" } else { "" };
-    // Where the point is, counted in digits.
-    let (point, count) = (exponent + 1, i32::try_from(digits.len()).unwrap_or(i32::MAX));
-    let zeros = |many: i32| "0".repeat(usize::try_from(many).unwrap_or(0));
-    let at = |place: i32| digits.split_at(usize::try_from(place).unwrap_or(0));
-    match point {
-        -5..=0 => format!("{sign}0.{}{digits}", zeros(-point)),
-        1..=21 if point >= count => format!("{sign}{digits}{}", zeros(point - count)),
-        1..=21 => format!("{sign}{}.{}", at(point).0, at(point).1),
-        _ => {
-            let (first, others) = at(1);
-            let dot = if others.is_empty() { "" } else { "." };
-            format!("{sign}{first}{dot}{others}e{exponent:+}")
-        }
-    }
 }
 
 #[cfg(test)]

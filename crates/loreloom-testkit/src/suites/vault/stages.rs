@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     dialects::vault::{
-        Divided, Fitted, Gates, Logged, Operator, Pick, Record, Seat, Vault, VaultRules,
+        Divided, Fitted, Logged, Operator, Pick, Record, Seat, Vault, VaultGates, VaultRules,
         VaultState, apply_marks, fit, hash_of,
     },
     shorten::shorten,
@@ -38,10 +38,10 @@ impl Stage {
         Self { vault, picks }
     }
 
-    fn gates<'a>(&'a self, input: &Value, rules: &'a VaultRules) -> Gates<'a> {
+    fn gates<'a>(&'a self, input: &Value, rules: &'a VaultRules) -> VaultGates<'a> {
         let is_new_chat = input["bootstrapActive"] != Value::Bool(false);
         let pins = marks(&input["pins"]);
-        Gates::new(&self.vault, rules, self.vault.entries(), &pins, is_new_chat)
+        VaultGates::new(&self.vault, rules, self.vault.entries(), &pins, is_new_chat)
     }
 
     fn kept(&self, (kept, stopped): Divided) -> Value {
