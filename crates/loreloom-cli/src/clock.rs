@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use loreloom_core::units::Timestamp;
-use loreloom_memory::ports::Clock;
+use loreloom_ports::Clock;
 
 /// Tells the time of the machine.
 #[derive(Clone, Copy, Debug)]

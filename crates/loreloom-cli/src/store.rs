@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 use loreloom_store::{SqliteStore, StoreAddress};
 
 use crate::config::Config;

@@ -2,8 +2,8 @@
 
 use anyhow::Context as _;
 use loreloom_core::ids::TenantId;
-pub(crate) use loreloom_memory::past::stored::{StoredChat, speaker};
-use loreloom_memory::ports::{Node, StoryStore};
+use loreloom_ports::{Node, StoryStore};
+pub(crate) use loreloom_server::past::stored::{StoredChat, speaker};
 
 /// Reads a chat's current path.
 pub(crate) async fn read(store: &dyn StoryStore, chat: &str) -> anyhow::Result<StoredChat> {

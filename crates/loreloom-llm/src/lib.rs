@@ -15,7 +15,7 @@
 //! ```
 //! use loreloom_core::{chat::Role, prompt::PromptMessage, tokens::TokenCounter, units::Tokens};
 //! use loreloom_llm::{offline::OfflineModel, tokenizers::Tokenizer};
-//! use loreloom_memory::ports::{ChatModel, ChatRequest};
+//! use loreloom_ports::{ChatModel, ChatRequest};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use http::StatusCode;
 use loreloom_core::notebook::NoteCutter;
-use loreloom_memory::ports::{
+use loreloom_ports::{
     BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 use tokio::{

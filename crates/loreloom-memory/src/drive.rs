@@ -6,10 +6,10 @@
 use loreloom_core::{chat::Role, prompt::PromptMessage};
 
 use crate::{
-    pass::{Answers, Need, Purpose, Question, Script},
-    ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError},
+    pass::{Answers, ModelQuestion, Need, Purpose, Script},
     tiers::together,
 };
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
 
 /// A pass could not be finished. Nothing has been written, and the answers so far hold.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub async fn drive<T>(
 }
 
 /// Asks, with the form of the answer where it has one and the model's server knows forms.
-async fn answer(question: &Question, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
+async fn answer(question: &ModelQuestion, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
     let asked = request(question);
     match model.complete(&asked).await {
         Err(ModelError::Refused { status, .. })
@@ -66,7 +66,7 @@ async fn answer(question: &Question, model: &dyn ChatModel) -> Result<ChatReply,
     }
 }
 
-fn request(question: &Question) -> ChatRequest {
+fn request(question: &ModelQuestion) -> ChatRequest {
     ChatRequest {
         messages: vec![PromptMessage {
             role: Role::User,
@@ -104,10 +104,8 @@ mod tests {
     use async_trait::async_trait;
 
     use super::*;
-    use crate::{
-        ports::{EmbedError, Vector},
-        similarity::Vectors,
-    };
+    use crate::similarity::Vectors;
+    use loreloom_ports::{EmbedError, Vector};
 
     /// Answers from a list; an empty answer stands for a failure.
     struct Listed(Mutex<Vec<&'static str>>);
@@ -148,8 +146,8 @@ mod tests {
         }
     }
 
-    fn question(purpose: Purpose) -> Question {
-        Question { purpose, prompt: String::new(), max_tokens: 1 }
+    fn question(purpose: Purpose) -> ModelQuestion {
+        ModelQuestion { purpose, prompt: String::new(), max_tokens: 1 }
     }
 
     fn pass(script: &mut Script<'_>) -> Result<String, Need> {

@@ -2,9 +2,10 @@
 
 use crate::{
     ids::Ids,
-    record::{Entity, EntityId, EntityKind, Memory, MemoryId},
+    record::{Entity, EntityId, EntityKind, Memory},
     text::contains_word,
 };
+use loreloom_ports::MemoryId;
 
 /// Names are compared without case, and with one kind of apostrophe.
 fn folded(name: &str) -> String {

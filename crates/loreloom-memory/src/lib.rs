@@ -1,8 +1,7 @@
-//! Loreloom's memory: what a story remembers, as pure decisions, and the traits through
-//! which the server reaches the outside world.
+//! Loreloom's memory: what a story remembers, and what of it a prompt gets.
 //!
-//! Nothing here reads a clock or draws a random number, and only [`drive`] awaits. A pass is
-//! a function of its input and of the answers it has been given ([`pass`]).
+//! Decisions are pure: a pass is a function of its input and of the answers it has been given
+//! ([`pass`]). Stores, models and the clock are reached through the traits of `loreloom-ports`.
 //!
 //! ```
 //! use loreloom_memory::{pass::{Answers, Need, Script}, rules::Rules, tiers::continuity};
@@ -21,24 +20,19 @@
 //! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
 //! ```
 
-pub mod bell;
 pub mod budget;
 pub mod change;
 pub mod cycle;
 pub mod drive;
 pub mod entities;
 pub mod event;
-pub mod hardware;
 pub mod ids;
 pub mod inject;
-pub mod lore_vectors;
 pub mod migrate;
+pub mod model_profile;
 pub mod model_test;
 mod number;
 pub mod pass;
-pub mod past;
-pub mod policy;
-pub mod ports;
 pub mod presence;
 pub mod recall;
 pub mod recap;
@@ -55,6 +49,5 @@ pub mod text;
 pub mod tiers;
 pub mod timeline;
 pub mod turn;
-pub mod vault_select;
 pub mod verify;
 pub mod window;

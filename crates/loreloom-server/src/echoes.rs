@@ -2,12 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use loreloom_core::{
-    chat::Role,
-    macros::MacroValues,
-    recognise::{Body, Request},
-    wrap::strip_echo,
-};
+use loreloom_core::{chat::Role, macros::MacroValues, wrap::strip_echo};
+use loreloom_recognise::{Body, Request};
 
 use crate::{app::App, lore::Lore, story::Names};
 

@@ -12,7 +12,7 @@ use loreloom_core::{
     library::Dialect,
     rules::Rules,
 };
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_ports::{StoreError, StoryStore};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use utoipa::ToSchema;

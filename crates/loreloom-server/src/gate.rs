@@ -20,7 +20,7 @@ use http::{
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
 use loreloom_core::ids::TenantId;
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use tower::ServiceExt as _;
 
 use crate::{

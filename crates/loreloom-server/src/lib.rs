@@ -2,7 +2,7 @@
 //! pages that show what it did.
 //!
 //! The server is handed a store, an upstream and a clock through the traits of
-//! `loreloom-memory`; it names no database and no HTTP client.
+//! `loreloom-ports`; it names no database and no HTTP client.
 
 mod api;
 mod app;
@@ -29,16 +29,16 @@ mod limits;
 mod live;
 mod live_features;
 mod looking_back;
-mod lookout;
 mod lore;
+pub mod lore_vectors;
 mod metrics;
 mod models;
 mod moving;
 mod notices;
 mod noting;
 mod own_connections;
-mod pace;
 mod pages;
+pub mod past;
 mod paths;
 mod prompt_map;
 mod proxy;
@@ -54,6 +54,7 @@ mod story;
 mod timings;
 mod trying;
 mod unopened;
+pub mod vault_select;
 mod vaults;
 
 pub use self::{

@@ -10,10 +10,8 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
-use loreloom_memory::{
-    inject::SlotChanges,
-    ports::{Change, Desk, Item, StoreError},
-};
+use loreloom_memory::inject::SlotChanges;
+use loreloom_ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -225,12 +225,12 @@ impl App {
             Ok((questions.used(self.defaults.context), questions.model(model)?))
         });
         match employed {
-            Some(Ok((used, model))) => memory.employ(used, model),
+            Some(Ok((used, model))) => memory.models.assign(used, model),
             Some(Err(reason)) => {
-                memory.dismiss();
+                memory.models.dismiss();
                 return Err(reason);
             }
-            None => memory.dismiss(),
+            None => memory.models.dismiss(),
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{StreamExt as _, future::join_all};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header::AUTHORIZATION};
-use loreloom_memory::ports::UpstreamCall;
+use loreloom_ports::UpstreamCall;
 use serde_json::{Value, json};
 
 use crate::{

@@ -13,7 +13,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::TurnId;
+use loreloom_ports::TurnId;
 use serde::Serialize;
 use tokio::sync::broadcast;
 

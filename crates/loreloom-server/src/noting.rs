@@ -9,7 +9,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     state::StateDelta,
 };
-use loreloom_memory::ports::{ChatRequest, StoreError, TurnRecord};
+use loreloom_ports::{ChatRequest, StoreError, TurnRecord};
 
 use crate::app::App;
 

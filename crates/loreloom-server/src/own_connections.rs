@@ -10,7 +10,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_memory::ports::{Change, Desk, StoreError};
+use loreloom_ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -59,7 +59,7 @@ impl OwnConnection {
     /// same: requests for it must go nowhere else, and it can be replaced.
     pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
         let items = desk.items(tenant, CONNECTIONS).await?;
-        let read = |item: &loreloom_memory::ports::Item| {
+        let read = |item: &loreloom_ports::Item| {
             let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key).into();
             match Kept::deserialize(&item.value) {
                 Ok(Kept { settings, reach }) => Self { name, settings, reach, problem: None },

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use loreloom_core::units::Tokens;
-use loreloom_memory::{
-    ports::{ChatModel, Embedder},
-    service::ModelUse,
-};
+use loreloom_memory::service::ModelUse;
+use loreloom_ports::{ChatModel, Embedder};
 
 /// Opens models of a connection. Where none is named, it is the connection's own; a failure is
 /// told in words.

@@ -3,11 +3,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use loreloom_core::{
-    ids::ChatId,
-    recognise::{Answer, MESSAGE_COST, Memory, Recognition, Request, Ticket},
-};
-use loreloom_memory::ports::{StoreError, StoryStore};
+use loreloom_core::ids::ChatId;
+use loreloom_ports::{StoreError, StoryStore};
+use loreloom_recognise::{Answer, KnownStories, MESSAGE_COST, Recognition, Request, Ticket};
 
 use crate::app::App;
 
@@ -21,7 +19,7 @@ const FOUND: [&str; 2] = ["chat-", "auto-"];
 
 /// Everything seen so far.
 #[derive(Default)]
-pub struct Recogniser(Mutex<Memory>);
+pub struct Recogniser(Mutex<KnownStories>);
 
 /// A request that was recognised and taken up.
 pub(crate) struct Seen {
@@ -30,7 +28,7 @@ pub(crate) struct Seen {
 }
 
 impl Recogniser {
-    fn lock(&self) -> MutexGuard<'_, Memory> {
+    fn lock(&self) -> MutexGuard<'_, KnownStories> {
         // What a panic leaves behind is still a memory: a message more or less.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

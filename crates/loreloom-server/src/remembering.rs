@@ -11,10 +11,10 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     inject::SlotChanges,
-    ports::MemoryError,
     presence::characters,
-    service::{MemoryService, Spoken, TurnAsked, TurnMemory, Who, Withheld},
+    service::{MemoryServices, NewReply, TurnMemory, TurnRequest, Who, Withheld},
 };
+use loreloom_ports::MemoryError;
 use tokio::{
     runtime::Handle,
     task::{JoinHandle, spawn_blocking},
@@ -35,7 +35,7 @@ pub(crate) enum Remembering {
 /// What memory is asked for a turn.
 pub(crate) struct Question {
     app: App,
-    memory: Arc<MemoryService>,
+    memory: Arc<MemoryServices>,
     path: Arc<Path>,
     speaker: Who,
     group: Vec<String>,
@@ -45,8 +45,8 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    fn asked(&self) -> TurnAsked<'_> {
-        TurnAsked {
+    fn asked(&self) -> TurnRequest<'_> {
+        TurnRequest {
             tenant: &self.app.tenant,
             chat: self.path.chat(),
             path: self.path.items(),
@@ -60,7 +60,7 @@ impl Question {
     }
 
     async fn answer(&self) -> Result<TurnMemory, MemoryError> {
-        self.memory.for_turn(&self.asked()).await
+        self.memory.recall.for_turn(&self.asked()).await
     }
 }
 
@@ -89,7 +89,7 @@ impl App {
             counter: Arc::clone(&line.counter),
             changes: Arc::clone(&self.live().slots),
         };
-        if question.memory.is_at_hand(&question.asked()) {
+        if question.memory.recall.is_quick(&question.asked()) {
             return Remembering::AtHand(question);
         }
         let runtime = Handle::current();
@@ -132,7 +132,7 @@ impl App {
         changes: &SlotChanges,
     ) -> Result<TurnMemory, MemoryError> {
         let Some(memory) = &self.memory else { return Ok(TurnMemory::default()) };
-        let asked = TurnAsked {
+        let asked = TurnRequest {
             tenant,
             chat: path.chat(),
             path: path.items(),
@@ -143,7 +143,7 @@ impl App {
             changes: Some(changes),
             counter,
         };
-        memory.as_it_would_be(&asked).await
+        memory.recall.preview(&asked).await
     }
 
     /// What memory keeps from a character of what is known on a path.
@@ -154,7 +154,7 @@ impl App {
         speaker: &str,
     ) -> Result<Vec<Withheld>, MemoryError> {
         let Some(memory) = &self.memory else { return Ok(Vec::new()) };
-        memory.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
+        memory.recall.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
     }
 
     /// Tells memory of a reply that came through the API.
@@ -172,13 +172,13 @@ impl App {
     pub(crate) async fn remember(&self, path: &Path, names: &Names) {
         let Some(memory) = &self.memory else { return };
         let speakers = [who(names)];
-        let spoken = Spoken {
+        let spoken = NewReply {
             tenant: &self.tenant,
             chat: path.chat(),
             path: path.items(),
             speakers: &speakers,
         };
-        if let Err(error) = memory.after_reply(&spoken).await {
+        if let Err(error) = memory.planner.after_reply(&spoken).await {
             tracing::warn!(%error, "memory was not told of the reply");
         }
     }

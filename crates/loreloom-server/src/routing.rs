@@ -4,7 +4,7 @@
 //! to ask when that changes (`live_features`).
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_memory::ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, Desk, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

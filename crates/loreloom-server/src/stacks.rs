@@ -11,17 +11,15 @@ use std::{
     time::Duration,
 };
 
+use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     book::Book,
+    dialects::vault::{FieldDefinition, Note},
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     rules::Rules,
-    vault::{FieldDefinition, Note},
 };
-use loreloom_memory::{
-    lore_vectors::LoreVectors,
-    ports::{Desk, EmbedError, Embedder, StoreError},
-};
+use loreloom_ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
@@ -357,7 +355,7 @@ mod tests {
         turn::Transcript,
         units::Timestamp,
     };
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
     use crate::bookcase::Maker;
@@ -374,7 +372,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
-        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
         let stacks = Stacks::new([book("named")], Rules::default(), None).unwrap();
         assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
         let begun = stacks.lore();
@@ -394,7 +392,10 @@ mod tests {
         let stacks = Stacks::new([], Rules::default(), None).unwrap();
         let note = Note::new("", "Bell.md", "Bell");
         stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
-        assert_eq!(stacks.lore().library().vault().map(loreloom_core::vault::Vault::len), Some(1));
+        assert_eq!(
+            stacks.lore().library().vault().map(loreloom_core::dialects::vault::Vault::len),
+            Some(1)
+        );
         stacks.set_notes(Vec::new()).await.unwrap();
         assert!(stacks.lore().library().vault().is_none());
     }
@@ -412,10 +413,7 @@ mod tests {
             1
         }
 
-        async fn embed(
-            &self,
-            texts: &[&str],
-        ) -> Result<Vec<loreloom_memory::ports::Vector>, EmbedError> {
+        async fn embed(&self, texts: &[&str]) -> Result<Vec<loreloom_ports::Vector>, EmbedError> {
             let mut heard = self.1.lock().unwrap();
             heard.extend(texts.iter().map(|text| (*text).to_owned()));
             Ok(texts.iter().map(|_| vec![1.0]).collect())
@@ -441,7 +439,7 @@ mod tests {
         stacks.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
         let guest = stacks.for_another().unwrap();
-        let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
         let case = Bookcase { desk: &desk, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&desk, &tenant).await.unwrap();

@@ -10,7 +10,7 @@ use std::{
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::TurnId;
+use loreloom_ports::TurnId;
 
 /// Turns that are kept.
 const KEPT: usize = 5_000;

@@ -12,7 +12,7 @@ use loreloom_core::{
     notebook::NoteCutter,
     tokens::{ByteEstimate, TokenCounter},
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Diagnosis, Finding, Finished, ReplyHiding, ReplyReading, Step, StepOutcome, Upstream,
     UpstreamCall, UpstreamError, UpstreamReply,
 };

@@ -5,8 +5,8 @@
 //! folders, and asking Obsidian, is the host's: it hands the server a [`VaultKeeper`].
 
 use async_trait::async_trait;
-use loreloom_core::{ids::TenantId, vault::NoteSource};
-use loreloom_memory::ports::{Change, Desk, StoreError};
+use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
+use loreloom_ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::{app::App, connection_settings::KeySource};
@@ -102,7 +102,7 @@ impl RegisteredVault {
     /// The vaults that are registered, by name.
     pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
         let items = desk.items(tenant, VAULTS).await?;
-        let read = |item: &loreloom_memory::ports::Item| {
+        let read = |item: &loreloom_ports::Item| {
             let damaged = |reason: String| StoreError::Damaged {
                 what: format!("`{}` on the desk", item.key),
                 reason,

@@ -10,7 +10,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_formats::dialect_of;
-use loreloom_memory::ports::{Clock as _, Revision};
+use loreloom_ports::{Clock as _, Revision};
 use loreloom_server::{Bookcase, Maker, Standing};
 
 use super::serve::runtime;

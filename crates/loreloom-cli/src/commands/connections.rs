@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use loreloom_core::ids::TenantId;
 use loreloom_llm::connection::Address;
-use loreloom_memory::ports::{Finding, StepOutcome, StoreError};
+use loreloom_ports::{Finding, StepOutcome, StoreError};
 use loreloom_server::{
     ConnectionKind, ConnectionSettings, FeatureChoice, KeptRouting, KeySource, OwnConnection,
     RouteSetting, Routing, ServerUrl,

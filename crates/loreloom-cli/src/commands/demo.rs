@@ -23,7 +23,7 @@ use loreloom_core::{
 };
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Upstream, UpstreamCall};
+use loreloom_ports::{Upstream, UpstreamCall};
 use loreloom_server::{
     App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn, Stacks,
     Weaving,
@@ -85,7 +85,7 @@ impl Demo {
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
-            told: std::collections::BTreeMap::new(),
+            contexts: std::collections::BTreeMap::new(),
         };
         let offline =
             ConnectionSettings { kind: ConnectionKind::Offline, ..ConnectionSettings::default() };

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_store::archive;
+use loreloom_ports::history::archive;
 
 use super::{
     conversion::{Converted, CrossingArguments},

@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_formats::{Format, ImportNote, Loss, chat::ImportedChat};
-use loreloom_memory::ports::Clock as _;
+use loreloom_ports::Clock as _;
+use loreloom_ports::history::archive::{self, Archive};
 use loreloom_server::{ChatCounts, ChatImportError, import_chats};
-use loreloom_store::archive::{self, Archive};
 use serde::Serialize;
 
 use self::found::{Found, Kind};

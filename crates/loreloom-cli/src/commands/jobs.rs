@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{Clock as _, JobId};
+use loreloom_ports::{Clock as _, JobId};
 
 use super::serve::runtime;
 use crate::{clock::SystemClock, moment, store::StoreArguments, wording::counted};

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io::Write};
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use loreloom_core::ids::TenantId;
-use loreloom_memory::ports::Clock as _;
+use loreloom_ports::Clock as _;
 use loreloom_server::{KeyCabinet, KeyRecord, Scope};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::{io::Write, str::FromStr};
 
 use clap::Args;
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::{Clock as _, Retained, Retention};
+use loreloom_ports::{Clock as _, Retained, Retention};
 
 use super::serve::runtime;
 use crate::{clock::SystemClock, store::StoreArguments, wording::counted};

@@ -17,10 +17,8 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_llm::{connection::Address, embed::StaticEmbedder};
-use loreloom_memory::{
-    ports::{ChatModel, Embedder, Store},
-    service::ModelUse,
-};
+use loreloom_memory::service::ModelUse;
+use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Recogniser,
@@ -193,7 +191,7 @@ impl Serve {
             keeper.begin(&app).await?;
             app.stacks.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
-                memory.employ(extractor.used, extractor.model);
+                memory.models.assign(extractor.used, extractor.model);
             }
             let server = Server::start(app.clone(), address).await?;
             serve_memory::work(&app);
@@ -287,7 +285,7 @@ impl Serve {
             user: user.map_or_else(|| "User".to_owned(), Clone::clone),
             speaker: character.map(|name| Speaker::named(name.as_str())),
             seed: self.seed.or(story.seed).unwrap_or_default(),
-            told: config.chats.clone(),
+            contexts: config.chats.clone(),
         };
         let weaving = Weaving::default();
         let deadline = self.deadline.or(config.weaving.deadline_ms);

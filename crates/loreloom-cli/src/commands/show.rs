@@ -10,7 +10,7 @@ use loreloom_core::{
     report::{BudgetUse, Outcome, Verdict},
     units::Tokens,
 };
-use loreloom_memory::ports::{StoryStore, TurnRecord, TurnSummary};
+use loreloom_ports::{StoryStore, TurnRecord, TurnSummary};
 use serde::Serialize;
 
 use super::serve::runtime;

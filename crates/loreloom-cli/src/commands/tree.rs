@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::{PrefixHash, TenantId};
-use loreloom_memory::ports::Node;
+use loreloom_ports::Node;
 use serde::Serialize;
 
 use super::serve::runtime;

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{Clock as _, WriteId, WriteKind, WriteRecord};
+use loreloom_ports::{Clock as _, WriteId, WriteKind, WriteRecord};
 use loreloom_store::counting;
 
 use super::serve::runtime;

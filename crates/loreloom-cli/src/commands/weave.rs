@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Plan, PromptTemplate, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -16,13 +16,14 @@ use loreloom_core::{
     report::{Outcome, Report, Verdict, words},
     state::StoryState,
     tokens::TokenCounter,
-    turn::{CardTexts, Host, Speaker, Transcript, Turn},
+    turn::{CardTexts, Speaker, Transcript, Turn, TurnInput},
     units::Tokens,
 };
 use loreloom_formats::{
     Limit,
     chat::{ImportedChat, carried_state, import_chat},
 };
+use loreloom_recognise::layout_of;
 use loreloom_server::Lore;
 use serde::Serialize;
 
@@ -159,25 +160,20 @@ impl Weave {
         let near = lore::near(&lore, &transcript)?;
         let scene = self.scene.scene(&vault_names(lore.library()));
         let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
-        let mut turn = Turn {
-            chat: path.chat(),
-            prefix: path.prefix(),
-            answers: path.last_user(),
-            transcript: &transcript,
+        let mut input = TurnInput {
             generation,
-            speaker: speaker.as_ref(),
-            user: &user,
-            card: &card_texts,
-            prompts: &[],
-            forced: &[],
+            speaker,
+            user,
+            card: card_texts,
             context: Tokens(self.context),
             seed: self.seed,
-            at: None,
-            dry_run: false,
-            host: Host { near: &near, scene: Some(&scene), ..Host::default() },
+            near,
+            vault_context: Some(scene),
+            ..TurnInput::default()
         };
-        let known = || card.as_ref()?.greeting(&prompt, &turn.macros());
-        turn.host.greeting = self.greeting.or_else(known);
+        let known = || card.as_ref()?.greeting(&prompt, &input.turn(&path, &transcript).macros());
+        input.greeting = self.greeting.or_else(known);
+        let turn = input.turn(&path, &transcript);
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
@@ -209,7 +205,7 @@ impl Weave {
             let texts = texts.expanded(&turn.macros());
             build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
         } else {
-            plan = Layout::of(prompt, false).plan(prompt, &woven.injections);
+            plan = layout_of(prompt, false).plan(prompt, &woven.injections);
             plan.apply(prompt.to_vec())
         };
         plan.tell(&mut woven.report, spans);

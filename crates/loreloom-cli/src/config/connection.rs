@@ -23,11 +23,8 @@ use loreloom_llm::{
     tokenizers::{Tokenizer, TokenizerChoice},
     upstream::HttpUpstream,
 };
-use loreloom_memory::{
-    hardware::Hardware,
-    ports::{ChatModel, Diagnosis, Embedder, Upstream},
-    service::ModelUse,
-};
+use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
+use loreloom_ports::{ChatModel, Diagnosis, Embedder, Upstream};
 use loreloom_server::{
     Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
     Prospecting, Questions, Reach, TokenizerSetting,
@@ -347,7 +344,7 @@ impl Opened {
         };
         ModelUse {
             connection: ConnectionId::from(self.name.as_str()),
-            hardware: Hardware::of(source, None),
+            profile: ModelProfile::of(source, None),
             at_once: self
                 .config
                 .at_once
@@ -377,7 +374,7 @@ impl Questions for Opened {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_memory::ports::ChatRequest;
+    use loreloom_ports::ChatRequest;
     use loreloom_testkit::model_server::{ModelServer, Script};
 
     use super::*;

@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::StoryStore as _;
+use loreloom_ports::StoryStore as _;
 use loreloom_store::SqliteStore;
 use loreloom_testkit::store_suite::fixture;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command, time::Duration};
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_memory::ports::Change;
+use loreloom_ports::Change;
 use loreloom_store::StoreAddress;
 use loreloom_testkit::{
     model_server::{ModelServer, Reply, Script},

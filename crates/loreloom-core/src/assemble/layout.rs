@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{chat::Role, wrap::WrapFormat};
+use crate::{chat::Role, prompt::PromptMessage, wrap::WrapFormat};
 
 /// The outline of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,31 @@ pub enum Stands {
     Aside,
     /// A tool call or its result.
     Tool,
+}
+
+impl Layout {
+    /// The outline of a list of messages that is known to be a chat: what the system says
+    /// before the first message is the head, everything of user and model is story. `strict`
+    /// keeps the roles as they alternate.
+    ///
+    /// For a prompt that a front end built, with examples, notes and merged roles, use
+    /// `layout_of` of `loreloom-recognise`.
+    pub fn of_messages(prompt: &[PromptMessage], strict: bool) -> Self {
+        let leading = prompt.iter().take_while(|message| message.role == Role::System).count();
+        let mark = |(at, message): (usize, &PromptMessage)| {
+            let stands = match message.role {
+                Role::System if at < leading => Stands::Head,
+                Role::System => Stands::Aside,
+                Role::User | Role::Assistant => Stands::Story,
+                Role::Tool => Stands::Tool,
+            };
+            Mark { message: at, range: None, role: message.role, stands }
+        };
+        let mut marks = prompt.iter().enumerate().map(mark);
+        let head = marks.by_ref().take(leading).collect();
+        let form = if strict { Form::Alternating } else { Form::Messages };
+        Self { form, head, chat: marks.collect(), ..Self::default() }
+    }
 }
 
 const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];

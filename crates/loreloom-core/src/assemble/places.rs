@@ -251,6 +251,3 @@ impl Finder<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

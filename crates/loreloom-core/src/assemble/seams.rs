@@ -106,7 +106,8 @@ mod tests {
             for count in 0..=injections.len() {
                 let before = prompt(parts);
                 for strict in [false, true] {
-                    let plan = Layout::of(&before, strict).plan(&before, &injections[..count]);
+                    let plan =
+                        Layout::of_messages(&before, strict).plan(&before, &injections[..count]);
                     let assembled = plan.apply(before.clone());
                     assert_eq!(plan.texts(), assembled.spans.len(), "{parts:?}");
                     let woven = assembled.messages;

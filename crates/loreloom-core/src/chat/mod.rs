@@ -11,6 +11,6 @@ pub use self::{
     extras::Extras,
     message::{GenerationType, Message, Role},
     path::{Path, PathItem},
-    text::Text,
+    text::{Text, single_spaced},
     voices::Voices,
 };

@@ -157,6 +157,18 @@ impl From<Text> for String {
     }
 }
 
+/// The text with every run of blanks as one space.
+pub fn single_spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

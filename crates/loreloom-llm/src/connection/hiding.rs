@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use loreloom_core::notebook::NoteCutter;
-use loreloom_memory::ports::ReplyHiding;
+use loreloom_ports::ReplyHiding;
 use serde_json::{Value, json};
 
 /// The longest line or document that is looked into; a longer one passes by.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{ChatModel, ChatReply, ChatRequest, ModelError};
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 use reqwest::{
     Response, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},

@@ -1,6 +1,6 @@
 //! The wire form of Ollama's chat.
 
-use loreloom_memory::ports::ChatRequest;
+use loreloom_ports::ChatRequest;
 use serde_json::{Map, Value, json};
 
 use super::{

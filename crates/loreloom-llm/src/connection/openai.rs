@@ -1,7 +1,7 @@
 //! The wire form of OpenAI's chat completions.
 
 use loreloom_core::{chat::Role, prompt::PromptMessage};
-use loreloom_memory::ports::ChatRequest;
+use loreloom_ports::ChatRequest;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use loreloom_memory::ports::{Finished, ReplyReading, WholeReply};
+use loreloom_ports::{Finished, ReplyReading, WholeReply};
 use serde_json::Value;
 
 use super::reading::reported_error;

@@ -1,7 +1,7 @@
 //! What an answer says about a connection.
 
 use http::StatusCode;
-use loreloom_memory::ports::{Finding, Step, StepOutcome};
+use loreloom_ports::{Finding, Step, StepOutcome};
 use serde_json::Value;
 
 use super::{Speech, doubtful, failed, finding, number, passed, skipped};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use loreloom_core::tokens::TokenCounter;
-use loreloom_memory::ports::{Diagnosis, Finding, Step, StepOutcome};
+use loreloom_ports::{Diagnosis, Finding, Step, StepOutcome};
 use serde_json::Value;
 
 use self::{

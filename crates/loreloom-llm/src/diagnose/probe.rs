@@ -6,7 +6,7 @@ use http::{
     HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION},
 };
-use loreloom_memory::ports::{Finding, Step};
+use loreloom_ports::{Finding, Step};
 use reqwest::{RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use http::{HeaderValue, header::AUTHORIZATION};
-use loreloom_memory::ports::{EmbedError, Embedder, Vector};
+use loreloom_ports::{EmbedError, Embedder, Vector};
 use serde_json::{Value, json};
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::OnceLock};
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{EmbedError, Embedder, Vector};
+use loreloom_ports::{EmbedError, Embedder, Vector};
 
 use super::{
     table_file::{TableError, TableFile},

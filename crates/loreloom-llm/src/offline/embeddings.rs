@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use loreloom_core::tokens::TokenCounter as _;
-use loreloom_memory::ports::{Embedder as _, Vector};
+use loreloom_ports::{Embedder as _, Vector};
 use serde_json::{Value, json};
 
 use crate::{embed::StaticEmbedder, tokenizers::FastEstimate};

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use loreloom_core::{prompt::PromptMessage, tokens::TokenCounter as _, units::Tokens};
-use loreloom_memory::ports::{ChatModel, ChatReply, ChatRequest, ModelError};
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 
 use super::{narrate::narrate, scene::Scene};
 use crate::tokenizers::FastEstimate;

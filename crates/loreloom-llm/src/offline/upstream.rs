@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE};
 use loreloom_core::{digest::Hasher, notebook::NoteCutter, units::Timestamp};
-use loreloom_memory::ports::{
+use loreloom_ports::{
     ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 use serde_json::{Value, json};

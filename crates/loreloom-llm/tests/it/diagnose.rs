@@ -8,7 +8,7 @@ use loreloom_llm::{
     secret::Secret,
     tokenizers::Tokenizer,
 };
-use loreloom_memory::ports::{Diagnosis as _, Finding, Step, StepOutcome};
+use loreloom_ports::{Diagnosis as _, Finding, Step, StepOutcome};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 fn candidate(url: &str, speech: Speech) -> Candidate {

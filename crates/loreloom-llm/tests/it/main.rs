@@ -10,4 +10,3 @@ mod reach;
 mod server;
 mod steady;
 mod upstream;
-mod vault_select;

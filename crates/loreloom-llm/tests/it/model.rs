@@ -7,7 +7,7 @@ use loreloom_llm::{
     connection::{Address, Connection, ConnectionError, Delivery, OllamaModel, OpenAiModel},
     secret::Secret,
 };
-use loreloom_memory::ports::{ChatModel, ChatReply, ChatRequest, ModelError};
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use loreloom_llm::{
     connection::{ReplyReader, Wire},
     offline::{OfflineModel, OfflineUpstream},
 };
-use loreloom_memory::ports::{ChatModel, ChatRequest, ModelError, Upstream, UpstreamCall};
+use loreloom_ports::{ChatModel, ChatRequest, ModelError, Upstream, UpstreamCall};
 use serde_json::{Value, json};
 
 const WORLD: &str = "The Ashen Gate has been shut since the Long Frost. \

@@ -6,7 +6,7 @@ use loreloom_llm::{
     connection::{Address, ClientRules, ConnectionError, Reach},
     upstream::HttpUpstream,
 };
-use loreloom_memory::ports::{Upstream as _, UpstreamCall};
+use loreloom_ports::{Upstream as _, UpstreamCall};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PUBLIC: ClientRules =

@@ -3,7 +3,7 @@
 use futures_util::StreamExt as _;
 use http::HeaderMap;
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Upstream, UpstreamCall};
+use loreloom_ports::{Upstream, UpstreamCall};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script, embedding};
 use serde_json::{Value, json};
 

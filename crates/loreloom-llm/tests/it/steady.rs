@@ -10,7 +10,7 @@ use loreloom_llm::{
     steady::{Manners, SteadyUpstream},
     upstream::HttpUpstream,
 };
-use loreloom_memory::ports::{Upstream as _, UpstreamCall, UpstreamError, UpstreamReply};
+use loreloom_ports::{Upstream as _, UpstreamCall, UpstreamError, UpstreamReply};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PATH: &str = "/v1/chat/completions";

@@ -3,21 +3,25 @@
 use loreloom_core::ids::MessageId;
 use serde_json::{Map, Value};
 
-use super::{Change, EventKind, NewEvent, RecordKey, Records};
+use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent, RecordKey, Records};
 
 /// What happened between two states, in the order of `after`, removals last.
 ///
 /// A new record is drawn from its own receipts, and a replaced memory lost its place to what
 /// the new one is drawn from. Everything else happened because a pass had read up to
 /// `anchor`; `None` stands for a person.
-pub fn between(before: &Records, after: &Records, anchor: Option<MessageId>) -> Vec<NewEvent> {
+pub fn between(
+    before: &Records,
+    after: &Records,
+    anchor: Option<MessageId>,
+) -> Vec<NewMemoryEvent> {
     let changed = after.iter().filter_map(|(key, new)| {
         let Some(old) = before.get(key) else {
-            return Some(NewEvent {
+            return Some(NewMemoryEvent {
                 record: Some(key.clone()),
-                kind: EventKind::Created,
+                kind: MemoryEventKind::Created,
                 receipts: own_receipts(new).unwrap_or_else(|| anchor.into_iter().collect()),
-                change: Change::New(new.clone()),
+                change: MemoryChange::New(new.clone()),
             });
         };
         let fields = changed_fields(old, new);
@@ -25,20 +29,27 @@ pub fn between(before: &Records, after: &Records, anchor: Option<MessageId>) -> 
             return None;
         }
         let kind = kind_of(old, new);
-        let replacing = superseding(key, new, after).filter(|_| kind == EventKind::Superseded);
+        let replacing =
+            superseding(key, new, after).filter(|_| kind == MemoryEventKind::Superseded);
         // Where a pass stopped reading is known by the message it stopped at.
         let marked = own_mark(&fields);
         let against = contradicting(key, &fields, after);
         let receipts =
             replacing.or(against).or(marked).unwrap_or_else(|| anchor.into_iter().collect());
-        Some(NewEvent { record: Some(key.clone()), kind, receipts, change: Change::Fields(fields) })
+        Some(NewMemoryEvent {
+            record: Some(key.clone()),
+            kind,
+            receipts,
+            change: MemoryChange::Fields(fields),
+        })
     });
-    let gone = before.iter().filter(|(key, _)| after.get(key).is_none()).map(|(key, _)| NewEvent {
-        record: Some(key.clone()),
-        kind: EventKind::Removed,
-        receipts: anchor.into_iter().collect(),
-        change: Change::Gone,
-    });
+    let gone =
+        before.iter().filter(|(key, _)| after.get(key).is_none()).map(|(key, _)| NewMemoryEvent {
+            record: Some(key.clone()),
+            kind: MemoryEventKind::Removed,
+            receipts: anchor.into_iter().collect(),
+            change: MemoryChange::Gone,
+        });
     changed.chain(gone).collect()
 }
 
@@ -88,7 +99,7 @@ fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<Str
     changed.chain(gone.map(|name| (name.clone(), Value::Null))).collect()
 }
 
-fn kind_of(old: &Map<String, Value>, new: &Map<String, Value>) -> EventKind {
+fn kind_of(old: &Map<String, Value>, new: &Map<String, Value>) -> MemoryEventKind {
     let has = |fields: &Map<String, Value>, name: &str| fields.contains_key(name);
     let is_active =
         |fields: &Map<String, Value>| !has(fields, "superseded_by") && !has(fields, "retired");
@@ -97,14 +108,14 @@ fn kind_of(old: &Map<String, Value>, new: &Map<String, Value>) -> EventKind {
         count(new).unwrap_or(0) > count(old).unwrap_or(0)
     };
     match (is_active(old), is_active(new)) {
-        (true, false) if has(new, "superseded_by") => EventKind::Superseded,
-        (true, false) => EventKind::Retired,
-        (false, true) => EventKind::Restored,
-        _ if grew("confirmations") => EventKind::Confirmed,
+        (true, false) if has(new, "superseded_by") => MemoryEventKind::Superseded,
+        (true, false) => MemoryEventKind::Retired,
+        (false, true) => MemoryEventKind::Restored,
+        _ if grew("confirmations") => MemoryEventKind::Confirmed,
         _ if old.get("content") == new.get("content") && grew("unconfirmed_since") => {
-            EventKind::Faded
+            MemoryEventKind::Faded
         }
-        _ => EventKind::Edited,
+        _ => MemoryEventKind::Edited,
     }
 }
 
@@ -114,12 +125,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        event::{Event, WriteId, character_records, fold, to_character},
+        event::{character_records, fold, to_character},
         record::{
             Canon, CharacterMemory, Descriptor, Entity, EntityId, Insight, InsightKind, Magnitude,
             Memory, Retirement, StoryArc,
         },
     };
+    use loreloom_ports::{MemoryEvent, MemoryWriteId};
 
     fn message(number: u8) -> MessageId {
         MessageId(Digest([number; 16]))
@@ -138,16 +150,16 @@ mod tests {
         character_records(&CharacterMemory { memories, ..CharacterMemory::default() })
     }
 
-    fn numbered(writes: &[Vec<NewEvent>]) -> Vec<Event> {
-        let named = |(at, events): (usize, &Vec<NewEvent>)| {
+    fn numbered(writes: &[Vec<NewMemoryEvent>]) -> Vec<MemoryEvent> {
+        let named = |(at, events): (usize, &Vec<NewMemoryEvent>)| {
             events.iter().cloned().map(move |event| (format!("w{at}"), event)).collect::<Vec<_>>()
         };
         let all = writes.iter().enumerate().flat_map(named);
         (1..)
             .zip(all)
-            .map(|(number, (write, event))| Event {
+            .map(|(number, (write, event))| MemoryEvent {
                 number,
-                write: WriteId(write),
+                write: MemoryWriteId(write),
                 chat: Some("c".into()),
                 at: loreloom_core::units::Timestamp(0),
                 event,
@@ -155,11 +167,11 @@ mod tests {
             .collect()
     }
 
-    fn on(log: &[Event], path: &[u8]) -> CharacterMemory {
+    fn on(log: &[MemoryEvent], path: &[u8]) -> CharacterMemory {
         to_character(&fold(log, |_, id| path.iter().any(|number| message(*number) == *id)))
     }
 
-    fn active(log: &[Event], path: &[u8]) -> Vec<String> {
+    fn active(log: &[MemoryEvent], path: &[u8]) -> Vec<String> {
         let all = on(log, path).memories.into_iter().filter(Memory::is_active);
         all.map(|memory| memory.content).collect()
     }
@@ -176,8 +188,11 @@ mod tests {
             between(&container(first), &container(second.clone()), Some(message(3))),
             between(&container(second), &container(third), Some(message(1))),
         ]);
-        let kinds: Vec<EventKind> = log.iter().map(|event| event.event.kind).collect();
-        assert_eq!(kinds[..3], [EventKind::Created, EventKind::Created, EventKind::Superseded]);
+        let kinds: Vec<MemoryEventKind> = log.iter().map(|event| event.event.kind).collect();
+        assert_eq!(
+            kinds[..3],
+            [MemoryEventKind::Created, MemoryEventKind::Created, MemoryEventKind::Superseded]
+        );
         assert_eq!(active(&log, &[1, 2]), ["they no longer quarrel"]);
         assert_eq!(active(&log, &[1]), ["they quarrel"]);
         assert_eq!(on(&log, &[1]).memories[0].retrieval_count, 4);
@@ -203,19 +218,22 @@ mod tests {
         let base = memory("a", "x", 1);
         for (after, expected) in [
             (base.clone(), None),
-            (Memory { confirmations: 1, ..base.clone() }, Some(EventKind::Confirmed)),
-            (Memory { unconfirmed_since: 1, ..base.clone() }, Some(EventKind::Faded)),
-            (memory("a", "y", 1), Some(EventKind::Edited)),
+            (Memory { confirmations: 1, ..base.clone() }, Some(MemoryEventKind::Confirmed)),
+            (Memory { unconfirmed_since: 1, ..base.clone() }, Some(MemoryEventKind::Faded)),
+            (memory("a", "y", 1), Some(MemoryEventKind::Edited)),
             (
                 Memory { retired: Some(Retirement::Evicted), ..base.clone() },
-                Some(EventKind::Retired),
+                Some(MemoryEventKind::Retired),
             ),
         ] {
             let found = between(&container(vec![base.clone()]), &container(vec![after]), None);
             assert_eq!(found.first().map(|event| event.kind), expected);
         }
         let gone = between(&container(vec![base]), &Records::default(), None);
-        assert_eq!((gone[0].kind, &gone[0].change), (EventKind::Removed, &Change::Gone));
+        assert_eq!(
+            (gone[0].kind, &gone[0].change),
+            (MemoryEventKind::Removed, &MemoryChange::Gone)
+        );
     }
 
     fn everything() -> CharacterMemory {
@@ -276,11 +294,11 @@ mod tests {
         let edited = vec![memory("a", "the boat is blue", 1)];
         let counted = vec![Memory { retrieval_count: 2, ..edited[0].clone() }];
         let revert = |write: &str| {
-            vec![NewEvent {
+            vec![NewMemoryEvent {
                 record: None,
-                kind: EventKind::Reverted,
+                kind: MemoryEventKind::Reverted,
                 receipts: vec![],
-                change: Change::Revert(WriteId(write.into())),
+                change: MemoryChange::Revert(MemoryWriteId(write.into())),
             }]
         };
         let mut writes = vec![

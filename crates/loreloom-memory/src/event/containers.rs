@@ -4,8 +4,8 @@ use loreloom_core::{chat::PathItem, digest::Hasher, ids::MessageId};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
-use super::{RecordKey, RecordKind, Records};
 use crate::record::{CharacterMemory, ChatMemory, Ordered, Scene};
+use loreloom_ports::{RecordKey, RecordKind, Records};
 
 /// The records of what outlives a chat.
 pub fn character_records(memory: &CharacterMemory) -> Records {

@@ -3,7 +3,7 @@
 use loreloom_core::ids::{ChatId, MessageId};
 use rustc_hash::FxHashSet;
 
-use super::{Change, Event, Records, WriteId};
+use loreloom_ports::{MemoryChange, MemoryEvent, MemoryWriteId, Records};
 
 /// Which events of a log hold, as flags in their order: equal flags fold alike, so that
 /// what was folded before can be used again.
@@ -12,9 +12,9 @@ pub struct Live(Vec<bool>);
 
 impl Live {
     /// The events whose messages all satisfy `is_told` and whose write was not undone.
-    pub fn of(events: &[Event], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Self {
+    pub fn of(events: &[MemoryEvent], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Self {
         let undone = reverted(events);
-        let holds = |event: &Event| {
+        let holds = |event: &MemoryEvent| {
             let told =
                 |message: &MessageId| event.chat.as_ref().is_none_or(|chat| is_told(chat, message));
             !undone.contains(&event.write) && event.event.receipts.iter().all(told)
@@ -23,25 +23,28 @@ impl Live {
     }
 
     /// Leaves out events that are not wanted.
-    pub fn only(&mut self, events: &[Event], is_wanted: impl Fn(&Event) -> bool) {
+    pub fn only(&mut self, events: &[MemoryEvent], is_wanted: impl Fn(&MemoryEvent) -> bool) {
         for (live, event) in self.0.iter_mut().zip(events) {
             *live &= is_wanted(event);
         }
     }
 
     /// The events that hold, in order.
-    pub fn events<'log>(&self, events: &'log [Event]) -> impl Iterator<Item = &'log Event> {
+    pub fn events<'log>(
+        &self,
+        events: &'log [MemoryEvent],
+    ) -> impl Iterator<Item = &'log MemoryEvent> {
         events.iter().zip(&self.0).filter(|(_, live)| **live).map(|(event, _)| event)
     }
 
     /// The records that hold.
-    pub fn records(&self, events: &[Event]) -> Records {
+    pub fn records(&self, events: &[MemoryEvent]) -> Records {
         let mut records = Records::default();
         for (number, event) in events.iter().enumerate() {
             if !self.0.get(number).copied().unwrap_or(false) {
                 continue;
             }
-            if event.event.change == Change::Forget {
+            if event.event.change == MemoryChange::Forget {
                 records.clear();
                 let before = events[..number].iter().zip(&self.0);
                 let kept = before
@@ -57,15 +60,15 @@ impl Live {
 
 /// The records that hold where all messages satisfy `is_told`. `events` must be in the order
 /// they happened.
-pub fn fold(events: &[Event], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Records {
+pub fn fold(events: &[MemoryEvent], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Records {
     Live::of(events, is_told).records(events)
 }
 
 /// The writes that were undone. An undo that was undone itself undoes nothing.
-pub fn reverted(events: &[Event]) -> FxHashSet<WriteId> {
+pub fn reverted(events: &[MemoryEvent]) -> FxHashSet<MemoryWriteId> {
     let mut undone = FxHashSet::default();
     for event in events.iter().rev() {
-        if let Change::Revert(write) = &event.event.change
+        if let MemoryChange::Revert(write) = &event.event.change
             && !undone.contains(&event.write)
         {
             undone.insert(write.clone());
@@ -74,11 +77,11 @@ pub fn reverted(events: &[Event]) -> FxHashSet<WriteId> {
     undone
 }
 
-fn apply(records: &mut Records, event: &Event) {
+fn apply(records: &mut Records, event: &MemoryEvent) {
     let Some(key) = &event.event.record else { return };
     match &event.event.change {
-        Change::New(fields) => records.insert(key.clone(), fields.clone()),
-        Change::Fields(fields) => {
+        MemoryChange::New(fields) => records.insert(key.clone(), fields.clone()),
+        MemoryChange::Fields(fields) => {
             let Some(known) = records.get_mut(key) else { return };
             for (name, value) in fields {
                 if value.is_null() {
@@ -88,7 +91,7 @@ fn apply(records: &mut Records, event: &Event) {
                 }
             }
         }
-        Change::Gone => records.remove(key),
-        Change::Revert(_) | Change::Forget => {}
+        MemoryChange::Gone => records.remove(key),
+        MemoryChange::Revert(_) | MemoryChange::Forget => {}
     }
 }

@@ -13,12 +13,10 @@
 mod between;
 mod containers;
 mod fold;
-mod record;
 
 pub(crate) use self::containers::{fields_of, positioned, unplaced};
 pub use self::{
     between::between,
     containers::{character_records, chat_records, to_character, to_chat},
     fold::{Live, fold, reverted},
-    record::{Change, Event, EventKind, NewEvent, RecordKey, RecordKind, Records, WriteId},
 };

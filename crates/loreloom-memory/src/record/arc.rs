@@ -3,7 +3,8 @@
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
-use super::{MemoryId, lenient};
+use super::lenient;
+use loreloom_ports::MemoryId;
 
 /// A thread of the story.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
-use super::MemoryId;
+use loreloom_ports::MemoryId;
 
 /// A reply that does not fit what is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

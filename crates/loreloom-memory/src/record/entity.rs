@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MemoryId, lenient};
+use super::lenient;
+use loreloom_ports::MemoryId;
 
 /// An entity's id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::{ChatRecord, ChatSummary, StoreError};
+use loreloom_ports::{ChatRecord, ChatSummary, StoreError};
 
 use super::problem::{Code, Problem};
 use crate::{

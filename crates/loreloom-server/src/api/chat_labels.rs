@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use loreloom_core::ids::ChatId;
-use loreloom_memory::ports::{ChatRecord, StoreError};
+use loreloom_ports::{ChatRecord, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -11,7 +11,7 @@ use axum::{
 };
 use http::StatusCode;
 use loreloom_core::ids::ConnectionId;
-use loreloom_memory::ports::Change;
+use loreloom_ports::Change;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{

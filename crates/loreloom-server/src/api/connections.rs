@@ -12,7 +12,7 @@ use axum::{
 use futures_util::{Stream, stream};
 use http::{HeaderMap, header::ACCEPT};
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_memory::ports::{Diagnosis, Finding, StepOutcome};
+use loreloom_ports::{Diagnosis, Finding, StepOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use utoipa::ToSchema;

@@ -11,7 +11,7 @@ use loreloom_core::{
     ids::{BookId, EntryId, TenantId},
     library::Volume,
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,5 +1,6 @@
 //! Figures: Prometheus text, and turns for the dashboard.
 
+use crate::past::stored::StoredChat;
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -7,10 +8,7 @@ use axum::{
 };
 use http::header::CONTENT_TYPE;
 use loreloom_core::{chat::GenerationType, ids::ChatId, prompt::PromptMessage, units::Timestamp};
-use loreloom_memory::{
-    past::stored::StoredChat,
-    ports::{JobState, StoreError, TurnId, TurnRecord, TurnSummary},
-};
+use loreloom_ports::{JobState, StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -2,9 +2,7 @@
 
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, ConnectionId};
-use loreloom_memory::ports::{
-    Job, JobAccount, JobBody, JobId, JobKind, JobState, NewJob, RawReply,
-};
+use loreloom_ports::{Job, JobAccount, JobBody, JobId, JobKind, JobState, NewJob, RawReply};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};

@@ -5,11 +5,8 @@ use loreloom_core::{
     digest::Hasher,
     ids::{ChatId, MessageId},
 };
-use loreloom_memory::{
-    event::{RecordKey, RecordKind},
-    record::InsightKind,
-    service::Who,
-};
+use loreloom_memory::{record::InsightKind, service::Who};
+use loreloom_ports::{RecordKey, RecordKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -90,7 +87,7 @@ async fn note(
     fields.insert("receipts".to_owned(), json!(receipts));
     fields.retain(|_, value| *value != Value::Null);
     let key = RecordKey::new(RecordKind::Insight, id.clone());
-    let write = memory.put(&caller.tenant, &owner, key, fields).await?;
+    let write = memory.edits.put(&caller.tenant, &owner, key, fields).await?;
     app.api().events.tell(&caller.tenant, Happened::Memory { write: write.to_string() });
     Ok(Json(KnowledgeWrote { undo: undoing::of_memory(&write), id }))
 }

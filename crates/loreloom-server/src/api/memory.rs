@@ -8,11 +8,13 @@ use loreloom_core::{
     ids::{ChatId, MessageId, PrefixHash},
 };
 use loreloom_memory::{
-    event::{Event, EventKind, RecordKey, RecordKind, Records, character_records, chat_records},
-    ports::{Owner, WriteSummary},
+    event::{character_records, chat_records},
     record::InsightKind,
-    service::{Asking, MemoryService, Who},
+    service::{MemoryServices, SearchQuery, Who},
 };
+use loreloom_ports::{MemoryEvent, MemoryEventKind};
+use loreloom_ports::{Owner, WriteSummary};
+use loreloom_ports::{RecordKey, RecordKind, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::MutexGuard;
@@ -39,7 +41,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(history))
 }
 
-pub(super) fn service(app: &App) -> Result<&MemoryService, Problem> {
+pub(super) fn service(app: &App) -> Result<&MemoryServices, Problem> {
     app.memory.as_deref().ok_or_else(no_memory)
 }
 
@@ -52,7 +54,7 @@ pub(super) async fn items(
 ) -> Result<Vec<PathItem>, Problem> {
     let record = caller.chat(app, chat).await?;
     let nodes = app.store.path(&caller.tenant, chat, at.unwrap_or(record.tip)).await?;
-    let item = |node: loreloom_memory::ports::Node| PathItem {
+    let item = |node: loreloom_ports::Node| PathItem {
         id: node.message_id,
         prefix: node.prefix,
         message: node.message,
@@ -130,7 +132,7 @@ async fn on_path(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
-    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let view = memory.views.view(&caller.tenant, &chat, &path, &who).await?;
     let mut records = views(&Owner::Chat(chat), &chat_records(&view.chat));
     if params.who.is_some() {
         records.extend(views(&who.owner(), &character_records(&view.character)));
@@ -196,7 +198,7 @@ async fn knowledge(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = Who::named(&params.who);
-    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let view = memory.views.view(&caller.tenant, &chat, &path, &who).await?;
     let insights = view.character.epistemic_knowledge.iter();
     let items: Vec<Knows> = insights
         .filter(|insight| insight.retired.is_none())
@@ -290,8 +292,8 @@ async fn search(
     }
     let path = items(&app, &caller, &chat, None).await?;
     let who = body.character.as_deref().map(Who::named).unwrap_or_default();
-    let asked = Asking { text: &body.text, most, least };
-    let found = memory.search(&caller.tenant, &chat, &path, &who, asked).await?;
+    let asked = SearchQuery { text: &body.text, most, least };
+    let found = memory.search.search(&caller.tenant, &chat, &path, &who, asked).await?;
     let passages = found.passages.into_iter().filter_map(|hit| {
         let node = path.get(hit.at)?.prefix;
         Some(PassageFound { message: hit.at + 1, node, score: hit.score, text: hit.text })
@@ -387,7 +389,7 @@ struct RecordEvent {
     /// When, in milliseconds since 1970.
     at: i64,
     /// What happened.
-    kind: EventKind,
+    kind: MemoryEventKind,
     /// The messages it rests on.
     receipts: Vec<MessageId>,
     /// What it changed.
@@ -395,7 +397,7 @@ struct RecordEvent {
 }
 
 impl RecordEvent {
-    fn of(event: &Event) -> Self {
+    fn of(event: &MemoryEvent) -> Self {
         Self {
             number: event.number,
             write: event.write.to_string(),
@@ -441,9 +443,10 @@ async fn find(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<Tagged<RecordHistory>>, Problem> {
-    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let records = service(app)?.views.records(&caller.tenant, owner).await?;
     let events = app.store.events(&caller.tenant, owner, 0).await?;
-    let is_it = |event: &&Event| event.event.record.as_ref().is_some_and(|key| key.name() == id);
+    let is_it =
+        |event: &&MemoryEvent| event.event.record.as_ref().is_some_and(|key| key.name() == id);
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
     let Some(last) = events.last().map(|event| event.number) else { return Ok(None) };
     let record = views(owner, &records).into_iter().find(|view| view.id == id);
@@ -466,7 +469,7 @@ pub(super) async fn unchanged<'a>(
     if !seen.is_given() {
         return Ok(alone);
     }
-    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let records = service(app)?.views.records(&caller.tenant, owner).await?;
     // As the service finds it: by its id or the beginning of it.
     let keys = || records.iter().map(|(key, _)| key);
     let mut begin = keys().filter(|key| !id.is_empty() && key.id.starts_with(id));

@@ -11,13 +11,10 @@ use http::StatusCode;
 use loreloom_core::{
     chat::{Message, Path as Story, Role},
     ids::{ChatId, PrefixHash},
-    recognise::wire::{CHAT_NAMES, is_chat_name},
 };
 use loreloom_formats::{Limits, chat::import_chat};
-use loreloom_memory::{
-    past::archive,
-    ports::{Node, Reply, StoreError, TurnId},
-};
+use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
+use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -339,7 +336,7 @@ async fn reply(
     if let Err(error) = app.note(&story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
-    let user = record.given.as_ref().map(|given| given.user.clone());
+    let user = record.input.as_ref().map(|input| input.user.clone());
     app.remember_by_name(&story, user, name).await;
     wrote(&app, &caller, &chat, before, item.prefix).await
 }

@@ -3,13 +3,11 @@
 //! Every problem names the rule that was broken and, where there is one, the value found, so
 //! that a program can react to `code` and a person can read `detail`.
 
+use crate::past::again::AgainError;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
-use loreloom_memory::{
-    past::again::AgainError,
-    ports::{MemoryError, StoreError},
-    service::{ByHandError, ExchangeError, ScratchError},
-};
+use loreloom_memory::service::{EditError, ExchangeError, ReadOnlyError};
+use loreloom_ports::{MemoryError, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -277,7 +275,9 @@ impl From<StoreError> for Problem {
             E::Contradiction { found, .. } => {
                 Self::new(Code::WrongValue, error.to_string()).with(found.clone())
             }
-            E::TooNew { found, .. } => Self::new(Code::WrongValue, error.to_string()).with(*found),
+            E::OtherVersion { found, .. } => {
+                Self::new(Code::WrongValue, error.to_string()).with(*found)
+            }
             E::Missing { .. }
             | E::NotADatabase { .. }
             | E::Exists { .. }
@@ -337,20 +337,20 @@ impl From<MemoryError> for Problem {
     }
 }
 
-impl From<ByHandError> for Problem {
-    fn from(error: ByHandError) -> Self {
+impl From<EditError> for Problem {
+    fn from(error: EditError) -> Self {
         match error {
-            ByHandError::NoRecord { ref id, .. } => {
+            EditError::NoRecord { ref id, .. } => {
                 Self::new(Code::NotFound, error.to_string()).with(id.clone())
             }
-            ByHandError::NoWrite { ref id } => {
+            EditError::NoWrite { ref id } => {
                 Self::new(Code::NotFound, error.to_string()).with(id.0.clone())
             }
-            ByHandError::Undone { .. } => Self::new(Code::Conflict, error.to_string()),
-            ByHandError::Field { .. } | ByHandError::Empty | ByHandError::TooFew { .. } => {
+            EditError::Undone { .. } => Self::new(Code::Conflict, error.to_string()),
+            EditError::Field { .. } | EditError::Empty | EditError::TooFew { .. } => {
                 Self::new(Code::WrongValue, error.to_string())
             }
-            ByHandError::Memory(error) => error.into(),
+            EditError::Memory(error) => error.into(),
         }
     }
 }
@@ -372,15 +372,15 @@ impl From<ExchangeError> for Problem {
     }
 }
 
-impl From<ScratchError> for Problem {
-    fn from(error: ScratchError) -> Self {
+impl From<ReadOnlyError> for Problem {
+    fn from(error: ReadOnlyError) -> Self {
         match error {
-            ScratchError::Open { .. } | ScratchError::None { .. } => {
+            ReadOnlyError::Open { .. } | ReadOnlyError::None { .. } => {
                 Self::new(Code::Conflict, error.to_string())
             }
-            ScratchError::ByHand(error) => error.into(),
-            ScratchError::Memory(error) => error.into(),
-            ScratchError::Story(error) => error.into(),
+            ReadOnlyError::Edit(error) => error.into(),
+            ReadOnlyError::Memory(error) => error.into(),
+            ReadOnlyError::Story(error) => error.into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use loreloom_core::{
     report::{Outcome, Reason, Report, Stop, Verdict},
     units::Tokens,
 };
-use loreloom_memory::ports::TurnRecord;
+use loreloom_ports::TurnRecord;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,10 +2,7 @@
 
 use axum::extract::State;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::{
-    event,
-    ports::{Revision, StoreError, WriteId},
-};
+use loreloom_ports::{MemoryWriteId, Revision, StoreError, WriteId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -32,7 +29,7 @@ pub(super) fn of_chat(chat: &ChatId, version: u64) -> String {
 }
 
 /// Names a write of memory for `POST /undo`.
-pub(super) fn of_memory(write: &event::WriteId) -> String {
+pub(super) fn of_memory(write: &MemoryWriteId) -> String {
     format!("memory.{write}")
 }
 
@@ -40,7 +37,7 @@ pub(super) fn of_memory(write: &event::WriteId) -> String {
 enum Write {
     Desk(u64),
     Chat(ChatId, WriteId),
-    Memory(event::WriteId),
+    Memory(MemoryWriteId),
 }
 
 impl Write {
@@ -48,7 +45,7 @@ impl Write {
         let (kind, rest) = undo.split_once('.')?;
         match kind {
             "desk" => rest.parse().ok().map(Self::Desk),
-            "memory" if !rest.is_empty() => Some(Self::Memory(event::WriteId(rest.to_owned()))),
+            "memory" if !rest.is_empty() => Some(Self::Memory(MemoryWriteId(rest.to_owned()))),
             "chat" => {
                 let (version, chat) = rest.split_once('.')?;
                 Some(Self::Chat(chat.into(), WriteId(version.parse().ok()?)))
@@ -104,7 +101,7 @@ async fn undo(
         }
         Write::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
-            let made = memory.undo(&caller.tenant, &write).await?;
+            let made = memory.edits.undo(&caller.tenant, &write).await?;
             let happened = Happened::Memory { write: made.to_string() };
             app.api().events.tell(&caller.tenant, happened);
             of_memory(&made)

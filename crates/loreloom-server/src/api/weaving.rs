@@ -9,13 +9,16 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::{Injection, Place},
     prompt::PromptMessage,
-    recognise::wire::{CHAT_NAMES, is_chat_name},
     report::{BudgetUse, Warning},
     state::StoryState,
-    turn::Speaker,
+    turn::{Speaker, StoryContext},
     units::Tokens,
 };
-use loreloom_memory::ports::{StoreError, TurnId};
+use loreloom_ports::{StoreError, TurnId};
+use loreloom_recognise::{
+    layout_of,
+    wire::{CHAT_NAMES, is_chat_name},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -175,7 +178,7 @@ async fn weave(
         context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
-        told: loreloom_core::told::Told::default(),
+        stated: StoryContext::default(),
         text: false,
         is_story: true,
         // A preview is made at every key that is pressed: no model is asked for it.
@@ -303,7 +306,7 @@ fn sewn(
     line: Line,
 ) -> (Vec<Injection>, Sent) {
     let wrap = decided.lore.rules().wrap.clone();
-    let layout = Layout { wrap, ..Layout::of(&prompt, line.connection.strict_roles) };
+    let layout = Layout { wrap, ..layout_of(&prompt, line.connection.strict_roles) };
     // The prompt may hold less of the story than there is: then the oldest are missing.
     let Placed { injections, moving } = decided.place(placement, 0, &prompt, &layout);
     let plan = layout.plan(&prompt, &injections);

@@ -11,7 +11,7 @@ use loreloom_core::{
     ids::{BookId, BookVersion, EntryId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{Changed, Store, StoreError};
+use loreloom_ports::{Changed, Store, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::version_of;

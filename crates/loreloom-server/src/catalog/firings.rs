@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
     report::{Verdict, VerdictClass},
 };
-use loreloom_memory::ports::{StoreError, StoryStore, TurnId};
+use loreloom_ports::{StoreError, StoryStore, TurnId};
 use rustc_hash::FxHashMap;
 use tokio::sync::Mutex;
 
@@ -64,7 +64,7 @@ impl Counted {
     fn add(&mut self, verdicts: &[Verdict]) {
         for verdict in verdicts {
             let (fired, cut) = match verdict.class() {
-                VerdictClass::Woven => (1, 0),
+                VerdictClass::Decision => (1, 0),
                 VerdictClass::Cut => (0, 1),
                 VerdictClass::Lingering
                 | VerdictClass::Near

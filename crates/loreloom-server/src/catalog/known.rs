@@ -10,7 +10,7 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::Timestamp,
 };
-use loreloom_memory::ports::StoreError;
+use loreloom_ports::StoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Filter, Fires, changes, findings, makers};

@@ -10,7 +10,7 @@ use loreloom_core::{
     book::{Book, Entry},
     ids::{BookId, BookVersion, EntryId, TenantId},
 };
-use loreloom_memory::ports::{Store, StoreError};
+use loreloom_ports::{Store, StoreError};
 use rustc_hash::FxHashMap;
 use serde::Deserialize as _;
 use serde_json::Value;

@@ -12,7 +12,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
-use loreloom_memory::ports::{BodyStream, UpstreamError};
+use loreloom_ports::{BodyStream, UpstreamError};
 use serde_json::json;
 
 /// A line that is longer than this passes in pieces.

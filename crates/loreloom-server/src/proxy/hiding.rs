@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use loreloom_memory::ports::{BodyStream, ReplyHiding, UpstreamError};
+use loreloom_ports::{BodyStream, ReplyHiding, UpstreamError};
 
 /// Passes a body on through what hides its notes.
 pub(super) struct Hidden {

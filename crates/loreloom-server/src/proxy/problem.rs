@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header::RETRY_AFTER};
-use loreloom_memory::ports::UpstreamError;
+use loreloom_ports::UpstreamError;
 use serde_json::json;
 
 /// An error with a code.

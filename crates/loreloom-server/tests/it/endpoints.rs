@@ -9,7 +9,7 @@ use loreloom_core::{
     tokens::TokenCounter,
     units::Tokens,
 };
-use loreloom_memory::ports::StoryStore as _;
+use loreloom_ports::StoryStore as _;
 use loreloom_server::Weaving;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use loreloom_core::book::{Book, Entry, Position};
-use loreloom_memory::ports::{EmbedError, Embedder, Vector};
+use loreloom_ports::{EmbedError, Embedder, Vector};
 use loreloom_server::Weaving;
 use loreloom_testkit::model_server::{ModelServer, Script};
 use serde_json::json;

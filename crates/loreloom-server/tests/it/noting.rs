@@ -10,7 +10,7 @@ use loreloom_core::{
     state::{StateDelta, StoryState},
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_memory::ports::{StoryStore as _, TurnRecord};
+use loreloom_ports::{StoryStore as _, TurnRecord};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::json;
 

@@ -9,11 +9,9 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{RecordKey, RecordKind},
-    ports::{Desk as _, Owner},
-    service::{NewMemory, Options},
-};
+use loreloom_memory::service::{NewMemory, Options};
+use loreloom_ports::{Desk as _, Owner};
+use loreloom_ports::{RecordKey, RecordKind};
 use loreloom_server::{Bookcase, Maker};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -69,10 +67,10 @@ async fn prompt(settings: &str, system: &str) -> Vec<String> {
     let (tenant, memory) = (TenantId::local(), loreloom.app.memory.clone().unwrap());
     let (mira, chat) = (Owner::Character("Mira".into()), Owner::Chat("c".into()));
     let new = |content: &str| NewMemory { content: content.to_owned(), ..NewMemory::default() };
-    memory.add(&tenant, &mira, new("Mira keeps bees")).await.unwrap();
+    memory.edits.add(&tenant, &mira, new("Mira keeps bees")).await.unwrap();
     let thread = [("content".to_owned(), json!("Find the bell"))].into_iter().collect();
     let key = RecordKey::new(RecordKind::Arc, "Find the bell");
-    memory.put(&tenant, &chat, key, thread).await.unwrap();
+    memory.edits.put(&tenant, &chat, key, thread).await.unwrap();
     model.push(CHAT, Reply::text("Good."));
     let messages = [said("system", system), said("user", "One."), said("assistant", "Two.")];
     let mut messages = messages.to_vec();

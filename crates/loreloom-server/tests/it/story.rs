@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 
 use loreloom_core::{chat::Role, ids::TenantId};
-use loreloom_memory::{
-    past::stored::StoredChat,
-    ports::{Node, StoryStore as _},
-};
+use loreloom_ports::{Node, StoryStore as _};
+use loreloom_server::past::stored::StoredChat;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::ports::StoryStore as _;
+use loreloom_ports::StoryStore as _;
 use loreloom_testkit::{
     conformance::Exceptions,
     model_server::{ModelServer, Reply, Script},
@@ -104,7 +104,7 @@ async fn play(
     let woven = header("x-loreloom-woven").is_some();
     let status = response.status();
     response.bytes().await.unwrap();
-    let passed = !loreloom_core::recognise::wire::asks(method.as_str(), path);
+    let passed = !loreloom_recognise::wire::asks(method.as_str(), path);
     let kind = match kind.as_deref() {
         _ if passed => "pass",
         Some("quiet") | None => "background",

@@ -1,11 +1,11 @@
-//! How large a long story is on disk, and that it still reads back to the byte.
+//! The size of a long story on disk, and that it reads back to the byte.
 
 use loreloom_core::{
     chat::{Path, Role},
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::StoryStore;
+use loreloom_ports::StoryStore;
 use loreloom_store::SqliteStore;
 use loreloom_testkit::store_suite::fixture;
 

@@ -21,7 +21,7 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_memory::ports::StoryStore;
+use loreloom_ports::StoryStore;
 use loreloom_store::SqliteStore;
 
 use super::figure::Figure;

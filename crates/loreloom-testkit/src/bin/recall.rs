@@ -8,7 +8,8 @@ use std::{
 };
 
 use loreloom_llm::embed::StaticEmbedder;
-use loreloom_memory::{ports::Vector, recall::Weights};
+use loreloom_memory::recall::Weights;
+use loreloom_ports::Vector;
 use loreloom_testkit::locomo::{Conversations, Figures, MULTI_HOP, left_out};
 use serde::Serialize;
 

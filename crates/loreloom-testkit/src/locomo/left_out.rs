@@ -4,7 +4,8 @@
 //! the others and measured on the one that was left out. If the defaults were fitted, they
 //! would do better on what they were seen with than a choice made without it does.
 
-use loreloom_memory::{ports::Vector, recall::Weights};
+use loreloom_memory::recall::Weights;
+use loreloom_ports::Vector;
 use serde::Serialize;
 
 use super::{Conversations, Figures};

@@ -7,10 +7,8 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Event, WriteId},
-    ports::{MemoryError, MemoryLog, Owner, SeenStory, Write, Written},
-};
+use loreloom_ports::{MemoryError, MemoryLog, Owner, SeenStory, Write, Written};
+use loreloom_ports::{MemoryEvent, MemoryWriteId};
 
 pub use super::cases_jobs::*;
 use super::{
@@ -19,8 +17,8 @@ use super::{
 };
 use crate::store_suite::{Checked, fixture::dialogue};
 
-fn contents(events: &[Event]) -> Vec<(u64, String)> {
-    let id = |event: &Event| event.event.record.as_ref().map(|key| key.id.clone());
+fn contents(events: &[MemoryEvent]) -> Vec<(u64, String)> {
+    let id = |event: &MemoryEvent| event.event.record.as_ref().map(|key| key.id.clone());
     events.iter().map(|event| (event.number, id(event).unwrap_or_default())).collect()
 }
 
@@ -44,13 +42,13 @@ pub async fn a_write_reads_back_in_order_and_after_a_number(opener: &dyn KeeperO
     assert_eq!(contents(&all), [(1, "a".into()), (2, "b".into()), (3, "c".into())]);
     assert_eq!((&all[0].event, all[0].at), (&first, Timestamp(7)));
     assert_eq!(all[0].chat, Some(ChatId::from("harbour")));
-    assert_eq!(all[2].write, WriteId("w2".into()));
+    assert_eq!(all[2].write, MemoryWriteId("w2".into()));
     assert_eq!(contents(&store.events(&tenant, &mara, 2).await?), [(3, "c".into())]);
     assert_eq!(contents(&store.events(&tenant, &chat, 0).await?), [(1, "s".into())]);
     assert_eq!(store.owners(&tenant).await?, [(mara.clone(), 3), (chat.clone(), 1)]);
     let writes = store.memory_writes(&tenant, 1).await?;
     assert_eq!((writes.len(), writes[0].note.as_str()), (1, "note of w2"));
-    let one = store.written(&tenant, &WriteId("w1".into())).await?.ok_or("a write")?;
+    let one = store.written(&tenant, &MemoryWriteId("w1".into())).await?.ok_or("a write")?;
     assert_eq!(one.owners, [mara, chat]);
     Ok(())
 }
@@ -83,7 +81,7 @@ pub async fn a_writer_that_is_behind_is_refused_and_nothing_is_stored(
     let refused = MemoryLog::write(&*store, &tenant, &behind).await;
     assert!(matches!(refused, Err(MemoryError::Behind { expected: 0, found: 1, .. })));
     assert!(store.events(&tenant, &lis, 0).await?.is_empty());
-    assert_eq!(store.written(&tenant, &WriteId("w2".into())).await?, None);
+    assert_eq!(store.written(&tenant, &MemoryWriteId("w2".into())).await?, None);
     Ok(())
 }
 

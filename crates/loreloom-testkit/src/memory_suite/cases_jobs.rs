@@ -12,7 +12,7 @@ use loreloom_core::{
     ids::{ChatId, ConnectionId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::ports::{
+use loreloom_ports::{
     Claiming, Job, JobAccount, JobBody, JobId, JobState, MemoryError, MemoryLog, NewJob, Outcome,
     Write,
 };

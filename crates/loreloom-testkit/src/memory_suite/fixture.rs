@@ -6,13 +6,11 @@ use loreloom_core::{
     ids::{ChatId, ConnectionId, MessageId, TenantId},
     units::Timestamp,
 };
-use loreloom_memory::{
-    event::{Change, EventKind, NewEvent, RecordKey, RecordKind, WriteId},
-    ports::{
-        Author, Claiming, JobBody, JobId, JobKind, JobStep, NewJob, Outcome, Owner, OwnerEvents,
-        Write,
-    },
+use loreloom_ports::{
+    Author, Claiming, JobBody, JobId, JobKind, JobStep, NewJob, Outcome, Owner, OwnerEvents, Write,
 };
+use loreloom_ports::{MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent};
+use loreloom_ports::{RecordKey, RecordKind};
 use serde_json::{Map, Value, json};
 
 /// A tenant of its own for each call, so that cases can share a database.
@@ -22,17 +20,17 @@ pub fn tenant() -> TenantId {
 }
 
 /// A new memory with this text.
-pub fn noted(id: &str, content: &str, receipts: &[MessageId]) -> NewEvent {
+pub fn noted(id: &str, content: &str, receipts: &[MessageId]) -> NewMemoryEvent {
     let fields: Map<String, Value> =
         [("id", json!(id)), ("type", json!("fact")), ("content", json!(content))]
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
-    NewEvent {
+    NewMemoryEvent {
         record: Some(RecordKey::new(RecordKind::Memory, id)),
-        kind: EventKind::Created,
+        kind: MemoryEventKind::Created,
         receipts: receipts.to_vec(),
-        change: Change::New(fields),
+        change: MemoryChange::New(fields),
     }
 }
 
@@ -42,14 +40,14 @@ pub fn character(name: &str) -> Owner {
 }
 
 /// Events for an owner.
-pub fn of(owner: Owner, seen: Option<u64>, events: Vec<NewEvent>) -> OwnerEvents {
+pub fn of(owner: Owner, seen: Option<u64>, events: Vec<NewMemoryEvent>) -> OwnerEvents {
     OwnerEvents { owner, seen, events }
 }
 
 /// A write of that name.
 pub fn write(id: &str, owners: Vec<OwnerEvents>) -> Write {
     Write {
-        id: WriteId(id.to_owned()),
+        id: MemoryWriteId(id.to_owned()),
         author: Author::Pass,
         note: format!("note of {id}"),
         chat: Some(ChatId::from("harbour")),

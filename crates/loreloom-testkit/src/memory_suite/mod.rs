@@ -11,7 +11,7 @@ pub mod truth;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use loreloom_memory::ports::{JobQueue, MemoryLog, StoreError, StoryStore};
+use loreloom_ports::{JobQueue, MemoryLog, StoreError, StoryStore};
 
 /// A store of stories, of what is remembered of them, and of jobs.
 pub trait Keeper: StoryStore + MemoryLog + JobQueue {}

@@ -8,7 +8,7 @@ mod judge;
 
 use std::cell::RefCell;
 
-use loreloom_core::recognise::{Kind, Memory, Recognition, TextKey, wire};
+use loreloom_recognise::{Kind, KnownStories, Recognition, TextKey, wire};
 use serde_json::{Value, json};
 
 pub use self::judge::Judge;
@@ -22,8 +22,7 @@ pub(super) struct Traffic(RefCell<Scenario>);
 #[derive(Default)]
 struct Scenario {
     name: String,
-    memory: Memory,
-    known: wire::Known,
+    memory: KnownStories,
     judge: Judge,
 }
 
@@ -65,7 +64,7 @@ impl Scenario {
             let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
             found.1.as_str()
         };
-        let body = wire::WireBody::read(&recorded["body"].to_string(), &mut self.known);
+        let body = wire::WireBody::read(&recorded["body"].to_string());
         let body = body.map(|(body, _)| body).unwrap_or_default();
         let Some(request) = wire::read(method, path, header, body) else {
             return json!({ "kind": "pass", "tree": null, "extracted": [], "path": [] });

@@ -9,6 +9,8 @@ use crate::workspace::{Failure, Package, packages};
 
 const CORE: &str = "loreloom-core";
 const FORMATS: &str = "loreloom-formats";
+const RECOGNISE: &str = "loreloom-recognise";
+const PORTS: &str = "loreloom-ports";
 const MEMORY: &str = "loreloom-memory";
 const LLM: &str = "loreloom-llm";
 const STORE: &str = "loreloom-store";
@@ -17,15 +19,17 @@ const CLI: &str = "loreloom-cli";
 const TESTKIT: &str = "loreloom-testkit";
 
 /// Each crate with the crates of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     (CORE, &[]),
     (FORMATS, &[CORE]),
-    (MEMORY, &[CORE]),
-    (LLM, &[CORE, MEMORY]),
-    (STORE, &[CORE, MEMORY]),
-    (SERVER, &[CORE, FORMATS, MEMORY]),
-    (CLI, &[CORE, FORMATS, MEMORY, LLM, STORE, SERVER]),
-    (TESTKIT, &[CORE, FORMATS, MEMORY, LLM, STORE, SERVER]),
+    (RECOGNISE, &[CORE]),
+    (PORTS, &[CORE]),
+    (MEMORY, &[CORE, PORTS]),
+    (LLM, &[CORE, PORTS]),
+    (STORE, &[CORE, PORTS]),
+    (SERVER, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY]),
+    (CLI, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
+    (TESTKIT, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
 ];
 
 /// Outside crates that a crate must not name, and the rule they would break.

@@ -8,8 +8,8 @@ use loreloom_formats::{
     chat::{ImportedChat, import_chat},
     import, is_container,
 };
+use loreloom_ports::history::archive::Archive;
 use loreloom_server::read_archive;
-use loreloom_store::archive::Archive;
 
 use super::shown;
 use crate::{files, limits::limits, lore::ReadingArguments};

@@ -19,10 +19,8 @@ use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, TenantId},
 };
-use loreloom_memory::{
-    ports::{Owner, Store},
-    service::{MemoryService, Options, Ports},
-};
+use loreloom_memory::service::{MemoryServices, Options, Ports};
+use loreloom_ports::{Owner, Store};
 
 use super::{serve::runtime, serve_memory};
 use crate::{files, store::StoreArguments};
@@ -142,7 +140,7 @@ pub(crate) fn options(file: Option<&Path>) -> anyhow::Result<Options> {
 /// What a command works with.
 pub(super) struct Desk {
     pub(super) store: Arc<dyn Store>,
-    pub(super) service: MemoryService,
+    pub(super) service: MemoryServices,
     pub(super) tenant: TenantId,
     pub(super) json: bool,
 }
@@ -150,7 +148,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
-        let service = MemoryService::new(ports, options);
+        let service = MemoryServices::new(ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }
 
@@ -168,7 +166,7 @@ impl Desk {
         let record = self.store.chat(&self.tenant, chat).await?;
         let record = record.with_context(|| format!("there is no chat `{chat}`"))?;
         let nodes = self.store.path(&self.tenant, chat, record.tip).await?;
-        let item = |node: loreloom_memory::ports::Node| PathItem {
+        let item = |node: loreloom_ports::Node| PathItem {
             id: node.message_id,
             prefix: node.prefix,
             message: node.message,
@@ -181,7 +179,7 @@ impl Desk {
         &self,
         out: &mut dyn Write,
         what: &str,
-        write: &loreloom_memory::event::WriteId,
+        write: &loreloom_ports::MemoryWriteId,
     ) -> anyhow::Result<()> {
         if self.json {
             return Ok(writeln!(out, "{}", serde_json::json!({ "did": what, "write": write }))?);

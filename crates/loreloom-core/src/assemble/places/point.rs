@@ -1,6 +1,6 @@
 //! A point in a prompt where text can be put, and what must stand around it there.
 
-use crate::{assemble::Mark, chat::Role, recognise::instruct};
+use crate::{assemble::Mark, chat::Role, instruct};
 
 /// Where text goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::{
     assemble::{Layout, Stands},
-    recognise::folded,
+    chat::single_spaced,
 };
 
 /// A text at least this long is the same wherever it stands; a shorter one may be part of a
@@ -37,7 +37,7 @@ impl Present {
 }
 
 fn push_lines(lines: &mut String, text: &str) {
-    for line in text.lines().map(folded).filter(|line| !line.is_empty()) {
+    for line in text.lines().map(single_spaced).filter(|line| !line.is_empty()) {
         lines.push_str(&line);
         lines.push('\n');
     }

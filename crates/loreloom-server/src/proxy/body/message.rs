@@ -1,6 +1,7 @@
 //! One message of a body with text written into it.
 
-use loreloom_core::{assemble::Edit, recognise::wire};
+use loreloom_core::assemble::Edit;
+use loreloom_recognise::wire;
 use serde_json::Value;
 
 use super::raw::{Fields, Patches, items, quoted, range_of};

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use loreloom_core::recognise::wire::outline::{self, Outline};
+use loreloom_recognise::wire::outline::{self, Outline};
 
 /// The fields of an object, as they are written.
 pub(super) struct Fields<'text> {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use loreloom_core::{
     assemble::{Insertion, Plan},
-    recognise::wire::{PromptField, outline::Outline},
-    stable::Mark,
+    cache_placement::Mark,
 };
+use loreloom_recognise::wire::{PromptField, outline::Outline};
 use serde_json::{Value, json};
 
 use super::{

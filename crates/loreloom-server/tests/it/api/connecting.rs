@@ -15,9 +15,9 @@ use loreloom_llm::{
     connection::{Address, ClientRules, Reach as Network},
     upstream::HttpUpstream,
 };
-use loreloom_memory::ports::Desk as _;
+use loreloom_ports::Desk as _;
 use loreloom_server::{Connections, KeyCabinet, Opening, Reach, Scope};
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -83,11 +83,11 @@ async fn given_up(request: reqwest::RequestBuilder, hangs: mpsc::Receiver<()>) {
 }
 
 /// A server with the connection `home` in its configuration, to which requests go.
-async fn server(home: &ModelServer, store: Arc<MemoryStore>) -> Api {
+async fn server(home: &ModelServer, store: Arc<InMemoryStore>) -> Api {
     server_opening(home, store, opening()).await
 }
 
-async fn server_opening(home: &ModelServer, store: Arc<MemoryStore>, opening: Opening) -> Api {
+async fn server_opening(home: &ModelServer, store: Arc<InMemoryStore>, opening: Opening) -> Api {
     let address = Address::parse(&format!("{}/v1", home.base_url())).unwrap();
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let home = connection("home", upstream, Arc::new(ByteEstimate));
@@ -120,7 +120,7 @@ impl Api {
     }
 }
 
-async fn key(store: &MemoryStore, tenant: &str) -> String {
+async fn key(store: &InMemoryStore, tenant: &str) -> String {
     let cabinet = KeyCabinet { desk: store };
     let mut random = [0; 32];
     random[0] = u8::try_from(cabinet.list().await.unwrap().len()).unwrap();
@@ -378,7 +378,7 @@ async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_
     let api = server(&home, Arc::default()).await;
     let mut settings = at(&own);
     settings["key"] = json!("env:LORELOOM_LOST");
-    let change = loreloom_memory::ports::Change {
+    let change = loreloom_ports::Change {
         key: "connection/lost".to_owned(),
         value: Some(json!({"settings": settings, "reach": "anywhere"})),
     };
@@ -400,7 +400,7 @@ async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_
 async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
     let (home, own) = (model("home"), model("own"));
     let api = server(&home, Arc::default()).await;
-    let change = loreloom_memory::ports::Change {
+    let change = loreloom_ports::Change {
         key: "connection/later".to_owned(),
         value: Some(json!({"settings": {"kind": "telepathy"}, "reach": "anywhere"})),
     };
@@ -421,7 +421,7 @@ async fn routes_that_cannot_be_read_stop_nobody_and_are_replaced() {
     let (home, own) = (model("home"), model("own"));
     let api = server(&home, Arc::default()).await;
     api.call("PUT", "/connections/mine", at(&own)).await.good();
-    let change = loreloom_memory::ports::Change {
+    let change = loreloom_ports::Change {
         key: "routes".to_owned(),
         value: Some(json!({"routes": [{"models": "*", "connection": "mine", "mood": 1}]})),
     };

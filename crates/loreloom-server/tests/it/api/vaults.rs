@@ -7,11 +7,11 @@ use std::{
 
 use async_trait::async_trait;
 use loreloom_core::{
+    dialects::vault::{NoteSource, SelectionRules},
     ids::TenantId,
     rules::{Rules, VaultUse},
-    vault::{NoteSource, SelectionRules},
 };
-use loreloom_memory::ports::Desk as _;
+use loreloom_ports::Desk as _;
 use loreloom_server::{KeySource, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use serde_json::{Value, json};
 

@@ -5,12 +5,12 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method};
 use loreloom_core::{
     book::{Book, Key, Position},
+    cache_placement::{TokenMemo, kept},
     chat::Role,
-    stable::{TokenMemo, kept},
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_memory::ports::{Upstream as _, UpstreamCall};
+use loreloom_ports::{Upstream as _, UpstreamCall};
 use serde_json::{Map, Value, json};
 
 use super::{BAR, Figure, Words, book, read, story};

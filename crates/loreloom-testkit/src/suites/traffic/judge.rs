@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loreloom_core::recognise::folded;
+use loreloom_core::chat::single_spaced;
 use serde_json::Value;
 
 /// What earlier requests of the scenario have shown.
@@ -55,9 +55,9 @@ impl Judge {
         let texts = texts(&truth["path"]);
         let present = flags(&truth["path_present"]);
         for (text, _) in texts.iter().zip(present).filter(|(_, present)| *present) {
-            self.seen.insert(folded(text));
+            self.seen.insert(single_spaced(text));
         }
-        self.seen.extend(texts_of(&truth["reply"]).iter().map(|text| folded(text)));
+        self.seen.extend(texts_of(&truth["reply"]).iter().map(|text| single_spaced(text)));
     }
 
     fn path_differs(&self, truth: &Value, actual: &Value) -> Option<String> {
@@ -66,7 +66,7 @@ impl Judge {
             .iter()
             .zip(present)
             .map(|(text, present)| {
-                let text = folded(text);
+                let text = single_spaced(text);
                 let known = present || self.seen.contains(&text);
                 Wanted { text, open: !known }
             })
@@ -131,13 +131,13 @@ fn found_differs(truth: &Value, actual: &Value) -> Option<String> {
         .iter()
         .zip(flags(&truth["path_present"]))
         .skip(first)
-        .map(|(text, present)| Wanted { text: folded(text), open: !present })
+        .map(|(text, present)| Wanted { text: single_spaced(text), open: !present })
         .collect();
     differs("/extracted", &wanted, &texts_of(&actual["extracted"]), &speakers(truth))
 }
 
 fn differs(at: &str, wanted: &[Wanted], found: &[String], names: &[String]) -> Option<String> {
-    let found: Vec<String> = found.iter().map(|text| folded(text)).collect();
+    let found: Vec<String> = found.iter().map(|text| single_spaced(text)).collect();
     if matches(wanted, &found, names) {
         return None;
     }
