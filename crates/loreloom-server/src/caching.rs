@@ -8,7 +8,9 @@ use std::{
 
 use loreloom_core::{
     assemble::Assembled,
-    cache_placement::{self, Arrangement, Canvas, LoreSources, Mark, StableSettings, TokenMemo},
+    cache_placement::{
+        self, Arrangement, CacheMark, Canvas, LoreSources, StableSettings, TokenMemo,
+    },
     ids::ChatId,
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
@@ -113,7 +115,7 @@ pub(crate) fn breakpoints(
     placement: &Placement,
     now: impl FnOnce() -> Assembled,
     moving: &[Provenance],
-) -> Vec<Mark> {
+) -> Vec<CacheMark> {
     let provider = match (&line.connection.cache, placement) {
         (Some(provider), Placement::Stable(_)) if provider.breakpoints > 0 => *provider,
         _ => return Vec::new(),

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::wrap::{Field, Segment, Unwrapped, WrapFormat, unwrap};
+use loreloom_core::wrap::{Segment, Unwrapped, WrapField, WrapFormat, unwrap};
 use loreloom_formats::chat::import_chat;
 use serde::Serialize;
 
@@ -114,7 +114,7 @@ fn print(out: &mut dyn Write, messages: &[UnwrapInput]) -> anyhow::Result<()> {
 
 fn print_entry(out: &mut dyn Write, entry: &Unwrapped, place: &str) -> anyhow::Result<()> {
     writeln!(out, "{}{place}", one_line(entry.fields.name().unwrap_or("(unnamed)")))?;
-    for &field in Field::ALL.iter().filter(|&&field| field != Field::Name) {
+    for &field in WrapField::ALL.iter().filter(|&&field| field != WrapField::Name) {
         if let Some(value) = entry.fields.text(field) {
             writeln!(out, "  {}: {}", field.as_str(), one_line(&value))?;
         }

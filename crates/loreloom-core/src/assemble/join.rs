@@ -13,12 +13,12 @@ pub struct Joined {
     /// The text.
     pub text: String,
     /// Where in it each injection stands.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<JoinedPiece>,
 }
 
 /// An injection inside a joined text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct JoinedPiece {
     /// Where it comes from.
     pub source: Provenance,
     /// First byte.
@@ -39,7 +39,7 @@ impl Joined {
             }
             let start = joined.text.len();
             joined.text.push_str(&injection.text);
-            joined.pieces.push(Piece {
+            joined.pieces.push(JoinedPiece {
                 source: injection.source.clone(),
                 start,
                 end: joined.text.len(),

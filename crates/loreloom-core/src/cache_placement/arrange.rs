@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Laid, Ledger, LoreSources, Planned, Scene, StableSettings, fingerprint, plan};
+use super::{Laid, Ledger, LoreSources, PlanInput, Planned, StableSettings, fingerprint, plan};
 use crate::{
     assemble::{Layout, Stands},
     chat::Path,
@@ -14,7 +14,7 @@ use crate::{
     library::Library,
     place::{LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
-    report::{Outcome, Report, Standing, Stop, Verdict},
+    report::{KeptPlace, Outcome, Report, Stop, Verdict},
     units::{MessageCount, Tokens},
 };
 
@@ -54,7 +54,7 @@ impl Arrangement {
     ) -> Planned {
         let window = self.window(canvas);
         let marked = marked(canvas.prompt);
-        let scene = Scene {
+        let scene = PlanInput {
             window: &window,
             head: head(canvas),
             length: MessageCount(u32::try_from(canvas.path.items().len()).unwrap_or(u32::MAX)),
@@ -116,7 +116,7 @@ fn tell(report: &mut Report, laid: &[Laid], library: &Library) {
         // What stands where its author wants it needs no further word.
         let elsewhere = idle_since.is_some() || verdict.place() != Some(&injection.place);
         verdict.stands = elsewhere.then(|| {
-            Box::new(Standing {
+            Box::new(KeptPlace {
                 place: injection.place.clone(),
                 zone: *zone,
                 tokens: injection.tokens,

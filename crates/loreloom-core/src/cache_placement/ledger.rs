@@ -36,7 +36,7 @@ pub struct Slip {
     pub order: u32,
     /// The text, as it was woven.
     pub injection: Injection,
-    /// What its source said ([`Sources::says`](super::Sources::says)).
+    /// What its source said ([`SourceLookup::says`](super::SourceLookup::says)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Digest>,
 }

@@ -14,7 +14,7 @@
 //! than leaving it: it lingers, then counts as waste, and waste leaves in batches. Lore
 //! therefore stands later than its author asked for, and may outlive its activation; what
 //! must not is told by [`comes_and_goes`] and [`note_comes_and_goes`]. It never outlives its
-//! source ([`Sources::says`]).
+//! source ([`SourceLookup::says`]).
 //!
 //! A front end whose window is full drops its oldest messages every turn, and with them all
 //! of the cache. If the settings allow it, the story is cut further ahead, so that the cut
@@ -41,11 +41,11 @@ pub use self::{
     ledger::{Anchor, Ledger, LedgerDelta, Slip},
     measure::{Measured, Sent, measure},
     nature::{comes_and_goes, note_comes_and_goes},
-    plan::{CutOff, Evicted, Eviction, Laid, Planned, Scene, Zone, fingerprint, plan},
-    prefix::{Kept, TokenMemo, kept},
-    provider::{Bill, Mark, PROVIDERS, Provider, marks},
-    sources::{LoreSources, Sources, wording},
-    trial::{Mode, Trial, TrialTurn, Tried},
+    plan::{CutOff, Evicted, Eviction, Laid, PlanInput, Planned, Zone, fingerprint, plan},
+    prefix::{SharedPrefix, TokenMemo, kept},
+    provider::{Bill, CacheMark, PROVIDERS, Provider, marks},
+    sources::{LoreSources, SourceLookup, wording},
+    trial::{Mode, ModeResult, ModeTrial, TrialTurn},
 };
 use crate::units::{Depth, MessageCount};
 

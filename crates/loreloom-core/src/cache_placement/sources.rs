@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What the planner asks about sources.
-pub trait Sources {
+pub trait SourceLookup {
     /// Whether a text must not outlive its activation.
     fn comes_and_goes(&self, injection: &Injection) -> bool;
 
@@ -46,7 +46,7 @@ impl LoreSources<'_> {
     }
 }
 
-impl Sources for LoreSources<'_> {
+impl SourceLookup for LoreSources<'_> {
     fn comes_and_goes(&self, injection: &Injection) -> bool {
         let Provenance::Lore { entry, .. } = &injection.source else { return false };
         match self.library.find(entry) {

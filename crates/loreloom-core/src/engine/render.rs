@@ -41,18 +41,26 @@ impl Scanner<'_> {
     }
 }
 
-/// A text on its way to the prompt after the scripts that change lore. `depth` is where it
-/// stands in the chat, if it does.
+/// What happens to a text that a script empties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmptiedText {
+    /// It stays empty.
+    Stays,
+    /// A later script may fill it.
+    MayRefill,
+}
+
+/// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
 pub(crate) fn rewrite(
     text: &Arc<str>,
     depth: Option<Depth>,
     scripts: &[RegexScript],
     macros: &MacroValues<'_>,
+    emptied: EmptiedText,
 ) -> Arc<str> {
     let mut text = Arc::clone(text);
     for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-        // A script does not fill what another one emptied.
-        if text.is_empty() {
+        if text.is_empty() && emptied == EmptiedText::Stays {
             break;
         }
         text = script.apply(&text, macros).into();

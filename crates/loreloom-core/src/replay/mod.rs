@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 pub use self::{
     accident::accidental,
     compare::{TurnChange, compare},
-    timeline::{Cut, Fired, TurnLine},
+    timeline::{Fired, TimelineCut, TurnLine},
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
@@ -30,7 +30,7 @@ use crate::{
 
 /// What happens in a story.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ReplayEvent {
     /// A message.
     Message(Message),
     /// A turn: the model is asked for a reply.
@@ -155,12 +155,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Tells all of `events`: a line for every turn.
-    pub fn run(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<TurnLine> {
+    pub fn run(&mut self, events: impl IntoIterator<Item = ReplayEvent>) -> Vec<TurnLine> {
         let mut lines = Vec::new();
         for event in events {
             match event {
-                Event::Message(message) => self.say(message),
-                Event::Turn(input) => {
+                ReplayEvent::Message(message) => self.say(message),
+                ReplayEvent::Turn(input) => {
                     let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
                     let near = self.loom.rules.world_info.vectors.threshold;
@@ -184,19 +184,19 @@ fn transcript(loom: &Loom<'_>) -> Transcript {
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
     mut input: impl FnMut(usize, Option<&str>) -> TurnInput,
-) -> Vec<Event> {
+) -> Vec<ReplayEvent> {
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
         if message.role == Role::Assistant && said > 0 {
-            events.push(Event::Turn(Box::new(input(said, message.name.as_deref()))));
+            events.push(ReplayEvent::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
-        events.push(Event::Message(message));
+        events.push(ReplayEvent::Message(message));
         said += 1;
     }
     if waiting {
-        events.push(Event::Turn(Box::new(input(said, None))));
+        events.push(ReplayEvent::Turn(Box::new(input(said, None))));
     }
     events
 }

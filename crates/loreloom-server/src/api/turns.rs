@@ -12,7 +12,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{
-        BudgetUse, Outcome, Report, Standing, TurnFacts, Verdict, VerdictClass, Warning, words,
+        BudgetUse, KeptPlace, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words,
     },
     units::{Timestamp, Tokens},
 };
@@ -250,7 +250,7 @@ struct VerdictRow {
     /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
     /// Where its text stands for the sake of the prompt cache.
-    stands: Option<Standing>,
+    stands: Option<KeptPlace>,
 }
 
 impl VerdictRow {
@@ -376,7 +376,7 @@ struct Proof {
 #[derive(Debug, Serialize, ToSchema)]
 struct FixView {
     /// What to change, in order.
-    changes: Vec<explain::Change>,
+    changes: Vec<explain::FixChange>,
     /// The same in English.
     words: Vec<String>,
 }

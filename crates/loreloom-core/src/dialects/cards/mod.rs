@@ -30,8 +30,8 @@ pub(crate) use self::{
     pass::judge_untouched,
 };
 pub use self::{
-    decorators::{Directives, Greeting, InjectDirective, InjectTarget, Known, Problem},
-    grammar::{Block, Chain, Grammar, Line, list, split},
+    decorators::{Directives, FrontEndFacts, Greeting, InjectDirective, InjectTarget, Problem},
+    grammar::{Chain, DecoratorBlock, Grammar, Line, list, split},
     rules::{
         CardMode, CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope,
         Repeats, Ties, Vocabulary,

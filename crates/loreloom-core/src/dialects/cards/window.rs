@@ -16,11 +16,11 @@ use crate::{
 /// The newest messages of a chat as card books scan them.
 pub(super) struct Window {
     pub(super) transcript: Transcript,
-    sources: Vec<Source>,
+    sources: Vec<WindowMessage>,
 }
 
 /// Where a message of the window stands in the chat.
-struct Source {
+struct WindowMessage {
     index: usize,
     cuts: Cuts,
 }
@@ -54,7 +54,7 @@ impl Window {
                 ScanText::new(&*text)
             };
             window.transcript.messages.push(TranscriptMessage { scan, ..message.clone() });
-            window.sources.push(Source { index, cuts });
+            window.sources.push(WindowMessage { index, cuts });
         }
         window
     }

@@ -8,7 +8,8 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan, cache_placement::Mark, chat::Role, prompt::PromptMessage, turn::StoryContext,
+    assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage,
+    turn::StoryContext,
 };
 use loreloom_recognise::{
     Body as Prompt, Request, WireMessage,
@@ -106,7 +107,7 @@ impl Body {
 
     /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
     /// set. With nothing to do it is what came.
-    pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
+    pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[CacheMark]) -> Bytes {
         // It was read as text.
         let text = std::str::from_utf8(came).unwrap_or_default();
         let changes = self.has_own || !plan.is_empty();
