@@ -298,7 +298,7 @@ impl<'a> FixTrial<'a> {
             }
             FixChange::NearEntries { most } => self.rules.world_info.vectors.max_entries = *most,
             FixChange::Nearness { threshold } => {
-                self.rules.world_info.vectors.threshold = *threshold
+                self.rules.world_info.vectors.threshold = *threshold;
             }
             FixChange::Budget { tokens } if self.dialect() == Dialect::Cards => {
                 self.rules.cards.budget_floor = tokens.0;
