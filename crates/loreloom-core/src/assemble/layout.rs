@@ -27,7 +27,7 @@ pub struct Layout {
     /// What comes before the chat, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<PromptMark>,
-    /// The chat and what stands in it, in order.
+    /// The chat and what is in it, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chat: Vec<PromptMark>,
 }

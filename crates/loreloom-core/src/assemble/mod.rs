@@ -28,6 +28,6 @@ use crate::{prompt::PromptMessage, report::Span};
 pub struct Assembled {
     /// The messages to send.
     pub messages: Vec<PromptMessage>,
-    /// Where each injected text stands.
+    /// Where each injected text is.
     pub spans: Vec<Span>,
 }

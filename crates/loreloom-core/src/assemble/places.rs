@@ -140,7 +140,7 @@ impl Finder<'_> {
         let end = head.iter().rposition(|mark| mark.stands == Stands::Start);
         let end = end.unwrap_or(head.len());
         let examples = head.iter().position(|mark| mark.stands == Stands::Example).unwrap_or(end);
-        // With one piece the card is in it: lore before the card stands before all.
+        // With one piece the card is in it: lore before the card comes first.
         let alone = head.len() == 1;
         let at = match place {
             Place::BeforeMain => 0,

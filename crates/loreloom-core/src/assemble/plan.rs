@@ -107,7 +107,7 @@ impl Plan {
         self.edits.iter().filter(move |edit| edit.message == message)
     }
 
-    /// The text of message `at` with its edits made, and where the lore stands once the
+    /// The text of message `at` with its edits made, and where the lore is once the
     /// message is the `place`-th.
     fn edited(&self, at: usize, place: usize, text: Text) -> (Text, Vec<Span>) {
         if self.edits_of(at).next().is_none() {

@@ -560,7 +560,7 @@ proptest! {
         };
         let (_, mut before) = story.turn(&lasting(asked));
         for turn in 0..turns {
-            // What comes in addition stands after all that was there.
+            // Additional texts come after everything that was there.
             let asked = if turn == 0 { asked | more } else { asked };
             let (_, now) = story.turn(&lasting(asked));
             prop_assert_eq!(&now[..before.len()], &before[..]);

@@ -90,7 +90,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A story told in all modes at once.
+/// A story that is placed in all modes side by side.
 pub struct ModeTrial<'a> {
     provider: Provider,
     settings: StableSettings,
@@ -101,7 +101,7 @@ pub struct ModeTrial<'a> {
 }
 
 impl<'a> ModeTrial<'a> {
-    /// A story of which nothing is told yet.
+    /// A trial without turns.
     pub fn new(
         provider: Provider,
         settings: StableSettings,

@@ -123,7 +123,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A near miss: a key that stands in the chat, but further back than the entry scans.
+    /// A near miss: a key that is in the chat, but further back than the entry scans.
     /// Messages beyond the usual reach must be scanned for that.
     pub(crate) fn out_of_reach(
         &mut self,

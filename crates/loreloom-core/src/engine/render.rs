@@ -67,3 +67,24 @@ pub(crate) fn rewrite(
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_card_texts_are_filled_again() {
+        let script = |find: &str, replace: &str| -> RegexScript {
+            serde_json::from_value(serde_json::json!({
+                "findRegex": find, "replaceString": replace, "placement": [5], "promptOnly": true,
+            }))
+            .unwrap()
+        };
+        let scripts = [script("/bell/", ""), script("/^$/", "tower")];
+        let text: Arc<str> = "bell".into();
+        let rewritten =
+            |emptied| rewrite(&text, None, &scripts, &MacroValues::default(), emptied).to_string();
+        assert_eq!(rewritten(EmptiedText::Stays), "");
+        assert_eq!(rewritten(EmptiedText::MayRefill), "tower");
+    }
+}

@@ -1,8 +1,8 @@
 //! The smallest change that would have made an entry fire.
 //!
 //! Each rule that stops an entry suggests one change; the turn is run again with it, and
-//! if another rule stops the entry then, its change is added. Only what was seen to work
-//! is told.
+//! if another rule stops the entry then, its change is added. Only a change
+//! that works is reported.
 
 mod change;
 mod sample;

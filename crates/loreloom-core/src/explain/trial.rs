@@ -197,7 +197,7 @@ impl<'a> FixTrial<'a> {
         let key = macros.expand_reading(key, &self.state.variables);
         let plain = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
         let Key::Regex(regex) = Key::parse(&key) else { return plain(&key) };
-        // What is no regular expression is looked for as it stands.
+        // What is no regular expression is looked for as it is.
         let Some(compiled) = JsRegex::new(&regex.pattern, &regex.flags) else { return plain(&key) };
         sample(&regex.pattern)
             .and_then(|text| plain(&text))

@@ -66,7 +66,7 @@ pub enum Probe {
     Pattern {
         /// The literal.
         pattern: PatternId,
-        /// Whether it must stand alone as a word.
+        /// Whether it must be a whole word.
         word: bool,
     },
     /// A literal that is not in the index: it spans texts, or was not known when the
@@ -74,7 +74,7 @@ pub enum Probe {
     Text {
         /// The folded literal.
         literal: Box<str>,
-        /// Whether it must stand alone as a word.
+        /// Whether it must be a whole word.
         word: bool,
     },
     /// A regular expression over the joined text.

@@ -1,7 +1,7 @@
 //! Expectations about lore, kept beside it: of some messages, which entries must fire and
-//! which must not, in which order they stand, how many tokens they may take.
+//! which must not, in which order they come, how many tokens they may take.
 //!
-//! A test tells its messages as a story of their own, so that what stays or rests over several
+//! A test plays its messages as a story of their own, so that what stays or rests over several
 //! turns does so here too, and judges the turn after the last of them. Nothing is rolled anew:
 //! a test gives the same answer each time. No embedder and no selecting model is asked: what
 //! only they would let in does not fire.

@@ -98,11 +98,11 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// A test's story, told to its end.
+/// A test's story, played to its end.
 struct TestStory {
     line: TurnLine,
     verdicts: Vec<Verdict>,
-    /// The entries in the order in which they stand in the prompt.
+    /// The entries in the order in which they are in the prompt.
     standing: Vec<EntryId>,
 }
 

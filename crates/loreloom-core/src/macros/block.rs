@@ -121,7 +121,7 @@ impl<'text> MacroBlock<'text> {
 }
 
 impl Expansion<'_, '_> {
-    /// Where something stands in a text, as long as looking for it is afforded.
+    /// Where something is in a text, as long as looking for it is afforded.
     fn find(&self, text: &str, what: &str) -> Option<usize> {
         if self.reading.get() == 0 {
             return None;

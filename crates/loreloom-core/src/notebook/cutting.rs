@@ -8,7 +8,7 @@
 /// The names of the tags between which models think.
 const THINKING: [&str; 3] = ["think", "thinking", "reasoning"];
 
-/// Cuts what stands between `<tag>` and `</tag>` out of a text that comes in pieces.
+/// Cuts what is between `<tag>` and `</tag>` out of a text that comes in pieces.
 #[derive(Clone, Debug)]
 pub struct NoteCutter {
     open: String,
@@ -56,7 +56,7 @@ enum Tag {
 }
 
 impl NoteCutter {
-    /// Cuts out what stands between tags of this name.
+    /// Cuts out what is between tags of this name.
     pub fn new(tag: &str) -> Self {
         let think = |name: &str| (format!("<{name}>"), format!("</{name}>"));
         Self {

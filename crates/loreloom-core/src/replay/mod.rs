@@ -51,12 +51,12 @@ pub struct Loom<'a> {
     pub counter: &'a dyn TokenCounter,
 }
 
-/// A story being told again.
+/// A story during its replay.
 pub struct Replay<'a> {
     loom: Loom<'a>,
     cache: TurnCache,
     path: Path,
-    /// Under which names it is told.
+    /// The names of its speakers.
     voices: Voices,
     transcript: Transcript,
     /// The active entries of turns that name their attachments.
@@ -68,7 +68,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// A story of which nothing is told yet.
+    /// A replay without messages.
     pub fn new(chat: ChatId, loom: Loom<'a>) -> Self {
         Self {
             cache: TurnCache::default(),

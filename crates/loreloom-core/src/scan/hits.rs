@@ -54,7 +54,7 @@ pub struct PatternHit {
     pub pattern: PatternId,
     /// First occurrence in the folded text.
     pub any: (u32, u32),
-    /// First occurrence that stands alone as a word.
+    /// First occurrence that is a whole word.
     pub word: Option<(u32, u32)>,
 }
 

@@ -15,13 +15,13 @@ pub struct Tally {
     pub pattern: PatternId,
     /// Occurrences.
     pub any: u32,
-    /// Occurrences that stand alone as a word.
+    /// Occurrences that are a whole word.
     pub word: u32,
     /// Bytes of the pattern.
     pub length: u32,
     /// First byte of the first occurrence in the folded text.
     pub first: u32,
-    /// First byte of the first one that stands alone as a word.
+    /// First byte of the first one that is a whole word.
     pub first_word: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Tally {
         (self.first as usize, (self.first + self.length) as usize)
     }
 
-    /// Where it stands alone as a word first.
+    /// Where it is a whole word first.
     pub fn first_word_span(&self) -> Option<(usize, usize)> {
         self.first_word.map(|start| (start as usize, (start + self.length) as usize))
     }

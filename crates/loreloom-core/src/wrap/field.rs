@@ -92,7 +92,7 @@ fields! {
     Tokens = "tokens", false;
     /// How many messages the chat has.
     ChatLength = "chat_length", false;
-    /// When, in milliseconds since 1970, if the host tells the time.
+    /// When, in milliseconds since 1970, if the front end states the time.
     Timestamp = "timestamp" | "time", false;
 }
 

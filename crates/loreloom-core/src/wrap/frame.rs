@@ -87,7 +87,7 @@ impl Frame<'_> {
         out
     }
 
-    /// Reads the opening whose mark stands at byte `at`: its fields and where the content
+    /// Reads the opening whose mark is at byte `at`: its fields and where the content
     /// begins, or where to look on.
     pub(super) fn read_open(&self, text: &str, at: usize) -> Result<(WrapFields, usize), usize> {
         let read = match self {
@@ -102,7 +102,7 @@ impl Frame<'_> {
             .map_err(|upto| text.floor_char_boundary(at + upto).max(after))
     }
 
-    /// Reads the closing whose mark stands at byte `mark`, for a content from byte `from`:
+    /// Reads the closing whose mark is at byte `mark`, for a content from byte `from`:
     /// where it begins, where it ends, and its fields.
     pub(super) fn read_close(
         &self,
@@ -121,7 +121,7 @@ impl Frame<'_> {
         (start >= from).then_some((start, end, fields))
     }
 
-    /// Reads the entry whose opening mark stands at byte `at`, or says where to look on.
+    /// Reads the entry whose opening mark is at byte `at`, or says where to look on.
     pub(super) fn read_block(&self, text: &str, at: usize) -> Result<WrappedEntry, usize> {
         let (mut fields, from) = self.read_open(text, at)?;
         let (open, close) = self.marks();

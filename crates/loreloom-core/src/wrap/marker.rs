@@ -60,7 +60,7 @@ impl Marker {
         &self.text
     }
 
-    /// Where the mark itself, not an escaped one, first stands.
+    /// Where the mark itself, not an escaped one, first is.
     pub(super) fn find(&self, text: &str) -> Option<usize> {
         text.find(&self.text)
     }

@@ -26,11 +26,11 @@ pub struct Unwrapped {
     pub content: String,
 }
 
-/// Splits a text into entries and what stands between them. Every part of the text that is
+/// Splits a text into entries and what is between them. Every part of the text that is
 /// no wrapper is kept; an opening without its closing is text.
 pub fn unwrap<'a>(text: &str, formats: impl IntoIterator<Item = &'a WrapFormat>) -> Vec<Segment> {
     let frames: Vec<Frame<'a>> = formats.into_iter().filter_map(WrapFormat::frame).collect();
-    // Where each format's next opening stands.
+    // Where each format's next opening is.
     let next =
         |frame: &Frame<'_>, from: usize| frame.marks().0.find(&text[from..]).map(|at| from + at);
     let mut openings: Vec<Option<usize>> = frames.iter().map(|frame| next(frame, 0)).collect();

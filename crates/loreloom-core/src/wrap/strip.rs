@@ -1,7 +1,7 @@
 //! Wrappers that a model repeats in its reply are taken out before the reply enters the
 //! story.
 //!
-//! A mark is never story, so marks go, alone or in pairs. What stands between them is the
+//! A mark is never story, so marks go, alone or in pairs. What is between them is the
 //! model's own text unless it is an entry word for word, so only such an entry goes with
 //! its marks; all other text stays, with its escapes undone. A closing mark that is made
 //! of signs only, such as `***`, goes only with its opening: stories use it too.
@@ -9,7 +9,7 @@
 //! The result depends on the reply, the books and the names alone, not on the turn, and
 //! stripping it again changes nothing. So a front end that sends the reply back as the
 //! model wrote it still continues the same story. The price: an entry whose macros roll or
-//! tell the time is not known again, and only its marks go.
+//! print the time is not recognised, and only its marks go.
 
 use std::borrow::Cow;
 
@@ -122,7 +122,7 @@ struct Removal {
     block: bool,
 }
 
-/// What stands at an opening mark, or where to look on.
+/// What is at an opening mark, or where to look on.
 fn opened(
     text: &str,
     frame: Frame<'_>,

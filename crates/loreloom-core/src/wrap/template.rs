@@ -23,7 +23,7 @@ pub struct Template {
     lead: usize,
 }
 
-/// What stands before or after the content.
+/// What is before or after the content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Side {
     start: String,
@@ -159,7 +159,7 @@ impl Template {
         Ok((fields, length))
     }
 
-    /// Reads the closing whose mark stands at byte `mark`: where it begins, where it ends,
+    /// Reads the closing whose mark is at byte `mark`: where it begins, where it ends,
     /// and its fields.
     pub(super) fn read_close(&self, text: &str, mark: usize) -> Option<(usize, usize, WrapFields)> {
         let start = mark.checked_sub(self.lead)?;
@@ -232,7 +232,7 @@ fn side(
 }
 
 /// The mark of the closing text and the blanks before it. A mark without those blanks is
-/// better: it is then escaped wherever it stands in a line.
+/// better: it is then escaped wherever it is in a line.
 fn closing_mark(text: &str, style: Style, open: &Marker) -> Result<(Marker, usize), TemplateError> {
     let lead = text.len() - text.trim_start().len();
     let mut usable = false;

@@ -29,7 +29,7 @@ pub(super) fn edits<'a>(
     (edits, rest)
 }
 
-/// A memory tier answers its own marker wherever it would stand otherwise.
+/// A memory tier answers its own marker wherever it would be otherwise.
 fn answers(injection: &Injection, asks: &Asks<'_>) -> bool {
     match (asks, &injection.place, &injection.source) {
         (Asks::Outlet(name), Place::Outlet(outlet), _) => outlet == name,

@@ -1,4 +1,4 @@
-//! A point in a prompt where text can be put, and what must stand around it there.
+//! A point in a prompt where text can be put, and what must be around it there.
 
 use crate::{assemble::PromptMark, chat::Role, instruct};
 

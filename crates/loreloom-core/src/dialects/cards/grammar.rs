@@ -12,9 +12,9 @@ use super::rules::{Repeats, Vocabulary};
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one difference between programs")]
 pub struct Grammar {
-    /// Whether blank lines may stand before the block.
+    /// Whether blank lines may be before the block.
     pub leading_blanks: bool,
-    /// Whether blank lines may stand inside the block.
+    /// Whether blank lines may be inside the block.
     pub inner_blanks: bool,
     /// Whether lines with a third `@` are fallbacks; else they end the block.
     pub fallbacks: bool,

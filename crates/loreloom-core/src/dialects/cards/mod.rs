@@ -2,7 +2,7 @@
 //!
 //! All attached card books scan together. Keys, gates and chance decide which entries
 //! are active, up to three passes; priority decides which of those survive the budget,
-//! order where they stand. What the peers do differently is data ([`CardRules`]); where
+//! order where they go. What the peers do differently is data ([`CardRules`]); where
 //! they are at odds with their own documents, the default follows the documents.
 //!
 //! Inclusion groups are World Info's and are not looked at here.

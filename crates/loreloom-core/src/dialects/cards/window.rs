@@ -19,7 +19,7 @@ pub(super) struct Window {
     sources: Vec<WindowMessage>,
 }
 
-/// Where a message of the window stands in the chat.
+/// Where a message of the window is in the chat.
 struct WindowMessage {
     index: usize,
     cuts: Cuts,
@@ -59,7 +59,7 @@ impl Window {
         window
     }
 
-    /// Where a key was found, as reports tell it.
+    /// Where a key was found, as reports show it.
     pub(super) fn place(&self, at: &Location, library: &Library, turn: &Turn<'_>) -> MatchPlace {
         let PartRef::Message(index) = at.part else { return at.place(library, turn) };
         let source = &self.sources[index as usize];

@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct LimitCache {
     /// Messages and cut, by limit and by the messages that are scanned at the most.
     cuts: FxHashMap<(Limit, u32), (u32, u32)>,
-    /// What stands behind a cut of a message.
+    /// What is behind a cut of a message.
     behind: FxHashMap<(u32, u32, Folding), Arc<Hits>>,
 }
 
@@ -50,8 +50,8 @@ impl TurnTexts<'_> {
         self.reach_back(messages);
     }
 
-    /// Where a pattern stands first in a message from a byte on. `first` is where it stands
-    /// first of all.
+    /// The first occurrence of a pattern in a message from a byte on. `first` is its first
+    /// occurrence in the whole message.
     #[cold]
     pub(super) fn behind_cut(
         &mut self,

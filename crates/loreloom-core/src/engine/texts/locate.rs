@@ -1,4 +1,4 @@
-//! Where keys stand: the first place, the others, and the activated entries among them.
+//! Where keys occur: the first place, the others, and the activated entries among them.
 
 use super::{
     Location, PartRef, ScanReach, Sought, TextPiece, TurnTexts,
@@ -27,8 +27,8 @@ impl TurnTexts<'_> {
         parts.find_map(|one| Some(location(one.part, find(one.text.as_str(), one.cut)?)))
     }
 
-    /// Where a key that was found in reach stands first, in joined order. A key that is found
-    /// in no text stands nowhere.
+    /// The first occurrence of a key that was found in reach, in joined order. A key that
+    /// matches without any text has none.
     fn locate(&mut self, key: &CompiledKey, probe: &Probe, reach: ScanReach) -> Option<Location> {
         let folding = key.mode.folding;
         match probe {
@@ -46,7 +46,7 @@ impl TurnTexts<'_> {
         }
     }
 
-    /// Where a key that was found in reach stands first, and where else: the other messages,
+    /// The first occurrence of a key that was found in reach, and the others: the other messages,
     /// card texts and prompts in reach, in joined order, with one place in each.
     pub(crate) fn locate_all(
         &mut self,
@@ -105,7 +105,7 @@ impl TurnTexts<'_> {
         Some(raw_location(PartRef::Lore(*ix), text, folding, first.at))
     }
 
-    /// Where a pattern stands in card texts and prompts.
+    /// Where a pattern occurs in card texts and prompts.
     fn locate_fixed(
         &self,
         pattern: PatternId,
@@ -207,7 +207,7 @@ impl TurnTexts<'_> {
     }
 }
 
-/// Where a literal stands in a text from a byte on, after folding; whole words only if
+/// Where a literal occurs in a text from a byte on, after folding; whole words only if
 /// `words` say what they are.
 fn find_literal(
     text: &str,

@@ -260,7 +260,7 @@ impl<'a> TurnTexts<'a> {
             || (places.lore > 0 && reach.lore)
     }
 
-    /// Where a pattern stands in the newest message that holds it, if that is in reach.
+    /// Where a pattern occurs in the newest message that holds it, if that is in reach.
     fn newest_in_reach(
         &mut self,
         sought: Sought,

@@ -7,7 +7,7 @@ use crate::scan::{Folding, PatternId};
 /// What was found this turn, by folding.
 pub(crate) type Occurrences = [FxHashMap<PatternId, Occurrence>; Folding::ALL.len()];
 
-/// Where a pattern occurs. The word half holds only occurrences that stand alone as words.
+/// Where a pattern occurs. The word half holds only occurrences that are whole words.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Occurrence {
     pub(super) any: Places,
