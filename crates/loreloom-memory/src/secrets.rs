@@ -147,13 +147,13 @@ mod tests {
         let unaware = insight(InsightKind::Unaware, "Tobin", None, "the well is poisoned");
         let all = [&hiding, &unaware];
         let (tobin, mara) = (Secrets::from(all, "Tobin"), Secrets::from(all, "Mara"));
-        for (text, is_told) in [
+        for (text, is_revealed) in [
             ("Mara forged a deed to the mill.", true),
             ("Somebody poisoned the water of the well", true),
             ("Mara likes the mill.", false),
             ("Tobin trusts Mara.", false),
         ] {
-            assert_eq!(tobin.revealed_by(text), is_told, "{text}");
+            assert_eq!(tobin.revealed_by(text), is_revealed, "{text}");
             assert!(!mara.revealed_by(text), "{text}");
         }
         let told = insight(InsightKind::Knows, "Tobin Reed", None, "the deed was forged by Mara");

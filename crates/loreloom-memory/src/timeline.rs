@@ -90,8 +90,8 @@ pub fn timeline(
         return None;
     }
     for moment in &mut moments {
-        let is_told = |item: &PathItem| moment.receipts.contains(&item.id);
-        moment.message = path.iter().position(is_told).map(|at| at + 1);
+        let is_receipt = |item: &PathItem| moment.receipts.contains(&item.id);
+        moment.message = path.iter().position(is_receipt).map(|at| at + 1);
     }
     moments.sort_by_key(|moment| (moment.ts.unwrap_or(i64::MAX), moment.message));
     Some(EntityTimeline { name: about.name, kind: about.kind, aliases: about.aliases, moments })

@@ -57,8 +57,8 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext
         }
     };
     let lines = |memories: Vec<&Memory>| {
-        let told = memories.into_iter().filter(|memory| is_shown(memory));
-        dashes(&told.map(line).collect::<Vec<_>>())
+        let shown = memories.into_iter().filter(|memory| is_shown(memory));
+        dashes(&shown.map(line).collect::<Vec<_>>())
     };
     let ordered = ordered(&active, view, &[MemoryKind::Relationship, MemoryKind::Fact]);
     let budget = view.settings.budgets.longterm;

@@ -127,8 +127,8 @@ fn is_on(slot: MemorySlot, settings: &Settings) -> bool {
 
 /// The newest messages of the story, oldest first.
 fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
-    let told = path.iter().rev().filter(|item| item.message.role != Role::System);
-    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).take(count).collect();
+    let visible = path.iter().rev().filter(|item| item.message.role != Role::System);
+    let mut texts: Vec<&str> = visible.map(|item| item.message.text.as_str()).take(count).collect();
     texts.reverse();
     texts
 }

@@ -116,10 +116,10 @@ impl PassageIndex {
         }
         let Some(embed) = embed else { return terms };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
-        let mut telling: Vec<_> = asked.iter().collect();
+        let mut rarest: Vec<_> = asked.iter().collect();
         let rarity = |token: &super::tokens::Token| self.words.rarity(&token.stem);
-        telling.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
-        for token in telling.into_iter().take(weights.related_words) {
+        rarest.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
+        for token in rarest.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&token.word, weights, embed) {
                 if !terms.contains_key(stem) {
                     let weight = related.entry(stem.to_owned()).or_default();

@@ -150,11 +150,11 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
         insights.retain(|insight| insight.retired.is_none());
     }
     let mut ids = input.ids.clone();
-    let told = parse(reply, input.config.rules);
-    let texts = told.iter().map(|new| new.content.as_str());
+    let parsed = parse(reply, input.config.rules);
+    let texts = parsed.iter().map(|new| new.content.as_str());
     let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
     let mut news: Vec<Insight> = Vec::new();
-    for new in told {
+    for new in parsed {
         let insight = noted(new, &input.source, ids.next(), input.config);
         let says_it = |known: &Insight| {
             known.retired.is_none()
@@ -197,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_from_and_content_may_hold_pipes() {
-        let told = parse(
+        let parsed = parse(
             "[hiding] Lis from Pell from the Mill | a | b\n[knows] Odo from Kell | x",
             &Rules::default(),
         );
-        let shown: Vec<_> = told
+        let shown: Vec<_> = parsed
             .iter()
             .map(|new| (new.subject.as_str(), new.target.as_deref(), new.content.as_str()))
             .collect();

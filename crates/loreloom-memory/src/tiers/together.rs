@@ -120,20 +120,20 @@ struct TogetherReply {
 /// Reads the first JSON object of the reply. A missing list is no answer.
 pub fn parse(reply: &str) -> Replies {
     let object = reply.find('{').map(|start| &reply[start..]);
-    let told = object.and_then(|text| {
+    let lists = object.and_then(|text| {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<TogetherReply>();
         values.next()?.ok()
     });
-    let Some(told) = told else { return Replies::default() };
+    let Some(lists) = lists else { return Replies::default() };
     let joined = |lines: Option<Vec<String>>| {
         // An empty list is an answer: there is nothing new.
         lines.map(|lines| if lines.is_empty() { "NONE".to_owned() } else { lines.join("\n") })
     };
     Replies {
-        session: joined(told.session),
-        longterm: joined(told.long_term),
-        arcs: joined(told.threads),
-        ledger: joined(told.state),
+        session: joined(lists.session),
+        longterm: joined(lists.long_term),
+        arcs: joined(lists.threads),
+        ledger: joined(lists.state),
     }
 }
 

@@ -45,8 +45,8 @@ const COMPARED: usize = 3;
 /// Runs a pass. A scene whose summary repeats the last scene continues that scene.
 pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOutcome, Need> {
     let stays = || ScenesOutcome { ended: false, history: input.history.to_vec() };
-    let told = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
-    if told < input.config.settings.scene_min_messages || !has_ended(input, script)? {
+    let length = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
+    if length < input.config.settings.scene_min_messages || !has_ended(input, script)? {
         return Ok(stays());
     }
     let text = scene_text(input);
